@@ -54,7 +54,7 @@ function sections(text: string): ReadonlyMap<string, string> {
 }
 
 describe("every alert", () => {
-  test("has its section in the page, and every section of one has an alert", () => {
+  test("has a section in the runbook page, and every section has an alert", () => {
     const names = alerts.map(({ alert = "" }) => alert);
     expect(names.length).toBe(23);
     const found = [...sections(RUNBOOK).keys()].filter((name) => name.startsWith("Tm"));
@@ -64,7 +64,7 @@ describe("every alert", () => {
     }
   });
 
-  test("has a level, a summary, and a section that says all four things", () => {
+  test("has a level, a summary, and a section with all four parts", () => {
     for (const { alert = "", labels, annotations } of alerts) {
       expect(["page", "ticket"], alert).toContain(labels?.level);
       expect(annotations?.summary, alert).toMatch(/^.+\.$/);
@@ -81,7 +81,7 @@ describe("every alert", () => {
     expect(withoutExamples([]).length).toBe(alerts.length);
   });
 
-  test("is caused on a running gateway by a deep test, as the page says of all", () => {
+  test("is caused on a running gateway by a deep test, as the page says", () => {
     const files = readdirSync(CAUSED).map((name) => readFileSync(join(CAUSED, name), "utf8"));
     const titles = files.flatMap((text) => [...text.matchAll(/ test\("((?:Tm\w+(?:, )?)+): /g)]);
     const caused = new Set(titles.flatMap(([, names = ""]) => names.split(", ")));
@@ -111,7 +111,7 @@ describe("every query", () => {
   const queries = panels.flatMap((panel) => Object.values(panel.queries));
   const page = [...RUNBOOK.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
-  test("names metrics of the one table only, in rules, dashboards and runbooks", () => {
+  test("uses only metrics of the one table, in rules, dashboards and runbooks", () => {
     for (const expr of [...rules.map((rule) => rule.expr), ...queries, ...page]) {
       expect(() => namedMetrics(expr), expr).not.toThrow();
     }
@@ -119,7 +119,7 @@ describe("every query", () => {
     expect(() => namedMetrics("sum(tm_overhead_seconds)")).toThrow("is not in the one table");
   });
 
-  test("asks for labels that its metrics have", () => {
+  test("uses only labels that its metrics have", () => {
     expect([...rules.map((rule) => rule.expr), ...queries].flatMap(unknownLabels)).toEqual([]);
     expect(unknownLabels('sum by (org) (tm_circuit_open{modle="x"})')).toEqual([
       'modle: sum by (org) (tm_circuit_open{modle="x"})',
@@ -127,7 +127,7 @@ describe("every query", () => {
     ]);
   });
 
-  test("of a dashboard stands in a chart with the unit of its metrics", () => {
+  test("of a dashboard is in a chart with the unit of its metrics", () => {
     for (const panel of panels) expect(unitOf(panel), panel.title).not.toBe("");
     const units = (expr: string): string => unitOf({ title: "x", queries: { x: expr } });
     expect(units("max(tm_books_owed_usd)")).toBe("currencyUSD");
@@ -135,7 +135,7 @@ describe("every query", () => {
     expect(() => units("tm_books_owed_usd / tm_detached_reads")).toThrow("in one chart");
   });
 
-  test("is somewhere: every metric of the table is in a dashboard", () => {
+  test("together shows every metric of the table in a dashboard", () => {
     const shown = new Set(queries.flatMap((expr) => [...namedMetrics(expr).keys()]));
     const missing = Object.keys(METRICS).filter(
       (name) => !shown.has(name) && !shown.has(`${name}_bucket`),
@@ -166,8 +166,8 @@ function unknownLabels(expr: string): string[] {
     .map((name) => `${name}: ${expr}`);
 }
 
-describe.skipIf(!hasPromtool)("Prometheus' own tool", () => {
-  test("accepts every rule, and every example comes out as it says", () => {
+describe.skipIf(!hasPromtool)("promtool", () => {
+  test("accepts every rule, and every example fires or not as it says", () => {
     const files = Object.keys(RULE_FILES).map((file) => join(PROMETHEUS, file));
     const isTest = (file: string): boolean => file.includes("/tests/");
     expect(

@@ -12,7 +12,7 @@ import { ROUTES } from "../src/account/console-api/contract.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import * as doors from "./support/change-doors.ts";
 
-/** Nothing runs: only what there is is asked for. */
+/** A context for listing the commands; none of them runs. */
 const nobody: CommandContext = {
   env: {},
   stdin: () => process.stdin,
@@ -28,8 +28,8 @@ function commandsOf(command: Command, path: readonly string[] = []): readonly st
   return command.commands.flatMap((each) => commandsOf(each, [...path, each.name()]));
 }
 
-describe("whatever changes something has an action of the change log", () => {
-  test("every command, or it is declared as one that only reads", async () => {
+describe("an action of the change log is declared for", () => {
+  test("every command that does not only read", async () => {
     const known = [
       ...Object.keys(doors.OPERATION_COMMANDS),
       ...Object.keys(doors.WRITING_COMMANDS),
@@ -39,14 +39,14 @@ describe("whatever changes something has an action of the change log", () => {
     expect(commandsOf(await commandLine(nobody)).toSorted()).toEqual(known.toSorted());
   });
 
-  test("every row of the console's contract, or it is declared as one that only reads", () => {
+  test("every route of the console's contract that does not only read", () => {
     const unsafe = Object.keys(ROUTES).filter((name) => !name.startsWith("GET "));
     const listed = [...Object.keys(doors.WRITING_CONSOLE_ROUTES), ...doors.READING_CONSOLE_ROUTES];
     expect(listed.filter((name) => !name.startsWith("GET ")).toSorted()).toEqual(unsafe.toSorted());
     expect(Object.keys(ROUTES)).toEqual(expect.arrayContaining(listed));
   });
 
-  test("every way into the console beside its contract", () => {
+  test("every writing route of the console outside its contract", () => {
     const folder = join(import.meta.dirname, "../src/account/console-api");
     const found = readdirSync(folder)
       .filter((file) => file.endsWith("-routes.ts"))
@@ -61,7 +61,7 @@ describe("whatever changes something has an action of the change log", () => {
     expect(listed).toEqual(expect.arrayContaining(found));
   });
 
-  test("every route of the gateway that is no call", () => {
+  test("every writing route of the gateway that is not a call", () => {
     // The table is built without dependencies, as no route is called.
     const { routes } = gatewayRoutes({ current: {} } as never, {} as never);
     const unsafe = routes.filter(({ method }) => method !== "GET");
@@ -71,7 +71,7 @@ describe("whatever changes something has an action of the change log", () => {
   });
 });
 
-test("every action of the log has a way to it", () => {
+test("every action of the change log has a command or a route", () => {
   const ways = [
     doors.OPERATION_COMMANDS,
     doors.WRITING_COMMANDS,

@@ -15,23 +15,31 @@ describe("the palette of charts", () => {
     { name: "dark", panel: "181b20", colours: found.slice(COLOURS) },
   ];
 
-  test.each(schemes)("of $name is read against its panel, 3 to 1", ({ panel, colours }) => {
-    expect(colours).toHaveLength(COLOURS);
-    for (const colour of colours) {
-      expect(contrast(colour, linear(panel))).toBeGreaterThanOrEqual(3);
-    }
-  });
+  test.each(schemes)(
+    "of $name has a contrast of 3 to 1 against its panel",
+    ({ panel, colours }) => {
+      expect(colours).toHaveLength(COLOURS);
+      for (const colour of colours) {
+        expect(contrast(colour, linear(panel))).toBeGreaterThanOrEqual(3);
+      }
+    },
+  );
 
-  test.each(schemes)("of $name has no two alike, to any eye", ({ colours }) => {
-    for (const eye of EYES) {
-      const seen = colours.map((colour) => oklab(times(eye, colour)));
-      for (const [at, one] of seen.entries()) {
-        for (const other of seen.slice(at + 1)) {
-          expect(Math.hypot(...one.map((each, n) => each - (other[n] ?? 0)))).toBeGreaterThan(0.09);
+  test.each(schemes)(
+    "of $name has no two similar colors, for any kind of color vision",
+    ({ colours }) => {
+      for (const eye of EYES) {
+        const seen = colours.map((colour) => oklab(times(eye, colour)));
+        for (const [at, one] of seen.entries()) {
+          for (const other of seen.slice(at + 1)) {
+            expect(Math.hypot(...one.map((each, n) => each - (other[n] ?? 0)))).toBeGreaterThan(
+              0.09,
+            );
+          }
         }
       }
-    }
-  });
+    },
+  );
 
   test("has no red, and the same hues in both schemes", () => {
     const hues = schemes.map(({ colours }) => colours.map(hueOf));
@@ -84,7 +92,7 @@ function hueOf(rgb: Triple): number {
   return ((Math.atan2(b, a) * 180) / Math.PI + 360) % 360;
 }
 
-/** As most see, and without red, green or blue cones (Machado and others, 2009). */
+/** Normal vision, and vision without red, green or blue cones (Machado and others, 2009). */
 const EYES: readonly (readonly Triple[])[] = [
   [
     [1, 0, 0],

@@ -10,19 +10,19 @@ import { CHECK_IDS, type ConformanceReport } from "../src/listing-tools/index.ts
 const DOCS = resolve(import.meta.dirname, "../docs");
 const guide = readFileSync(join(DOCS, "conformance.md"), "utf8");
 
-test("the manifest that providers begin from is valid", () => {
+test("the manifest that the guide for providers starts from is valid", () => {
   const [, text = ""] = /```json\n(.*?)```/s.exec(guide) ?? [];
   expect(parseManifestFiles([{ file: "lab.json", text }])).toMatchObject({ ok: true });
   const broken = text.replace("wire_a", "wire_x");
   expect(parseManifestFiles([{ file: "lab.json", text: broken }])).toMatchObject({ ok: false });
 });
 
-test("every check has a section that says how its failures are repaired", () => {
+test("every check has a section on how to repair its failures", () => {
   const sections = [...guide.matchAll(/^### (C\d+): /gm)].map(([, id]) => id);
   expect(sections).toEqual([...CHECK_IDS]);
 });
 
-test("a finding on a real server that was not seen before is not explained", () => {
+test("a new finding on a real server counts as unexplained", () => {
   const isExplained = (message: string): readonly boolean[] =>
     findingsOf("llama", reportWith("C3", message)).map((finding) => finding.isExplained);
   expect(isExplained("the stream ends without usage")).toEqual([true]);

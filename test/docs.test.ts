@@ -43,7 +43,7 @@ function deadLinks({ file, text }: Page): string[] {
     .map((target) => `${file}: ${target}`);
 }
 
-test("every variable that begins with TM_ is that of a setting, or of a client", () => {
+test("every TM_ variable in the docs is that of a setting or of a client", () => {
   expect(pages.flatMap(unknownVariables)).toEqual([]);
   expect(unknownVariables({ file: "x", text: "`TM_PORTS`" })).toEqual(["x: TM_PORTS"]);
 });
@@ -65,14 +65,14 @@ function unknownVariables({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name}`);
 }
 
-test("every name in the form of a setting is one", () => {
+test("every name in the docs that looks like a setting is one", () => {
   expect(pages.flatMap(unknownSettings)).toEqual([]);
   expect(unknownSettings({ file: "x", text: "`timeouts.never_ms`" })).toEqual([
     "x: timeouts.never_ms",
   ]);
 });
 
-/** Names of spans and of changes that have the form of one. */
+/** Names of spans and of changes that look like settings. */
 const SPANS: readonly string[] = Object.values(SPAN);
 const CHANGES: readonly string[] = Object.keys(ACTIONS);
 
@@ -91,7 +91,7 @@ function unknownSettings({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name.slice(1)}`);
 }
 
-test("every command is one of the program, with these options", async () => {
+test("every command in the docs is one of the program with its options", async () => {
   const wrong = await Promise.all(pages.map(wrongCommands));
   expect(wrong.flat()).toEqual([]);
   const planted = "`tokenmarket org remove X` and `tokenmarket serve --worker 4 --port 1`";
@@ -126,7 +126,7 @@ async function isCommand(words: string): Promise<boolean> {
 
 const helps = new Map<string, Promise<string>>();
 
-/** The help of a command, asked for once: the pages name the same ones again and again. */
+/** The help of a command, run once, because the pages name the same commands many times. */
 function helpOf(...words: readonly string[]): Promise<string> {
   const name = words.join(" ");
   const known = helps.get(name) ?? runCommand([...words, "--help"]).then(({ stdout }) => stdout);
@@ -151,7 +151,7 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
-test("the workflow for providers runs commands of the program, and keeps what they write", async () => {
+test("the workflow for providers runs commands of the program and keeps what they write", async () => {
   const file = "examples/conformance/conformance.yaml";
   const workflow = parse(readFileSync(join(ROOT, file), "utf8")) as Workflow;
   expect(Object.keys(workflow.on)).toEqual(["schedule", "push", "workflow_dispatch"]);

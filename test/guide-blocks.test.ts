@@ -11,7 +11,7 @@ function guide(name: string): ReturnType<typeof readBlocks> {
   return readBlocks(readFileSync(`docs/guides/${name}.md`, "utf8"));
 }
 
-test("a pasted key is written into shell code, and into no program or text", () => {
+test("a pasted key is written into shell code only", () => {
   // The guide of webhooks has no call.
   for (const [name] of GUIDES.filter(([each]) => each !== "webhooks")) {
     const chosen = chosenBlocks(guide(name), { model: undefined, rawKey: RAW_KEY });
@@ -38,14 +38,14 @@ test("a chosen model replaces the guide's own in what is shown and in what is ru
   expect(chosen.find(({ call }) => call !== undefined)?.call?.modelId).toBe("open/painter");
 });
 
-test("a model that is there for its refusal stays", () => {
+test("a model that shows a refusal is not replaced", () => {
   const model = { from: "sim/both", to: "open/other" };
   const chosen = chosenBlocks(guide("errors"), { model, rawKey: "" });
   const ids = chosen.flatMap(({ call }) => call?.modelId ?? []);
   expect(ids).toContain("no/such-model");
 });
 
-test("only a virtual key is taken for one: nothing that a shell would run", () => {
+test("only the format of a virtual key is accepted as a pasted key", () => {
   expect(isRawKey(RAW_KEY)).toBe(true);
   for (const text of [
     "",

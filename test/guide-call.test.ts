@@ -15,10 +15,10 @@ function curlsOf(guide: string): readonly string[] {
   );
 }
 
-test("every guide of calls has a request that its page can run", () => {
+test("every guide with calls has a request that its page can run", () => {
   expect(readdirSync("docs/guides")).toHaveLength(GUIDES.length);
   for (const [guide] of GUIDES) {
-    // It is about requests that come from here.
+    // This guide is about requests from the gateway to its reader.
     if (guide === "webhooks") continue;
     const calls = curlsOf(guide).map(readGuideCall);
     expect(calls.filter((call) => call !== undefined).length, guide).toBeGreaterThan(0);
@@ -56,7 +56,7 @@ test("another model is called and shown in every language", () => {
   expect(asked && withModel(asked, "a/b").path).toBe("/limits?model=a%2Fb");
 });
 
-test("several commands, broken JSON, or what only a shell knows is not run", () => {
+test("several commands, broken JSON and shell variables are not run", () => {
   const good = `curl -s http://h/v1/x -d '{"model":"a"}'`;
   expect(readGuideCall(good)).toBeDefined();
   expect(readGuideCall(`${good}\n${good}`)).toBeUndefined();
@@ -65,7 +65,7 @@ test("several commands, broken JSON, or what only a shell knows is not run", () 
   expect(readGuideCall("export A=1")).toBeUndefined();
 });
 
-test("a file in an answer is cut where it is shown", () => {
+test("a file in an answer is shortened where it is shown", () => {
   const shown = presentJson(JSON.stringify({ data: [{ b64_json: "A".repeat(100_000) }] }));
   expect(shown.length).toBeLessThan(1_000);
   expect(shown).toContain("(100000 characters)");

@@ -8,7 +8,7 @@ import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
 
 const FOLDER = join(import.meta.dirname, "../docs/guides");
 
-test("every guide is in the list of the docs page, under the title that it has", () => {
+test("every guide is listed on the docs page under its own title", () => {
   expect(GUIDES.map(([name]) => `${name}.md`).toSorted()).toEqual(readdirSync(FOLDER).toSorted());
   for (const [name, title] of GUIDES) {
     const [first] = readFileSync(join(FOLDER, `${name}.md`), "utf8").split("\n");
@@ -16,7 +16,7 @@ test("every guide is in the list of the docs page, under the title that it has",
   }
 });
 
-test("the page shows all of a guide's text: no mark of Markdown is left in it", () => {
+test("the page renders all of a guide's text, and no Markdown mark remains", () => {
   for (const [name] of GUIDES) {
     const blocks = readBlocks(readFileSync(join(FOLDER, `${name}.md`), "utf8"));
     const kinds = new Set(blocks.map(({ kind }) => kind));
@@ -26,7 +26,7 @@ test("the page shows all of a guide's text: no mark of Markdown is left in it", 
   }
 });
 
-test("code in several languages that stands together is one example with tabs", () => {
+test("adjacent code in several languages is one example with tabs", () => {
   const text =
     "# T\n\n```sh\ncurl\n```\n\n```python\nb\n```\n\nwords\n\n- one\n- two\n  more\n\n| A | B |\n| - | - |\n| `x` | y |\n";
   expect(readBlocks(text)).toEqual([

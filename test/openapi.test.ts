@@ -27,7 +27,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   })),
 );
 
-test("the OpenAPI document of the gateway is one by the rules of OpenAPI 3.1", async () => {
+test("the OpenAPI document of the gateway is valid OpenAPI 3.1", async () => {
   const result = await new Validator().validate(structuredClone(document));
   expect(result.errors).toBeUndefined();
   expect(result.valid).toBe(true);
@@ -47,7 +47,7 @@ test("the OpenAPI document has every header and class of refusal of the gateway"
   for (const name of Object.keys(REFUSALS)) expect(text).toContain(`\\n- \`${name}\`:`.slice(2));
 });
 
-test("each refusal's usual status is documented where a call may meet it", () => {
+test("each refusal's usual status is documented for every route that can return it", () => {
   for (const { name, operation } of operations) {
     const statuses = Object.keys(operation.responses);
     expect(statuses, name).toContain("200");
@@ -64,7 +64,7 @@ test("a dry run is documented for every chat interface", () => {
   expect(named).toMatchObject({ enum: [...names, "images", "videos", "decisions"] });
 });
 
-test("every field, parameter and header says what it is, and no description is left over", () => {
+test("every field, parameter and header has a description, and no description is unused", () => {
   const made = describedGateway();
   expect(made.document).toEqual(document);
   expect(listUndescribed(document, "")).toEqual([]);

@@ -10,7 +10,7 @@ const CHARS = 8_192;
 const MATCH_MS_MAX = 15;
 const RUNS = 3;
 
-/** Files that cut what they match, at so many characters. */
+/** Files that cut their texts before matching, with the number of characters. */
 const CUT: Readonly<Record<string, number>> = {
   "src/account/console-api/public-text.ts": 1_200,
   "src/kernel/core/email-address.ts": 64,
@@ -25,7 +25,7 @@ const CUT: Readonly<Record<string, number>> = {
 const SHORT_ENDINGS: ReadonlySet<string> = new Set([String.raw`\/+$`, "0+$", String.raw`\.?0+$`]);
 const SHORT_CHARS = 1_024;
 
-/** Texts of ours or of the operator's machine, which nobody outside writes. */
+/** Folders whose patterns match only the program's or the operator's own texts. */
 const OWN_TEXTS = ["src/dev/", "src/kernel/storage/", "src/app/backup/"];
 
 interface Pattern {
@@ -45,7 +45,7 @@ function patternsOf(source: SourceFile): Pattern[] {
     if (type !== "Literal" || typeof regex !== "object" || regex === null) return [];
     const { pattern, flags } = regex as { pattern: string; flags: string };
     const line = source.text.slice(0, start).split("\n").length;
-    // Sticky ones start where they are told; everywhere else a match may start anywhere.
+    // Without the sticky flag a match may start anywhere in the text.
     const made = new RegExp(pattern, flags.replace("y", ""));
     return [{ place: `${source.file}:${line}`, file: source.file, source: pattern, regex: made }];
   });
@@ -92,7 +92,7 @@ function matchMs(regex: RegExp, text: string): number {
   return fastest;
 }
 
-test("every pattern costs little on texts that are pumped from its own words", () => {
+test("every pattern is fast on long texts made of its own words", () => {
   expect(patterns.length).toBeGreaterThan(150);
   const slow = patterns.flatMap(({ place, file, source, regex }) => {
     const chars = SHORT_ENDINGS.has(source) ? SHORT_CHARS : (CUT[file] ?? CHARS);
@@ -105,7 +105,7 @@ test("every pattern costs little on texts that are pumped from its own words", (
   expect(slow).toEqual([]);
 });
 
-test("no pattern repeats a group over a text that is not cut", () => {
+test("no pattern repeats a group over text of unlimited length", () => {
   const grouped = patterns.filter(
     ({ file, source }) => CUT[file] === undefined && /\)(?:[*+]|\{\d+,\})/.test(source),
   );

@@ -19,7 +19,7 @@ test("the reference shows every route of the document with fields and errors", (
   }
 });
 
-test("a field is shown with its type, its bounds and what is inside it", () => {
+test("a field is shown with its type, its bounds and its members", () => {
   const chat = operations.find(({ name }) => name === "POST /v1/chat/completions");
   const field = (name: string) => chat?.body.find((each) => each.name === name);
   expect(field("max_tokens")).toMatchObject({ type: "integer, 1 to 32768", isRequired: false });
@@ -28,7 +28,7 @@ test("a field is shown with its type, its bounds and what is inside it", () => {
   expect(chat?.refusals.find(({ status }) => status === "429")?.classes).toContain("rate_limit");
 });
 
-test("each route has an example that its own schema takes, with every field that it needs", () => {
+test("each route has an example that its schema accepts, with every required field", () => {
   for (const { name, curl, body, parameters } of operations) {
     expect(curl, name).toContain('-H "authorization: Bearer $TOKEN_MARKET_KEY"');
     expect(curl, name).not.toMatch(/\{\w+\}|undefined/);

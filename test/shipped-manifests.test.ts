@@ -35,7 +35,7 @@ function manifestOf(text: string): Manifest {
 }
 
 describe("the shipped manifests", () => {
-  test("are those of every provider of day one", () => {
+  test("cover every provider of the first release", () => {
     const ids = files.map(({ text }) => manifestOf(text).provider.id);
     expect(ids.toSorted()).toEqual(
       [
@@ -63,11 +63,11 @@ describe("the shipped manifests", () => {
     expect(files.map(({ file }) => file)).toEqual(ids.map((id) => `${id}.json`));
   });
 
-  test("drafted again from the snapshots and the review have the same bytes", async () => {
+  test("have the same bytes when they are drafted again from the snapshots and the review", async () => {
     expect(await staleCatalogFiles(root)).toEqual([]);
   });
 
-  test("compile together without an issue and with every key set", () => {
+  test("compile together without an issue when every key is set", () => {
     const parsed = parseManifestFiles(files);
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
     const { manifests } = parsed;
@@ -82,7 +82,7 @@ describe("the shipped manifests", () => {
     expect(ready.length).toBeGreaterThan(130);
   });
 
-  test("are described in one sentence each, which names the maker of all but a host's own", () => {
+  test("describe each model in one sentence that names its maker, unless the host made it", () => {
     const parsed = parseManifestFiles(files);
     const manifests = parsed.ok ? parsed.manifests : [];
     const all = manifests.map(({ manifest, ...rest }) => ({
@@ -115,7 +115,7 @@ describe("the shipped manifests", () => {
     const manifest = manifestOf(text);
     const terms = manifest.listing_terms ?? {};
 
-    test("goes to a public https address, with a key of its own variable", () => {
+    test("goes to a public https address, with its own key variable", () => {
       const url = new URL(manifest.endpoint.base_url);
       expect(url.protocol).toBe("https:");
       expect(isPrivateAddress(url.hostname)).toBe(false);
@@ -123,17 +123,17 @@ describe("the shipped manifests", () => {
       expect(manifest.endpoint.api_key_env).toMatch(/_API_KEY$/);
     });
 
-    test("has nothing that had ended on the day of the review", () => {
+    test("has no model that had ended on the day of the review", () => {
       const days = manifest.models.flatMap((model) => model.deprecation_date ?? []);
       expect(days.filter((day) => day <= review.as_of)).toEqual([]);
     });
 
-    test("announces only prices that were to come on the day of the review", () => {
+    test("announces only prices that were in the future on the day of the review", () => {
       const changes = Object.values(terms).flatMap((each) => each.price_changes ?? []);
       expect(changes.filter(({ from }) => from.slice(0, 10) <= review.as_of)).toEqual([]);
     });
 
-    test("has nothing that the newest list says had ended, written by hand or not", () => {
+    test("has no model that had ended by the newest list", () => {
       const prefixes = new Set(["", `${findHead(manifest.provider.id)?.sources.litellm}/`]);
       const ended = manifest.models.filter(({ id, upstream_id: name = id }) =>
         [...prefixes].some((prefix) => (ends.get(`${prefix}${name}`) ?? "9999") <= review.as_of),
@@ -141,7 +141,7 @@ describe("the shipped manifests", () => {
       expect(ended.map(({ id }) => id)).toEqual([]);
     });
 
-    test("is ready where two sources agreed or a person checked, else it says why not", () => {
+    test("has ready models that two sources or a person confirmed, and reasons for the others", () => {
       const doubtful = manifest.models.filter((model) => {
         const { checked, staged_because: reasons = [] } = terms[model.id] ?? {};
         const isReady = model.is_ready !== false;
@@ -150,7 +150,7 @@ describe("the shipped manifests", () => {
       expect(doubtful.map(({ id }) => id)).toEqual([]);
     });
 
-    test("gives only reasons that the catalog's page explains", () => {
+    test("gives only reasons that the catalog page explains", () => {
       const page = readFileSync(join(root, "docs/catalog.md"), "utf8");
       const codes = new Set(Object.values(terms).flatMap((each) => each.staged_because ?? []));
       expect([...codes].filter((code) => !page.includes(`| \`${code}\``))).toEqual([]);
@@ -207,7 +207,7 @@ describe("the shipped manifests", () => {
     );
   });
 
-  test("every decision of the review has a reason, and changes something", () => {
+  test("have a reason for every decision of the review, and each one changes something", () => {
     for (const [id, { edits = [], leave_out: out = {}, without = {} }] of Object.entries(
       review.providers,
     )) {
@@ -222,14 +222,14 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("an open model has one id at all its hosts", () => {
+  test("have one id for openai/gpt-oss-120b at all its hosts", () => {
     const hosts = files.filter(({ text }) =>
       manifestOf(text).models.some(({ id }) => id === "openai/gpt-oss-120b"),
     );
     expect(hosts.map(({ file }) => file)).toEqual(["cerebras.json", "groq.json", "together.json"]);
   });
 
-  test("a listing of OpenRouter is served only by endpoints that cost no more than it", () => {
+  test("limit a listing of OpenRouter to endpoints that cost no more than it", () => {
     const { text = "" } = files.find(({ file }) => file === "openrouter.json") ?? {};
     const { models, listing_terms: terms = {} } = manifestOf(text);
     for (const model of models) {

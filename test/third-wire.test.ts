@@ -137,8 +137,8 @@ async function post(path: string, body: object): Promise<HttpAnswer> {
   return await httpCall(url + path, { body });
 }
 
-describe("a client of the third wire", () => {
-  test("is answered in it by a provider that speaks wire_a", async () => {
+describe("a client of a third wire", () => {
+  test("is answered in that wire by a provider of wire_a", async () => {
     const { status, json } = await post("/v1/plain", plainBody);
     expect({ status, json }).toEqual({
       status: 200,
@@ -151,7 +151,7 @@ describe("a client of the third wire", () => {
     });
   });
 
-  test("gets a stream of it from a provider that speaks wire_a", async () => {
+  test("gets a stream in that wire from a provider of wire_a", async () => {
     const { text, headers } = await post("/v1/plain", { ...plainBody, stream: true });
     expect(headers["content-type"]).toContain("text/event-stream");
     expect(text).toBe(
@@ -161,7 +161,7 @@ describe("a client of the third wire", () => {
   });
 
   test.each([false, true])(
-    "is served by a provider of its own wire, stream: %s",
+    "is served by a provider of the same wire, stream: %s",
     async (stream) => {
       const { status, text } = await post("/v1/plain", {
         ...plainBody,
@@ -183,14 +183,14 @@ describe("a client of the third wire", () => {
     ["an unknown model", "/v1/plain", { ...plainBody, model: "test/none" }, "model_unavailable"],
     ["a body that is not valid", "/v1/plain", { model: "test/chat" }, "invalid_request"],
     ["a path below its own", "/v1/plain/none", plainBody, "not_found"],
-  ])("is refused in its shape for %s", async (_what, path, body, problem) => {
+  ])("is refused in that wire's shape for %s", async (_what, path, body, problem) => {
     const { status, json } = await post(path, body);
     expect(status).toBeGreaterThanOrEqual(400);
     expect(json).toEqual({ problem, message: expect.any(String) as unknown });
   });
 });
 
-describe("a provider of the third wire", () => {
+describe("a provider of a third wire", () => {
   test("answers a client of wire_a", async () => {
     const { status, json } = await post("/v1/chat/completions", {
       ...chatBody,
@@ -213,7 +213,7 @@ describe("a provider of the third wire", () => {
   });
 });
 
-test("a dry run knows it by its name", async () => {
+test("a dry run accepts the third wire's name", async () => {
   const { json } = await post("/v1/route?for=none", plainBody);
   expect(JSON.stringify(json)).toContain("chat, messages, plain, images, videos or decisions");
 });

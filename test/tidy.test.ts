@@ -29,7 +29,7 @@ import { exactFiles } from "./tidy/values.ts";
 const everything = readSourceFiles("src", "test", "console/src", "bench", "scripts");
 const product = everything.filter(isProduct);
 
-test("the rules see the program: a plausible number of files and of imports", () => {
+test("the rules find a plausible number of files and imports", () => {
   expect(product.length).toBeGreaterThan(400);
   expect(everything.length - product.length).toBeGreaterThan(400);
   expect(exactFiles(product).length).toBeGreaterThan(50);
@@ -89,7 +89,7 @@ describe("the layer table of ARCHITECTURE.md", () => {
     expect(forbiddenImports(planted(file, line), tables)).toHaveLength(1);
   });
 
-  test("is silent about an import in a comment and about packages", () => {
+  test("ignores packages and imports in comments", () => {
     const silent = planted(
       "src/kernel/core/money.ts",
       '// import "../../formats/b.ts";\nimport "typebox";',
@@ -97,13 +97,13 @@ describe("the layer table of ARCHITECTURE.md", () => {
     expect(forbiddenImports(silent, tables)).toEqual([]);
   });
 
-  test("allows only what goes to a lower level", () => {
+  test("allows only imports of lower levels", () => {
     expect(uphillAllowances(tables)).toEqual([]);
     const changed = readLayerTables(page.replace(/(`ledger` +\| )`kernel`/, "$1`gateway`"));
     expect(uphillAllowances(changed)).toEqual(["src/ledger > gateway"]);
   });
 
-  test("allows nothing that no file uses", () => {
+  test("allows only imports that some file uses", () => {
     expect(unusedAllowances(product, tables)).toEqual([]);
     const changed = readLayerTables(page.replace(/(`upstream` +\| )/, "$1`ledger`, "));
     expect(unusedAllowances(product, changed)).toEqual(["src/upstream > ledger"]);
@@ -116,12 +116,12 @@ describe("every wing has a door and a short page that introduces it", () => {
     [...wings].map((wing) => [`${wing}/README.md`, readSourceFile(`${wing}/README.md`).text]),
   );
 
-  test("in the repository", () => {
+  test("is complete in the repository", () => {
     expect(readmes.size).toBeGreaterThan(8);
     expect(incompleteWings(product, readmes)).toEqual([]);
   });
 
-  test("notices a wing without one, and a page that is too long", () => {
+  test("notices a wing without a door or page, and a page that is too long", () => {
     const more = [...product, { file: "src/helpers/text.ts", text: "" }];
     expect(incompleteWings(more, readmes)).toEqual([
       "helpers has no door",
@@ -131,7 +131,7 @@ describe("every wing has a door and a short page that introduces it", () => {
     expect(incompleteWings(product, long)).toEqual(["the README.md of kernel is too long"]);
   });
 
-  test("and every side door is used", () => {
+  test("has only side doors that are used", () => {
     const targets = everything.flatMap((source) =>
       programImportsOf(source).filter((target) => wingOf(target) !== wingOf(source.file)),
     );
@@ -140,7 +140,7 @@ describe("every wing has a door and a short page that introduces it", () => {
   });
 });
 
-describe('every "never" names a test that exists', () => {
+describe('every "never" names an existing test', () => {
   const known = new Set(everything.map(({ file }) => basename(file)));
   const namedIn = (text: string): readonly string[] => text.match(/[\w-]+\.test\.ts/g) ?? [];
 
@@ -164,7 +164,7 @@ describe('every "never" names a test that exists', () => {
   });
 });
 
-test("no files import each other in a circle", () => {
+test("no files import each other in a cycle", () => {
   expect(fileCycles(product)).toEqual([]);
   const text = 'import type { MicroUsd } from "./money.ts";';
   const circle = product.map((each) =>
@@ -201,11 +201,11 @@ test("every exception for a file that opens files or sockets is needed", () => {
 describe("only named packages run a script when they are installed", () => {
   const lockFile = readSourceFile("package-lock.json").text;
 
-  test("the lock file", () => {
+  test("holds in the lock file", () => {
     expect(installScriptsOf(lockFile)).toEqual(Object.keys(INSTALL_SCRIPTS).sort());
   });
 
-  test("notices one more, also where it is below another package", () => {
+  test("notices another package, even a nested one", () => {
     const planted = JSON.parse(lockFile) as { packages: Record<string, unknown> };
     planted.packages["node_modules/fastify/node_modules/@new/thing"] = { hasInstallScript: true };
     planted.packages["node_modules/quiet"] = { version: "1.0.0" };

@@ -31,7 +31,7 @@ describe("dedicated endpoints", () => {
     concurrent: 4,
   };
 
-  test("an endpoint is its organization's with all its limits, for every key", async () => {
+  test("an endpoint belongs to its organization with all its limits, for every key", async () => {
     const { rulesStore } = backend;
     const providerId = `private-${++made}`;
     const endpoint = await rulesStore.createEndpoint(
@@ -53,7 +53,7 @@ describe("dedicated endpoints", () => {
     expect(await rulesStore.listEndpoints()).toContainEqual(endpoint);
   });
 
-  test("an endpoint without limits has none, and several stand in the order they came", async () => {
+  test("an endpoint without limits has none, and endpoints are listed oldest first", async () => {
     const { rulesStore } = backend;
     const providerIds = [`private-${++made}`, `private-${++made}`];
     for (const providerId of providerIds) {
@@ -64,7 +64,7 @@ describe("dedicated endpoints", () => {
     expect(endpoints.map((each) => each.limits)).toEqual([{}, {}]);
   });
 
-  test("a private manifest belongs to one endpoint, and is free again when that is gone", async () => {
+  test("a private manifest belongs to one endpoint, and is free after that was removed", async () => {
     const { rulesStore } = backend;
     const providerId = `private-${++made}`;
     const asked = [key.orgId, key.orgId, foreign.orgId].map((orgId) =>
@@ -87,7 +87,7 @@ describe("dedicated endpoints", () => {
     expect(again).not.toMatchObject({ endpointId });
   });
 
-  test("an unknown organization gets none, also when the manifest is taken", async () => {
+  test("an unknown organization gets no endpoint, even when the manifest is taken", async () => {
     const { rulesStore } = backend;
     const endpoint = { orgId: NO_ORG, providerId: `private-${++made}`, limits: {} };
     expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
@@ -104,7 +104,7 @@ describe("the routing policy", () => {
     promptLogging: "none",
   } as const;
 
-  test("a policy is one of the organization, for every key of it", async () => {
+  test("a policy applies to every key of its organization, and to no other organization", async () => {
     const { rulesStore } = backend;
     expect(await rulesStore.findPolicy(key.orgId)).toBeUndefined();
     expect(await rulesStore.setPolicy(key.orgId, policy, testOperator)).toBe(true);
@@ -115,7 +115,7 @@ describe("the routing policy", () => {
     expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
   });
 
-  test("a policy is replaced whole; an empty one removes it, as do lists of nothing", async () => {
+  test("a policy is replaced whole; an empty policy or one of empty lists removes it", async () => {
     const { rulesStore } = backend;
     await rulesStore.setPolicy(key.orgId, policy, testOperator);
     expect(await rulesStore.setPolicy(key.orgId, { promptLogging: "none" }, testOperator)).toBe(
@@ -131,7 +131,7 @@ describe("the routing policy", () => {
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 
-  test("an unknown organization has no policy, neither one to set nor one to remove", async () => {
+  test("an unknown organization has no policy, and none can be set or removed", async () => {
     expect(await backend.rulesStore.setPolicy(NO_ORG, policy, testOperator)).toBe(false);
     expect(await backend.rulesStore.setPolicy(NO_ORG, {}, testOperator)).toBe(false);
     expect(await backend.rulesStore.findPolicy(NO_ORG)).toBeUndefined();
@@ -156,7 +156,7 @@ describe("connections", () => {
     return id;
   }
 
-  test("a key has those of its organization, byte for byte, and no others", async () => {
+  test("a key has the connections of its organization, byte for byte, and no others", async () => {
     const { orgId } = key;
     const shared = await connect({ orgId }, "acme-ai");
     await connect({ orgId: foreign.orgId }, "acme-ai");
@@ -166,7 +166,7 @@ describe("connections", () => {
     expect((await rulesOf(foreign)).connections).toHaveLength(1);
   });
 
-  test("a key's own replaces the organization's, for that key and provider", async () => {
+  test("a connection of the key replaces the organization's, for that key and provider", async () => {
     const { orgId } = key;
     const shared = await connect({ orgId }, "acme-ai");
     const other = await connect({ orgId }, "other-ai");
@@ -182,7 +182,7 @@ describe("connections", () => {
     expect(idsOf(await rulesOf(second))).toEqual([shared, other, `conn_${made}`]);
   });
 
-  test("a disabled one is gone, and the organization's takes its place", async () => {
+  test("a disabled connection is gone, and the organization's takes its place", async () => {
     const { orgId } = key;
     const shared = await connect({ orgId }, "acme-ai");
     const own = await connect(key, "acme-ai");
@@ -211,7 +211,7 @@ describe("usage holds", () => {
     );
   }
 
-  test("a limited kind of request has its end; one that ran out is gone", async () => {
+  test("a limit on a kind of request has an end, and an expired limit is gone", async () => {
     await hold("images", "limited", -1);
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
     await hold("chat", "limited", 600);
@@ -230,7 +230,7 @@ describe("usage holds", () => {
     expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
   });
 
-  test("a restriction wins over a limit of its kind, and of two limits the longer one", async () => {
+  test("a restriction wins over a limit of its kind, and the longer of two limits wins", async () => {
     await hold("chat", "limited", 60);
     await hold("chat", "restricted", null);
     await hold("chat", "limited", 6_000);
@@ -246,7 +246,7 @@ describe("usage holds", () => {
     expect(abuseRestrictions[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
   });
 
-  test("a lifted hold is gone, and a limit under it applies again", async () => {
+  test("a lifted hold is gone, and the limit below it applies again", async () => {
     await hold("chat", "limited", 600);
     await hold("chat", "restricted", null);
     const lift = "update usage_hold set lifted_at = now() where org_id = $1 and state = $2";
@@ -259,8 +259,8 @@ describe("usage holds", () => {
   });
 });
 
-describe("a key by its id", () => {
-  test("is what the lookup by digest would find now, disabled ones included", async () => {
+describe("a key that is looked up by its id", () => {
+  test("is the same as by its digest, disabled keys included", async () => {
     const { rulesStore, keyStore, accountStore } = backend;
     await rulesStore.changeLimit(
       key.orgId,

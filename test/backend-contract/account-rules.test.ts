@@ -23,12 +23,12 @@ beforeEach(async () => {
 });
 const rulesOf = rulesReader(backend);
 
-describe("an organization that nothing was said about", () => {
-  test("has the plain rules themselves, so that they take no space in the cache", async () => {
+describe("an organization without rules", () => {
+  test("has the shared plain rules, which take no space in the cache", async () => {
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 
-  test("is on trial until it has bought credit, whatever credit it was given before", async () => {
+  test("is on trial until it buys credit, whatever trial credit it was given before", async () => {
     const trial = await addKey(backend, await addOrg(backend));
     expect(await rulesOf(trial)).toEqual({ ...PLAIN_RULES, isTrial: true });
     await grant(backend, trial.orgId, "trial");
@@ -38,12 +38,12 @@ describe("an organization that nothing was said about", () => {
     expect(await rulesOf(trial)).toBe(PLAIN_RULES);
   });
 
-  test("has bought credit permanently: later trial credit changes nothing", async () => {
+  test("stays off trial after it bought credit, whatever trial credit follows", async () => {
     await grant(backend, key.orgId, "trial");
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 
-  test("is as plain again after everything that was said was taken back", async () => {
+  test("has the plain rules again after every rule was removed", async () => {
     const { rulesStore } = backend;
     await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 3 }, testOperator);
     await rulesStore.setPolicy(key.orgId, { timeoutMs: 5 }, testOperator);
@@ -57,7 +57,7 @@ describe("an organization that nothing was said about", () => {
 });
 
 describe("stored limits", () => {
-  test("a limit holds for the keys it concerns: all, one, one model, one model of one", async () => {
+  test("a limit applies to its keys: all, one, all for one model, one for one model", async () => {
     const { rulesStore } = backend;
     const { orgId, keyId } = key;
     const ofAll = [
@@ -100,7 +100,7 @@ describe("stored limits", () => {
       .toSorted();
   }
 
-  test("a change leaves alone what it does not name, and null removes", async () => {
+  test("a change keeps the values that it does not name, and null removes a value", async () => {
     const { rulesStore } = backend;
     const change = rulesStore.changeLimit.bind(rulesStore, key.orgId, OWN_ORG);
     expect(await change({ requestsPerMinute: 10 }, testOperator)).toEqual({
@@ -127,7 +127,7 @@ describe("stored limits", () => {
     ]);
   });
 
-  test("a limit without a value left is gone, and one that never had one is not stored", async () => {
+  test("a limit whose last value is removed is deleted, and an empty one is not stored", async () => {
     const { rulesStore } = backend;
     const { orgId } = key;
     await rulesStore.changeLimit(
@@ -154,7 +154,7 @@ describe("stored limits", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("what the customer set and what the contract says stand beside each other", async () => {
+  test("removing the customer's own limit keeps the limit of the contract", async () => {
     const { rulesStore } = backend;
     await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 64 }, testOperator);
     await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: 3 }, testOperator);
@@ -162,7 +162,7 @@ describe("stored limits", () => {
     expect((await rulesOf(key)).limits).toEqual([{ ...ORG, concurrent: 64 }]);
   });
 
-  test("an unknown organization and a key of another one change nothing", async () => {
+  test("an unknown organization or a key of another one changes nothing", async () => {
     const { rulesStore } = backend;
     const change = { requestsPerMinute: 1 };
     expect(await rulesStore.changeLimit(NO_ORG, ORG, change, testOperator)).toBeUndefined();
@@ -175,7 +175,7 @@ describe("stored limits", () => {
     }
   });
 
-  test("a target that makes no sense is a fault of the program", async () => {
+  test("a target that contradicts itself is a fault of the program", async () => {
     const wrong: readonly LimitTarget[] = [
       { source: "self", scope: "model" },
       { source: "self", scope: "key", keyId: key.keyId, modelId: "acme/a" },
@@ -192,7 +192,7 @@ describe("stored limits", () => {
     }
   });
 
-  test("changes of different values at the same moment all stay", async () => {
+  test("simultaneous changes of different values are all kept", async () => {
     const { rulesStore } = backend;
     const values = { requestsPerMinute: 11, tokensPerMinute: 12, concurrent: 13 };
     for (let round = 0; round < 20; round++) {
@@ -208,7 +208,7 @@ describe("stored limits", () => {
     for (const limit of limits) expect(limit).toMatchObject(values);
   });
 
-  test("removals at the same moment leave no empty limit, and lose no new value", async () => {
+  test("simultaneous removals leave no empty limit and lose no new value", async () => {
     const { rulesStore } = backend;
     const { orgId } = key;
     for (let round = 0; round < 20; round++) {
@@ -229,7 +229,7 @@ describe("stored limits", () => {
     }
   });
 
-  test("a removal that dies half-way leaves the limit as it was", async () => {
+  test("a removal that fails half-way keeps the limit", async () => {
     const { rulesStore } = backend;
     await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
     await backend.query(`
@@ -245,7 +245,7 @@ describe("stored limits", () => {
     expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
   });
 
-  test("a change that the database refuses leaves no trace, and the store continues", async () => {
+  test("a change that the database refuses leaves no trace, and the store still works", async () => {
     const { rulesStore } = backend;
     await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
     const wrong = rulesStore.changeLimit(
@@ -259,7 +259,7 @@ describe("stored limits", () => {
   });
 });
 
-describe("whether keys may set limits of their organization", () => {
+describe("the right of keys to set limits of their organization", () => {
   test("is off until an operator turns it on, for one organization", async () => {
     const { rulesStore } = backend;
     expect(await rulesStore.setKeysMaySetOrgLimits(key.orgId, true, testOperator)).toBe(true);

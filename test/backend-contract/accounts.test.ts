@@ -32,7 +32,7 @@ test("an organization made by an operator has an empty wallet and a verified add
   expect(await accountStore.findOrg("org_unknown")).toBeUndefined();
 });
 
-test("a key is found by its digest with what the gateway must know", async () => {
+test("a key is found by its digest with everything that the gateway needs", async () => {
   const { accountStore, creditStore, keyStore } = backend;
   const org = await accountStore.createOrg(
     { name: "Acme", email: "ops@example.com" },
@@ -73,7 +73,7 @@ test("a key is found by its digest with what the gateway must know", async () =>
   expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
 });
 
-test("a disabled key stays disabled, since the first time", async () => {
+test("a disabled key stays disabled since its first disabling", async () => {
   const { accountStore } = backend;
   const { keyId, orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const disabled = await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
@@ -103,7 +103,7 @@ test("two keys cannot share a digest", async () => {
   );
 });
 
-test("a grant happens once per reference, also when it is repeated", async () => {
+test("a grant happens once per reference, however often it is repeated", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const grant = { orgId, amountMicroUsd: microUsd(25_000_000n), ref: "invoice 1" };
   const outcomes = await Promise.all(
@@ -116,7 +116,7 @@ test("a grant happens once per reference, also when it is repeated", async () =>
   ]);
 });
 
-test("a reference used with other terms is refused and changes nothing", async () => {
+test("a reference that is reused with other terms is refused and changes nothing", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const amountMicroUsd = microUsd(7n);
@@ -136,7 +136,7 @@ test("a reference used with other terms is refused and changes nothing", async (
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });
 
-test("a cap can be set and removed, on a known organization only", async () => {
+test("a cap can be set and removed, but only for a known organization", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   expect(await backend.accountStore.setOrgCap(orgId, microUsd(9n), testOperator)).toBe(true);
   expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBe(9n);
@@ -145,12 +145,12 @@ test("a cap can be set and removed, on a known organization only", async () => {
   expect(await backend.accountStore.setOrgCap("org_unknown", null, testOperator)).toBe(false);
 });
 
-test("migrations run once, and concurrent starts do not disturb each other", async () => {
+test("migrations run once, even by concurrent starts", async () => {
   const names = await Promise.all([backend.migrate(), backend.migrate()]);
   expect(names).toEqual([[], []]);
 });
 
-test("changes are heard from the new server after a switch-over that leaves old sessions alive", async () => {
+test("changes are received from the new server after a switch-over with old sessions", async () => {
   const listeners = `select pid from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket notices'`;
   const heard: (OrgId | undefined)[] = [];
@@ -171,7 +171,7 @@ test("changes are heard from the new server after a switch-over that leaves old 
     const pids = await backend.query(listeners);
     return pids.length === 1 && pids[0]?.["pid"] !== old?.["pid"];
   });
-  // Twice at a start of listening: whatever was remembered meanwhile is forgotten.
+  // Each start of listening reports that any organization may have changed, and there were two.
   await until("everything is forgotten", () => heard.length === 2);
   expect(heard).toEqual([undefined, undefined]);
 });

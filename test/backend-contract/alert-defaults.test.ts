@@ -41,7 +41,7 @@ const below = async (): Promise<bigint | null> =>
   (await backend.alertStore.rules(orgId)).balanceBelowMicroUsd;
 
 describe("a new organization", () => {
-  test("is told the usual alerts at its owner's address, once that is verified", async () => {
+  test("gets the usual alerts at its owner's address after that was verified", async () => {
     const accountId = await join(false);
     expect(await backend.alertStore.destinations(orgId)).toEqual([]);
     await backend.query(
@@ -62,7 +62,7 @@ describe("a new organization", () => {
     });
   });
 
-  test("hears of a balance below a fifth of its last purchase, and never below five dollars", async () => {
+  test("is warned below a fifth of its last purchase, and always below five dollars", async () => {
     await join(true);
     await buy(1_000n);
     expect(await below()).toBe(5_000_000n);
@@ -79,7 +79,7 @@ describe("a new organization", () => {
     ]);
   });
 
-  test("keeps the amount that a person has set, whatever is bought later", async () => {
+  test("keeps an amount that a person set, whatever is bought later", async () => {
     await join(true);
     const balanceBelowMicroUsd = 7_000_000n as never;
     await backend.alertStore.changeRules(orgId, { balanceBelowMicroUsd }, testOperator);
@@ -87,7 +87,7 @@ describe("a new organization", () => {
     expect(await below()).toBe(7_000_000n);
   });
 
-  test("keeps what it had chosen before its owner signs in", async () => {
+  test("keeps the rules that were set before its owner signs in", async () => {
     await backend.alertStore.changeRules(orgId, { hasPurchases: true }, testOperator);
     await join(true);
     expect(await backend.alertStore.rules(orgId)).toMatchObject({ hasRestrictions: false });
@@ -95,7 +95,7 @@ describe("a new organization", () => {
   });
 });
 
-test("a provider that failed most calls of an hour is told once a day, and one that failed few is not", async () => {
+test("a provider that fails most calls of an hour is reported once a day, and others are not", async () => {
   await join(true);
   const hour = `insert into listing_hour_sum (org_id, hour, provider_id, model_id, attempts,
     succeeded, failed, streamed, streamed_tokens, streamed_ms, first_byte_spans, first_byte_counts)
@@ -112,7 +112,7 @@ test("a provider that failed most calls of an hour is told once a day, and one t
   expect(told).toMatchObject([{ facts: { provider: "broken", attempts: 60, failed: 41 } }]);
 });
 
-test("the mail of a purchase has its receipt as a PDF file, and another mail has none", async () => {
+test("the mail of a purchase has its receipt as a PDF file, and other mails have none", async () => {
   const documentOf = openAlertDocuments(backend, testSeller);
   const event = { eventId: "evt_1", orgId, orgName: "Acme", atMs: 0 };
   const facts = { purchase_id: await buy(1_000n), amount_usd: "10.000000" };
@@ -122,7 +122,7 @@ test("the mail of a purchase has its receipt as a PDF file, and another mail has
   expect(await documentOf({ ...event, kind: "alerts.test", facts: {} })).toBeUndefined();
 });
 
-test("a mail says amounts to the cent, and never that a balance is what it is below", () => {
+test("a mail rounds a low balance down, so that it is never equal to its threshold", () => {
   const facts = { balance_usd: "4.999999", threshold_usd: "5.000000" };
   const event = { eventId: "evt_1", orgId, orgName: "Acme", atMs: 0 };
   const { text } = alertText(

@@ -120,8 +120,8 @@ async function told(): Promise<readonly Record<string, unknown>[]> {
   return events;
 }
 
-describe("a crossing is one event", () => {
-  test("a balance below its threshold, however often and by how many processes it is looked at", async () => {
+describe("one event is made for", () => {
+  test("a balance below its threshold, however many processes look at it", async () => {
     await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
     await setBalance(6_000_000n);
     expect(await backend.alertQueue.notice()).toBe(0);
@@ -133,7 +133,7 @@ describe("a crossing is one event", () => {
     expect(await told()).toEqual([{ kind: "balance.low", facts }]);
   });
 
-  test("a balance that hovers around the threshold is told once, and again after it has risen well above", async () => {
+  test("a balance around its threshold, and a second event after it has risen well above", async () => {
     await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
     for (const balance of [4_900_000n, 5_100_000n, 4_800_000n, 5_499_999n, 4_700_000n]) {
       await setBalance(balance);
@@ -147,14 +147,14 @@ describe("a crossing is one event", () => {
     expect(await told()).toHaveLength(2);
   });
 
-  test("a balance is what was settled less what is owed, not what requests hold at the moment", async () => {
+  test("no balance that is low only by what requests hold", async () => {
     await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
     await setBalance(6_000_000n);
     await backend.query("update account set reserved = 5000000 where org_id = $1", [orgId]);
     expect(await backend.alertQueue.notice()).toBe(0);
   });
 
-  test("each percentage of a cap; of two that are passed at once the higher one is told", async () => {
+  test("each percentage of a cap, but only the higher one of two that are passed at once", async () => {
     await setRules({ capPercents: [50, 80, 100] });
     await backend.accountStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
     for (const spend of [4_999_999n, 8_500_000n, 8_600_000n, 10_000_000n]) {
@@ -168,7 +168,7 @@ describe("a crossing is one event", () => {
     ]);
   });
 
-  test("a cap that was raised is told again, and so is that of another month", async () => {
+  test("a cap again after it was raised, and again in another month", async () => {
     await setRules({ capPercents: [80] });
     await backend.accountStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
     await setSpend(9_000_000n);
@@ -183,7 +183,7 @@ describe("a crossing is one event", () => {
     expect(await told()).toHaveLength(3);
   });
 
-  test("the caps of a key by the day, the week and the month apart, each with its period", async () => {
+  test("each of a key's daily, weekly and monthly caps, with its period", async () => {
     await setRules({ capPercents: [80] });
     const keyId = await keyOf(backend, orgId);
     await backend.query(
@@ -191,7 +191,7 @@ describe("a crossing is one event", () => {
         cap_micro_usd = 1000 where key_id = $1`,
       [keyId],
     );
-    // A spend of another week, whatever the day: it counts in no cap.
+    // Spend of eight days ago is in another week on any day of the week, so no cap counts it.
     await settleOn(keyId, -8, 1_000n);
     for (const settled of [7n, 8n, 9n]) {
       await settleOn(keyId, 0, settled);
@@ -215,7 +215,7 @@ describe("a crossing is one event", () => {
     expect((await told())[2]).toMatchObject({ facts: { period: "day" } });
   });
 
-  test("a purchase that is granted after the rule, once", async () => {
+  test("a purchase that is granted after the rule was set", async () => {
     const insert = `insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money,
       created_at, expires_at)
       values ($1, $2, 5000000, 500, false, now(), now())`;
@@ -233,7 +233,7 @@ describe("a crossing is one event", () => {
     expect(await told()).toEqual([{ kind: "purchase.granted", facts }]);
   });
 
-  test("a restriction, without a word on what was unusual", async () => {
+  test("a restriction, which does not say what was unusual", async () => {
     await setRules({ hasRestrictions: true });
     await backend.query(
       `insert into usage_hold (org_id, family, state, reason)
@@ -269,7 +269,7 @@ describe("delivery by e-mail", () => {
     expect(line?.lastAnswer).toMatch(/^250/);
   });
 
-  test("a server that is away is asked again; every try carries the same message id", async () => {
+  test("is tried again with the same message id when the mail server fails for a while", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
     const sender = worker();
@@ -290,7 +290,7 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ failingSinceMs: null }]);
   });
 
-  test("a mailbox that does not exist is not tried again; a wrong password is", async () => {
+  test("is not tried again for an unknown mailbox, and is tried again after a wrong password", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
     const stranger = worker("wrong");
@@ -306,7 +306,7 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "failed", tries: 2 }]);
   });
 
-  test("a destination that has failed for days is disabled with an event of its own", async () => {
+  test("disables a destination that failed for days, and reports that with an event", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
     await backend.query(
@@ -326,7 +326,7 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
   });
 
-  test("what waits for a destination that is removed is not delivered", async () => {
+  test("is dropped when its destination is removed", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
     await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
@@ -336,7 +336,7 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.destinations(orgId)).toEqual([]);
   });
 
-  test("a reader's old link also stops what waits for the same address when it was added again", async () => {
+  test("a stop link from a removed destination also drops what waits for the address added again", async () => {
     const removed = await addAddress();
     await backend.alertStore.sendTest(orgId, removed);
     const hash = Buffer.alloc(32, 7);
@@ -352,7 +352,7 @@ describe("delivery by e-mail", () => {
     });
   });
 
-  test("a destination that was removed is forgotten 90 days later, with the last of its deliveries", async () => {
+  test("a removed destination is deleted 90 days later, with its deliveries", async () => {
     const destinationId = await addAddress();
     const kept = await addAddress("kept@example.com");
     await backend.alertStore.sendTest(orgId, destinationId);
@@ -373,7 +373,7 @@ describe("delivery by e-mail", () => {
     expect(await left()).toEqual([kept]);
   });
 
-  test("nobody else's destination can be tested, removed or seen", async () => {
+  test("a destination of another organization cannot be tested, removed or seen", async () => {
     const destinationId = await addAddress();
     const org = { name: "Other", email: "o@example.com" };
     const { orgId: stranger } = await backend.accountStore.createOrg(org, testOperator);

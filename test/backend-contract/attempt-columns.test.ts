@@ -33,11 +33,11 @@ test.each([
   { name: "annul_attempt", takes: held },
   { name: "close_batch", takes: closedArrays },
   { name: "finish_job", takes: [...jobEnd, ...jobArrays] },
-])("the parameters of $name are the declared columns, in their order", async ({ name, takes }) => {
+])("the parameters of $name are the declared columns in their order", async ({ name, takes }) => {
   expect(await parametersOf(name)).toEqual(takes);
 });
 
-test("every declared column is one of the journal", async () => {
+test("every declared column is a column of the journal", async () => {
   const rows = await backend.query(
     "select attname::text as name from pg_attribute where attrelid = 'attempt'::regclass",
   );

@@ -23,7 +23,7 @@ let books: DamagedBooks;
 let member: Membership;
 let org: { readonly orgId: OrgId; readonly keyId: KeyId };
 let other: { readonly orgId: OrgId; readonly keyId: KeyId };
-/** By what became of it. */
+/** The attempts by a word for their fate. */
 const ids: Record<string, AttemptId> = {};
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
   ids["lost"] = await hold(SECOND, 900n);
   await end(SECOND, unknownRow(ids["lost"]));
   await traffic(SECOND, "second");
-  // Attempts in flight over midnight, and one that was observed after all.
+  // The late attempt was charged on an earlier day and is observed on the third.
   await traffic(THIRD, "third");
   await end(THIRD, closeRow(ids["late"], 400n));
   await close(SECOND);
@@ -64,7 +64,7 @@ async function hold(day: string, reserve: bigint, of = org): Promise<AttemptId> 
   return attemptId;
 }
 
-/** It ends, and ended on that day. */
+/** Closes these attempts and dates their ends to `day`. */
 async function end(day: string, ...rows: ReturnType<typeof closeRow>[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
   await backend.query("set session_replication_role = replica");
@@ -104,14 +104,14 @@ async function broken(outcome: Promise<AuditOutcome>): Promise<readonly string[]
   return (await outcome).checks.filter(({ violations }) => violations > 0).map(({ id }) => id);
 }
 
-test("a later audit begins at the last closed day, and finds clean books clean", async () => {
+test("a later audit begins at the last closed day and finds no fault in clean books", async () => {
   expect(await since()).toMatchObject({ sinceDay: SECOND, reason: undefined });
   expect(await broken(since())).toEqual([]);
   expect(await full()).toMatchObject({ sinceDay: undefined });
   expect(await broken(full())).toEqual([]);
 });
 
-test("each day that is closed is one change, and a refused closing none", async () => {
+test("each closed day is one change in the log, and a refused closing is none", async () => {
   await expect(backend.closeDay(FIRST, { key }, testOperator)).rejects.toThrow();
   const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
   const position = expect.stringMatching(/^\d+$/) as unknown;
@@ -122,13 +122,13 @@ test("each day that is closed is one change, and a refused closing none", async 
   ]);
 });
 
-test("a later audit runs every check from the checkpoint on, except those of retired days", async () => {
+test("a later audit runs the same checks as a whole audit", async () => {
   const names = async (outcome: Promise<AuditOutcome>): Promise<unknown> =>
     (await outcome).checks.map(({ id }) => id);
   expect(await names(since())).toEqual(await names(full()));
 });
 
-/** All in a deep run, the first ones else: each costs two audits. */
+/** All entries in a deep run, the first few in a quick one: each costs two audits. */
 function someOf<T>(all: Readonly<Record<string, T>>): readonly (readonly [string, T])[] {
   const QUICK = 3;
   return Object.entries(all).slice(0, quickOrDeep(QUICK, Number.POSITIVE_INFINITY));
@@ -165,7 +165,7 @@ const later: Readonly<Record<string, () => string>> = {
     "delete from account where account_id = 'overrun'",
 };
 
-describe("an error after the last closed day is found from there, and by the whole audit", () => {
+describe("damage after the last closed day is found by a later audit and by a whole one:", () => {
   test.each(someOf(later))("%s", async (_, sql) => {
     await books.damage(sql());
     expect(await broken(since())).not.toEqual([]);
@@ -174,7 +174,7 @@ describe("an error after the last closed day is found from there, and by the who
   });
 });
 
-/** Promises that the closed days have proven once are proven again by the whole audit alone. */
+/** Damage in closed days, which only a whole audit reads again. */
 const earlier: Readonly<Record<string, () => string>> = {
   "a changed transfer": () =>
     `update transfer set amount = amount + 1 where attempt_id = ${ids["first"]}`,
@@ -185,14 +185,14 @@ const earlier: Readonly<Record<string, () => string>> = {
      where attempt_id in (${ids["first"]}, ${ids["second"]})`,
 };
 
-describe("an error before it is found by the whole audit", () => {
+describe("damage before the last closed day is found by a whole audit:", () => {
   test.each(someOf(earlier))("%s", async (_, sql) => {
     await books.damage(sql());
     expect(await broken(full())).not.toEqual([]);
   });
 });
 
-describe("a checkpoint is trusted only as it was signed", () => {
+describe("a checkpoint is trusted only as it was signed:", () => {
   const tampered: Readonly<Record<string, string>> = {
     "a balance": `update audit_checkpoint_account set debits = debits + 1
       where day = '${SECOND}' and account_id = 'overrun'`,
@@ -215,7 +215,7 @@ describe("a checkpoint is trusted only as it was signed", () => {
     expect(await broken(full())).toContain("checkpoint");
   });
 
-  test("with another key everything is read, and the checkpoint is broken", async () => {
+  test("a checkpoint signed with another key is broken, and the whole journal is read", async () => {
     const { publicKey } = generateKeyPairSync("ed25519");
     const outcome = await backend.auditBooks({ trustedKey: publicKey });
     expect(outcome.sinceDay).toBeUndefined();
@@ -229,7 +229,7 @@ describe("a checkpoint is trusted only as it was signed", () => {
     });
   });
 
-  test("one that was signed with wrong balances is found by the whole audit", async () => {
+  test("a checkpoint that was signed with wrong balances is found by a whole audit", async () => {
     await books.damage(
       `update transfer set amount = amount + 5 where attempt_id = ${ids["first over"]} and kind = 'overrun'`,
       "update account set debits = debits + 5 where account_id = 'overrun'",
@@ -239,8 +239,8 @@ describe("a checkpoint is trusted only as it was signed", () => {
   });
 });
 
-describe("a day is closed", () => {
-  test("once, and no earlier one after it", async () => {
+describe("a day", () => {
+  test("is closed once, and no earlier day after it", async () => {
     await expect(backend.closeDay(SECOND, { key }, testOperator)).rejects.toThrow(
       /was closed before/,
     );
@@ -249,19 +249,19 @@ describe("a day is closed", () => {
     );
   });
 
-  test("only when its attempts have ended", async () => {
+  test("is closed only when its attempts have ended", async () => {
     await expect(backend.closeDay(THIRD, { key }, testOperator)).rejects.toThrow(
       /1 attempts of 2026-04-01 or earlier days are open/,
     );
   });
 
-  test("only when it is over", async () => {
+  test("is closed only when it is over", async () => {
     await expect(backend.closeDay("2999-01-01", { key }, testOperator)).rejects.toThrow(
       /is not over yet/,
     );
   });
 
-  test("only when the books are proven: a broken day is not signed", async () => {
+  test("is closed only when the books are proven; a day with broken books is not signed", async () => {
     await books.damage(
       `delete from hold where attempt_id = ${ids["open"]}`,
       "update account set debits = debits + 1 where account_id = 'grants'",
@@ -273,7 +273,7 @@ describe("a day is closed", () => {
     ).toEqual([]);
   });
 
-  test("and what it says is never changed or deleted", async () => {
+  test("cannot be changed or deleted in its checkpoint", async () => {
     for (const table of [
       "audit_checkpoint",
       "audit_checkpoint_account",

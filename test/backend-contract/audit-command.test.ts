@@ -32,7 +32,7 @@ async function statesOf(...rows: readonly ReserveRow[]): Promise<unknown> {
   return await backend.query(sql, [ids]);
 }
 
-test("ledger recover charges what a dead instance left open, once, but for running jobs", async () => {
+test("ledger recover charges what a dead instance left open once, except running jobs", async () => {
   const first = await ledger("recover", "--json");
   expect(first.code).toBe(0);
   expect(JSON.parse(first.stdout)).toEqual({ recovered: 1, instances: ["dead"], stuck: {} });
@@ -44,7 +44,7 @@ test("ledger recover charges what a dead instance left open, once, but for runni
   expect(again).toMatchObject({ code: 0, stdout: "0 attempts of 0 dead instances closed\n" });
 });
 
-test("ledger audit says yes, check by check, and reports how much it replayed", async () => {
+test("ledger audit prints a line per check, says how much it replayed, and exits with 0", async () => {
   const { code, stdout, stderr } = await ledger("audit");
   expect(code).toBe(0);
   expect(stdout.trimEnd().split("\n")).toHaveLength(24);
@@ -52,7 +52,7 @@ test("ledger audit says yes, check by check, and reports how much it replayed", 
   expect(stderr).toContain("replayed 4 of 4 journal entries");
 });
 
-test("ledger audit says no, with the rows and both values, as text and as JSON", async () => {
+test("ledger audit prints broken rows with both values, as text and JSON, and exits with 1", async () => {
   const wallet = `account wallet:${lost.orgId}`;
   const damage = "update account set reserved = reserved - 1 where reserved > 0";
   await new DamagedBooks(backend).damage(damage);

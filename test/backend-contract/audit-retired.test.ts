@@ -24,7 +24,8 @@ beforeAll(async () => {
   const late = await books.hold(RETIRED);
   await books.hold(KEPT);
   await books.close(closeRow(late, 400n));
-  // Spent in the retired day: 320, 1,000 and 400. In flight: 1,000. This one needs all the rest.
+  // The retired day spent 320, 1,000 and 400, and 1,000 are in flight: the next hold needs the
+  // rest.
   await backend.accountStore.setOrgCap(org.orgId, microUsd(3_720n), testOperator);
   await books.hold(KEPT);
   damaged = new DamagedBooks(backend);
@@ -46,13 +47,13 @@ async function broken(): Promise<unknown> {
   return Object.fromEntries(checks.map(({ id, examples }) => [id, examples?.[0]]));
 }
 
-test("the books stay proven without the attempts of retired days", async () => {
+test("the audit passes without the attempts of retired days", async () => {
   expect(outcome.retired.map(({ day }) => day)).toContain(RETIRED);
   expect(outcome.stopped).toMatchObject({ day: KEPT });
   expect(await broken()).toEqual({});
 });
 
-test("a retired day that says another sum than its transfers is found", async () => {
+test("the audit finds a retired day whose sum differs from its transfers", async () => {
   await damaged.damage(`update retired_day set debit = debit + 1 where day = '${RETIRED}'`);
   const row = { row: `retired day ${RETIRED}`, expected: expect.stringMatching(/debit 2727,/) };
   expect(await broken()).toEqual({
@@ -61,7 +62,7 @@ test("a retired day that says another sum than its transfers is found", async ()
   });
 });
 
-test("a transfer of a retired day that changed is found", async () => {
+test("the audit finds a changed transfer of a retired day", async () => {
   await damaged.damage("update transfer set amount = 401 where amount = 400");
   expect(Object.keys((await broken()) as object)).toEqual([
     "I1",
@@ -71,7 +72,7 @@ test("a transfer of a retired day that changed is found", async () => {
   ]);
 });
 
-test("a margin of a retired day that changed is found, by its accounts and by its period", async () => {
+test("the audit finds a changed margin of a retired day, by accounts and by period", async () => {
   await damaged.damage("update transfer set amount = amount + 1 where kind = 'margin'");
   expect(await broken()).toMatchObject({
     I1: {},
@@ -80,7 +81,7 @@ test("a margin of a retired day that changed is found, by its accounts and by it
   });
 });
 
-test("spend of a retired day that changed is found, and counts against the cap", async () => {
+test("the audit finds changed spend of a retired day, which counts against the cap", async () => {
   await damaged.damage(
     `update retired_spend set settled = settled + 1 where id = '${books.org.orgId}'`,
   );
@@ -121,7 +122,7 @@ describe("a day that is retired after it was closed", () => {
     return BigInt(String(row?.["last"]));
   }
 
-  test("with a correction behind the checkpoint is proven, from the beginning", async () => {
+  test("with a correction after its checkpoint is audited from the beginning", async () => {
     const { backend } = late;
     await late.fill(CLOSED);
     const closed = (await close(CLOSED)) ?? 0n;
@@ -140,7 +141,7 @@ describe("a day that is retired after it was closed", () => {
     expect(await brokenChecks(late)).toEqual([]);
   });
 
-  test("leaves an empty journal, whose next closed day holds all of it", async () => {
+  test("leaves an empty journal, and the next closed day covers all of it", async () => {
     expect(await close(NEXT)).toBe(await lastPosition());
     expect(await since()).toEqual({ sinceDay: NEXT, reason: undefined, broken: [] });
     expect(await brokenChecks(late)).toEqual([]);

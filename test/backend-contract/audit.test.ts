@@ -26,7 +26,7 @@ const FAILED_OVER = 5;
 const CORRECTED = 6;
 const UNKNOWN = 7;
 const OPEN = 8;
-/** Its provider costs more than the customer pays. */
+/** The attempt whose provider costs more than the customer pays. */
 const OWING = 11;
 
 let books: DamagedBooks;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterEach(() => books.repair());
 
-/** One attempt of every fate, ids 1 to 8. */
+/** Makes one attempt with each possible end, with the ids 1 to 8. */
 async function keepBooks(): Promise<void> {
   const { ledgerBatchStore: store, accountStore } = backend;
   const first = await orgWithKey(backend, { creditMicroUsd: 1_000n, keyCapMicroUsd: 500n });
@@ -99,7 +99,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
   return first === undefined ? "no row" : `${first.row}: ${first.found} / ${first.expected}`;
 }
 
-test("untouched books pass every check, one line each", async () => {
+test("clean books pass every check, with one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
     "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 I20 I21 rebuild replay-accounts replay-debits replay-spend",
@@ -426,7 +426,7 @@ const damages: readonly Damage[] = [
   },
 ];
 
-describe("damage is found by the checks that must see it, with the row", () => {
+describe("damage is found by the checks that must see it, and they name the row:", () => {
   test.each(damages.map((damage) => [damage.what, damage] as const))("%s", async (_, damage) => {
     await books.damage(damage.sql());
     expect(await broken()).toEqual(matching(damage.found));
@@ -438,7 +438,7 @@ describe("damage is found by the checks that must see it, with the row", () => {
   });
 });
 
-test("a wallet that is overdrawn is found, should the database ever let it happen", async () => {
+test("an overdrawn wallet is found, in case the database ever permits one", async () => {
   const rule = "account_covers_its_holds";
   const [{ text } = {}] = await backend.query(
     `select pg_get_constraintdef(oid) as text from pg_constraint where conname = '${rule}'`,
@@ -466,7 +466,7 @@ function matching(found: Damage["found"]): unknown {
   return Object.fromEntries(lines);
 }
 
-test("an audit counts all broken rows and shows the first ten", async () => {
+test("an audit counts all broken rows and prints the first ten", async () => {
   await books.damage(`insert into spend (scope, id, month, settled)
     select 'key', 'key_' || n, '2026-01-01', n from generate_series(1, 12) as t(n)`);
   for (const id of ["I7", "replay-spend"]) {

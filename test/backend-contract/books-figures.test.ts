@@ -21,7 +21,7 @@ beforeAll(async () => {
   await backend.query("update hold set created_at = now() - interval '90 s' where attempt_id = 1");
 });
 
-test("an operator sees open attempts and their age, and how far the journal's days are prepared", async () => {
+test("the figures show open attempts with their age, and the partitions ahead", async () => {
   const figures = await backend.readBooksFigures();
   expect(figures).toMatchObject({
     openAttempts: 2,
@@ -39,7 +39,7 @@ test("an operator sees open attempts and their age, and how far the journal's da
   expect((await backend.readBooksFigures()).partitionsUnsummed).toBe(1);
 });
 
-test("the id of an attempt that was annulled before its hold came is nothing open", async () => {
+test("an attempt that was annulled before its hold arrived does not count as open", async () => {
   const openBefore = await backend.query(OPEN_HOLDS_SQL);
   const { openAttempts } = await backend.readBooksFigures();
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
@@ -50,7 +50,7 @@ test("the id of an attempt that was annulled before its hold came is nothing ope
   expect((await backend.readBooksFigures()).openAttempts).toBe(openAttempts);
 });
 
-test("an organization's debt is a figure in micro-dollars", async () => {
+test("the debt of all organizations is one figure in micro-dollars", async () => {
   await backend.query(
     "insert into account (account_id, owed) values ('wallet:test-one', 7), ('wallet:test-two', 5)",
   );
@@ -58,7 +58,7 @@ test("an organization's debt is a figure in micro-dollars", async () => {
   await backend.query("delete from account where account_id like 'wallet:test-%'");
 });
 
-test("the last audit is remembered with what it found, and a later one replaces it", async () => {
+test("the last audit is stored with its findings, and a later audit replaces it", async () => {
   await backend.query("update account set credits = credits + 1 where account_id like 'wallet:%'");
   await backend.audit();
   const broken = (await backend.readBooksFigures()).lastAudit;
@@ -70,7 +70,7 @@ test("the last audit is remembered with what it found, and a later one replaces 
   expect(clean?.endedAtMs).toBeGreaterThan(broken?.endedAtMs ?? Infinity);
 });
 
-/** A provider with one empty period, and nothing closed behind it since so many hours. */
+/** Makes a provider with one empty period that ended `hoursAgo` and none after it. */
 async function closedProvider(providerId: string, every: string, hoursAgo: number): Promise<void> {
   const sums = `attempts settled voids unknowns unknown_charge corrections resolved_charge prompt
     cached_prompt cache_write completion internal_reasoning cost_pico corrected_pico debit overrun
@@ -87,7 +87,7 @@ async function closedProvider(providerId: string, every: string, hoursAgo: numbe
   ]);
 }
 
-/** A provider of which no period was ever closed, first used so many hours ago. */
+/** Makes a provider that was first used `hoursAgo` and has no closed period. */
 async function usedProvider(providerId: string, hoursAgo: number): Promise<void> {
   await backend.query(
     `insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,
@@ -97,7 +97,7 @@ async function usedProvider(providerId: string, hoursAgo: number): Promise<void>
   );
 }
 
-test("a period is late 36 hours after its end, by the rhythm of its provider", async () => {
+test("a period is late 36 hours after its end, by the interval of its provider", async () => {
   const late = async (): Promise<number> => (await backend.readBooksFigures()).unclosedPeriods;
   await closedProvider("daily-in-time", "daily", 24 + 35);
   await closedProvider("monthly-in-time", "monthly", 24 + 37);
@@ -111,7 +111,7 @@ test("a period is late 36 hours after its end, by the rhythm of its provider", a
   expect(await late()).toBe(3);
 });
 
-test("figures that take longer than a second are given up, on the server too", async () => {
+test("figures that take longer than a second are abandoned", async () => {
   await backend.query("begin");
   await backend.query("lock table hold in access exclusive mode");
   await expect(backend.readBooksFigures()).rejects.toThrow(/statement timeout/);

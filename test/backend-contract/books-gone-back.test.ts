@@ -52,7 +52,7 @@ function renew(member: Membership, witness: Partial<Witness> = {}): Promise<Rene
   });
 }
 
-/** As if the books were of a time before this: what no program of ours can do. */
+/** Undoes a commit, as a restore to an earlier time does; the program itself cannot. */
 async function undo(sql: string, values: unknown[] = []): Promise<void> {
   await backend.query("set session_replication_role = replica");
   await backend.query(sql, values);
@@ -64,7 +64,7 @@ async function alarms(): Promise<unknown> {
   return rows[0]?.["count"];
 }
 
-test("nothing is alarmed while all that was committed is there, whichever instance ended it", async () => {
+test("no alarm is raised while every commit is there, whichever instance ended an attempt", async () => {
   const member = await backend.ledgerBatchStore.join("calm", LEASE_MS);
   const first = await renew(member);
   expect(first).toMatchObject({ kind: "held", beat: 1n });
@@ -75,7 +75,7 @@ test("nothing is alarmed while all that was committed is there, whichever instan
   // A peer ended it.
   await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 1n)]);
   expect(await renew(member, { beat: 3n, attemptId })).toMatchObject({ kind: "held" });
-  // Its day was taken out of the journal, and dropped.
+  // The day of the attempt was retired and dropped.
   await backend.query(`insert into retired_day (day, from_id, to_id, attempts, debit, overrun,
     cost_pico, file, sha256, signature) values (attempt_day(${attemptId}), 0, 0, 1, 0, 0, 0, '', '', '')`);
   await undo("delete from attempt where attempt_id = $1", [attemptId]);
@@ -88,7 +88,7 @@ test("nothing is alarmed while all that was committed is there, whichever instan
   expect(await alarms()).toBe(0);
 });
 
-test("a reserve whose answer was lost, and that was annulled, raises no alarm", async () => {
+test("no alarm is raised for a reserve whose answer was lost and that was annulled", async () => {
   const member = await backend.ledgerBatchStore.join("doubtful", LEASE_MS);
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
@@ -96,7 +96,7 @@ test("a reserve whose answer was lost, and that was annulled, raises no alarm", 
   expect(await renew(member, { attemptId })).toMatchObject({ kind: "held" });
 });
 
-test("an instance that a peer took over, or that was forgotten in a day, only joins again", async () => {
+test("an instance that a peer took over, or that was forgotten after a day, only joins again", async () => {
   const member = await backend.ledgerBatchStore.join("sleeper", LEASE_MS);
   const attemptId = await hold(member);
   await backend.query("update instance set epoch = epoch + 1 where instance_id = 'sleeper'");
@@ -126,7 +126,7 @@ test.each([
   const leaseSql = "select lease_until from instance_lease where instance_id = 'witness'";
   const before = await backend.query(leaseSql);
   expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "went_back" });
-  // Its lease runs out, so that the books can be reopened.
+  // The lease is not renewed, so it ends and the books can be reopened.
   expect(await backend.query(leaseSql)).toEqual(before);
   expect(await alarms()).toBe(1);
   const token = (
@@ -134,7 +134,7 @@ test.each([
   )[0];
   const known = { ...peer, token: String(token?.["token"]) };
   expect(await renew(known)).toMatchObject({ kind: "stopped" });
-  // `go_on` is one instance's own choice.
+  // `go_on` concerns only the instance that sets it.
   const witness = { beat: 0n, storeNowMs: peer.storeNowMs, attemptId: null };
   const goingOn = { member: known, witness, leaseMs: LEASE_MS, goesOn: true };
   expect(await backend.ledgerBatchStore.renewLease(goingOn)).toMatchObject({ kind: "held" });
@@ -142,7 +142,7 @@ test.each([
   await undo("delete from instance_lease");
 });
 
-test("a ledger whose books went back holds nothing, and says so; nor does one that starts then", async () => {
+test("a ledger whose books went back holds nothing, and neither does a new ledger", async () => {
   const ledger = await open("stopped");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -159,7 +159,7 @@ test("a ledger whose books went back holds nothing, and says so; nor does one th
   expect(goingOn).toMatchObject({ hasGoneBack: false, healthy: true });
 });
 
-test("books.gone_back go_on: it is known, and traffic goes on", async () => {
+test("with books.gone_back go_on a ledger reports that the books went back, and serves", async () => {
   const ledger = await open("bold", "go_on");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -170,7 +170,7 @@ test("books.gone_back go_on: it is known, and traffic goes on", async () => {
   expect(await alarms()).toBe(0);
 });
 
-test("reopening begins where the alarm saw the end, ends it, and leaves annulled attempts alone", async () => {
+test("reopening starts where the alarm saw the books end, and skips annulled attempts", async () => {
   await undo("delete from hold");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await backend.ledgerBatchStore.join("reopened", 0);

@@ -182,6 +182,6 @@ async function retireOldest(drop: boolean): Promise<void> {
   }
 }
 
-describe("a write of an operator leaves one change: who, from what, to what", () => {
+describe("a write of an operator leaves one change with its author and both values:", () => {
   testWrites(() => books.backend, WRITES);
 });

@@ -545,6 +545,6 @@ async function ownerOfSession(): Promise<{ readonly accountId: string }> {
   return found;
 }
 
-describe("a write of an organization leaves one change: who, from what, to what", () => {
+describe("a write of an organization leaves one change with its author and both values:", () => {
   testWrites(() => backend, WRITES);
 });

@@ -28,7 +28,7 @@ function noted(change: Partial<Change> = {}): Change {
 }
 
 describe("the change log", () => {
-  test("has nothing of a write that was rolled back, and says no line of it", async () => {
+  test("has no entry and no log line of a write that was rolled back", async () => {
     await recorded();
     const lines: object[] = [];
     const pool = openPool(backend.connectionString, silentLog);
@@ -58,7 +58,7 @@ describe("the change log", () => {
     await pool.end();
   });
 
-  test("has nothing of what is the same before and after", async () => {
+  test("has no entry of a write that changes nothing", async () => {
     const key = await backend.accountStore.listKeys(orgId);
     const keyId = key[0]?.keyId ?? "";
     await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, operator);
@@ -68,7 +68,7 @@ describe("the change log", () => {
     expect(await recorded()).toEqual([]);
   });
 
-  test("holds no key, whichever field it was pasted into", async () => {
+  test("stores no key, whichever field it was pasted into", async () => {
     await recorded();
     const { raw } = createVirtualKey();
     const provider = [
@@ -87,20 +87,20 @@ describe("the change log", () => {
     expect(text).toContain("for [redacted]");
   });
 
-  test("keeps what is too long by its digest", async () => {
+  test("stores the digest of a value that is too long", async () => {
     const policy = { only: Array.from({ length: 900 }, (_, at) => `provider-${at}`) };
     await backend.rulesStore.setPolicy(orgId, policy, operator);
     const [last] = (await recorded()).slice(-1);
     expect(last?.after).toEqual({ too_long_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
-  test("is never changed, deleted or emptied, but by its own function, and not too early", async () => {
+  test("cannot be changed or deleted, except old entries by its own function", async () => {
     await backend.query(
       `insert into change (position, at, actor_kind, actor_id, action, target)
       select -n, now() - n * interval '100 days', 'operator', 'ann', 'org.create', 'old'
       from generate_series(1, 5) n`,
     );
-    // As the program has it: the tests' own connection is past the triggers.
+    // The tests' own connection bypasses triggers, so this uses a connection like the program's.
     const pool = openPool(backend.connectionString, silentLog);
     for (const sql of [
       "update change set actor_id = 'nobody'",
@@ -119,7 +119,7 @@ describe("the change log", () => {
     await pool.end();
   });
 
-  test("counts on in the order of the commits, however many write at once", async () => {
+  test("numbers entries in the order of their commits, however many write at once", async () => {
     await recorded();
     const pool = openPool(backend.connectionString, silentLog);
     const log = new ChangeLog(pool, silentLog);
@@ -145,7 +145,7 @@ describe("the change log", () => {
 });
 
 describe("an organization's view of the log", () => {
-  test("has its own changes of visible actions, and never the operator's name", async () => {
+  test("has its own changes of visible actions, without the operator's name", async () => {
     const stranger = (await orgWithKey(backend, { creditMicroUsd: 0n })).orgId;
     await backend.changeLog.write({ ...operator, requestId: "internal" }, async (_, note) => {
       for (const action of actionNames())
@@ -169,7 +169,7 @@ describe("an organization's view of the log", () => {
     });
   });
 
-  test("has pages by position, newest first, and a filter by action", async () => {
+  test("has pages by position with the newest first, and a filter by action", async () => {
     const asked = { orgId, actionPrefix: "key.", limit: 3 };
     const first = await backend.changeStore.page(asked);
     const second = await backend.changeStore.page({ ...asked, before: first[2]?.position ?? 0 });
@@ -221,7 +221,7 @@ describe("one sign-in", () => {
     return changes.map(({ action }) => action);
   }
 
-  test("leaves each thing that came of it, once", async () => {
+  test("logs each of its effects once", async () => {
     const first = await actionsOf("new", "new@example.com", false);
     expect(first).toEqual(["org.create", "account.create", "session.start"]);
     const verified = await actionsOf("new", "new@example.com", true);
@@ -248,7 +248,7 @@ describe("one sign-in", () => {
     expect(await actionsOf("other", "mover@example.com", true)).toEqual(["session.start"]);
   });
 
-  test("ends the session that the browser had, on record, as a deed of whose it was", async () => {
+  test("ends the session that the browser had, and logs that for the session's owner", async () => {
     const [subject, email] = ["again", "again@example.com"];
     const first = await signIn(subject, email, false);
     const again = await signIn(subject, email, false, first.sessionId);
@@ -262,13 +262,13 @@ describe("one sign-in", () => {
       by: { kind: "account", id: first.accountId, ...from },
     });
     expect(rest.map(({ orgId: of }) => of)).not.toContain(first.orgId);
-    // It has ended: to end it again changes nothing.
+    // The session has already ended, and a second end changes nothing.
     const late = await signIn(subject, email, false, again.sessionId);
     expect(late.changes.map(({ action }) => action)).toEqual(["session.start"]);
   });
 });
 
-test("a migration of the schema is the first change of a new database", async () => {
+test("the first change of a new database is its migration", async () => {
   const database = await emptyDatabase();
   const { connectionString } = database;
   const made = openPostgresBackend({ connectionString, log: silentLog });

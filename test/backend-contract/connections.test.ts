@@ -51,7 +51,7 @@ async function newOrg(): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId 
 }
 
 describe("a connection", () => {
-  test("is shown by the last characters of its key, and its key opens again", async () => {
+  test("is shown by the last characters of its key, and its key can be decrypted", async () => {
     const { orgId } = await newOrg();
     const connection = sealed(orgId, { name: "our Acme account" });
     const created = await backend.connectionStore.create(connection, testOperator);
@@ -72,7 +72,7 @@ describe("a connection", () => {
     expect(vault.open(found.sealedKey, found)).toBe(PROVIDER_KEY);
   });
 
-  test("is nowhere in the database with its key in the clear", async () => {
+  test("has no plain text of its key in the database", async () => {
     const { connectionId } = await made((await newOrg()).orgId);
     const [row] = await backend.query(
       `select c::text || ' ' || encode(sealed_key, 'escape') as text from connection c
@@ -84,7 +84,7 @@ describe("a connection", () => {
     expect(row?.["text"]).not.toContain(Buffer.from(PROVIDER_KEY).toString("hex").slice(0, 24));
   });
 
-  test("whose sealed key was copied into another row does not open there", async () => {
+  test("cannot be decrypted after its sealed key was copied into another row", async () => {
     const victim = await newOrg();
     const thief = await newOrg();
     const theirs = await made(victim.orgId);
@@ -97,7 +97,7 @@ describe("a connection", () => {
     const found = await backend.connectionStore.find(own.connectionId, thief.orgId);
     assert(found !== undefined, "the row is there");
     expect(() => vault.open(found.sealedKey, found)).toThrow(SealedKeyFault);
-    // Nor does the victim's own row in the hands of the thief, or of another provider.
+    // The victim's row does not decrypt either after its organization or provider was changed.
     await backend.query("update connection set org_id = $1 where connection_id = $2", [
       (await newOrg()).orgId,
       theirs.connectionId,
@@ -108,8 +108,8 @@ describe("a connection", () => {
   });
 });
 
-describe("one active connection per provider", () => {
-  test("of an organization, and one more of each of its keys", async () => {
+describe("an active connection per provider", () => {
+  test("is unique for an organization and for each of its keys", async () => {
     const { orgId, keyId } = await newOrg();
     const otherKey = await keyOf(backend, orgId);
     const all = [
@@ -125,7 +125,7 @@ describe("one active connection per provider", () => {
     expect(await backend.connectionStore.list(orgId)).toEqual(all);
   });
 
-  test("however many ask at once", async () => {
+  test("is unique also when eight are created at once", async () => {
     const { orgId } = await newOrg();
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, () => backend.connectionStore.create(sealed(orgId), testOperator)),
@@ -134,7 +134,7 @@ describe("one active connection per provider", () => {
     expect(await backend.connectionStore.list(orgId)).toHaveLength(1);
   });
 
-  test("is not made for an unknown organization, or for a key that is none of its keys", async () => {
+  test("is not created for an unknown organization, or for another organization's key", async () => {
     const { orgId } = await newOrg();
     const stranger = await newOrg();
     for (const wrong of [
@@ -148,7 +148,7 @@ describe("one active connection per provider", () => {
   });
 });
 
-test("another organization's connection is an unknown connection", async () => {
+test("another organization's connection is answered like an unknown connection", async () => {
   const { orgId } = await newOrg();
   const stranger = await newOrg();
   const { connectionId } = await made(orgId);
@@ -162,7 +162,7 @@ test("another organization's connection is an unknown connection", async () => {
   expect(await connectionStore.disable("conn_unknown", "operator", testOperator)).toBeUndefined();
 });
 
-test("a disabled connection stays disabled, its key is forgotten, and another may follow", async () => {
+test("a disabled connection stays disabled, its key is erased, and a new one can follow", async () => {
   const { orgId } = await newOrg();
   const { connectionId } = await made(orgId);
   const { connectionStore } = backend;
@@ -175,7 +175,7 @@ test("a disabled connection stays disabled, its key is forgotten, and another ma
   expect(await connectionStore.list(orgId)).toEqual([disabled, next]);
 });
 
-test("a virtual key carries the connections it may use, its own before its organization's", async () => {
+test("a virtual key has its own connections before those of its organization", async () => {
   const { orgId, keyId } = await newOrg();
   const otherKey = await keyOf(backend, orgId);
   const ofOrg = await made(orgId);
@@ -194,7 +194,7 @@ test("a virtual key carries the connections it may use, its own before its organ
   expect(await providerKeyOf(keyId)).toBeUndefined();
 });
 
-test("an attempt with a customer's key is in the books with its usage, and costs an empty wallet nothing", async () => {
+test("an attempt with a customer's key is recorded and costs an empty wallet nothing", async () => {
   const org = await newOrg();
   const { pinId } = zeroPricePin({ id: "acme-ai/acme/small" });
   const zero = { prompt: 0n, cachedPrompt: 0n, cacheWrite: 0n };
@@ -219,7 +219,7 @@ test("an attempt with a customer's key is in the books with its usage, and costs
 });
 
 describe("the encryption keys", () => {
-  test("are rotated while stored keys are opened, and then the old one is not needed", async () => {
+  test("can be rotated while stored keys are in use, after which the old one is not needed", async () => {
     const [old, next] = [8, 9].map((byte) => Buffer.alloc(32, byte).toString("base64"));
     const [before, ring, alone] = [old, `${next},${old}`, next].map((keys) =>
       vaultOf(String(keys)),
@@ -266,7 +266,7 @@ describe("the encryption keys", () => {
     }
   });
 
-  test("do not bring back a key that was disabled or changed while it was sealed again", async () => {
+  test("do not restore a key that was disabled or changed while it was sealed again", async () => {
     const connection = await made((await newOrg()).orgId);
     const { connectionId } = connection;
     const stored = await backend.connectionStore.find(connectionId, "operator");

@@ -23,7 +23,7 @@ function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
 }
 
 describe("an organization", () => {
-  test("is shown with its cap and whether it was ever funded", async () => {
+  test("shows its cap and whether it was ever funded", async () => {
     const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
     expect(await backend.accountStore.findOrg(orgId)).toMatchObject({
       orgId,
@@ -48,7 +48,7 @@ describe("an organization", () => {
     expect((await backend.accountStore.findOrg(orgId))?.capMicroUsd).toBeNull();
   });
 
-  test("that is not there is not found, and nothing of it changes", async () => {
+  test("that is unknown is not found and cannot be changed", async () => {
     const nobody = "org_nobody" as OrgId;
     expect(await backend.accountStore.findOrg(nobody)).toBeUndefined();
     expect(await backend.accountStore.renameOrg(nobody, "x", testOperator)).toBe(false);
@@ -58,7 +58,7 @@ describe("an organization", () => {
 });
 
 describe("a key", () => {
-  test("is made, renamed, capped, given an expiry and permanently disabled", async () => {
+  test("can be created, renamed, capped, given an expiry and permanently disabled", async () => {
     const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
     const made = await backend.accountStore.createOwnKey(newKey(orgId), testOperator);
     if (made === "too_many") throw new Error("another one was possible");
@@ -124,7 +124,7 @@ describe("a key", () => {
     expect(await accountStore.findKey(orgId, keyId)).toEqual(disabled?.[0]);
   });
 
-  test("of another organization, or of the marketplace, is one that does not exist", async () => {
+  test("of another organization or of the marketplace is answered like an unknown key", async () => {
     const mine = await orgWithKey(backend, { creditMicroUsd: 0n });
     const { orgId: theirs, keyId: foreign } = await orgWithKey(backend, { creditMicroUsd: 0n });
     const managed = await keyOf(backend, mine.orgId);
@@ -162,7 +162,7 @@ describe("a key", () => {
     expect(await ids(theirs)).toEqual([foreign]);
   });
 
-  test("is refused beyond the most an organization may have, however many ask at once", async () => {
+  test("is refused beyond the maximum of an organization, even by simultaneous requests", async () => {
     const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
     await backend.query(
       `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
@@ -180,7 +180,7 @@ describe("a key", () => {
   });
 });
 
-test("an organization has one Playground key, whichever request is first, which no caller can present", async () => {
+test("an organization has one Playground key, which no caller can present", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const asked = await Promise.all(
     Array.from({ length: 5 }, () => backend.accountStore.playgroundKey(orgId)),
@@ -201,7 +201,7 @@ test("an organization has one Playground key, whichever request is first, which 
   expect(await backend.accountStore.playgroundKey(other)).not.toBe(keyId);
 });
 
-test("a change of several keys is made of all of them or of none, with its entries in the log", async () => {
+test("a change of several keys applies to all of them or to none, and logs an entry for each", async () => {
   const { orgId, keyId: first } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const { keyId: another } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const second = await keyOf(backend, orgId);

@@ -26,7 +26,7 @@ function passwordFile(): string {
   return join(folder, "password");
 }
 
-test("a rotated password is used by every connection that is made after it", async () => {
+test("a rotated password is used by every later connection", async () => {
   const database = await freshDatabase();
   const admin = new Client({ connectionString: await asAdmin(database) });
   admin.on("error", () => undefined);
@@ -85,7 +85,7 @@ test("a rotated password is used by every connection that is made after it", asy
   expect(new Set(hidden)).toEqual(new Set(["first-password", "second-password"]));
 });
 
-test("a password in two places, or a file that is no use, is named before anything is opened", () => {
+test("a password in two places or an unusable file is refused before a connection is opened", () => {
   const file = passwordFile();
   const open = (url: string): unknown => databasePassword(configOf(url, file));
   expect(() => open("postgres://u@db/x")).toThrow(

@@ -11,7 +11,7 @@ import { readSql } from "../support/sql.ts";
 const POOL_MAX = 2;
 const MANY = 8;
 
-test("a process has as many database connections as its setting says", async () => {
+test("a process has at most as many database connections as its setting says", async () => {
   const database = await freshDatabase();
   const flags = { databaseUrl: database.connectionString, databasePoolMax: POOL_MAX };
   const outcome = loadConfig({ flags, env: {} });
@@ -43,7 +43,7 @@ test("a process has as many database connections as its setting says", async () 
   }
 });
 
-/** The connections that the setting's documentation promises besides the pool. */
+/** The number of connections besides the pool, as the setting's documentation states it. */
 function besides(): number {
   const { doc } = SETTINGS.databasePoolMax;
   const numbers = doc.match(/\b\d+ (?=for|that)/g) ?? [];

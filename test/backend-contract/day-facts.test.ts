@@ -37,7 +37,7 @@ function factsIn(text: string): readonly Fact[] {
     .map((line) => JSON.parse(line) as Fact);
 }
 
-test("a day that is over is written out: each attempt once, with all of its transfers", async () => {
+test("ledger export writes each attempt of a day that is over once, with all its transfers", async () => {
   const { code, stdout } = await command("ledger", "export", "--day", DAY);
   expect(code).toBe(0);
   const facts = factsIn(stdout);
@@ -53,7 +53,7 @@ test("a day that is over is written out: each attempt once, with all of its tran
   expect(String(moved)).toBe(row?.["moved"]);
 });
 
-test("into a file only its owner can read, and over none that is there", async () => {
+test("ledger export makes a file that only its owner can read, and overwrites none", async () => {
   const out = join(folder, "day.ndjson");
   const first = await command("ledger", "export", "--day", DAY, "--out", out, "--json");
   expect(first.code).toBe(0);
@@ -62,7 +62,7 @@ test("into a file only its owner can read, and over none that is there", async (
   expect((await command("ledger", "export", "--day", DAY, "--out", out)).code).toBe(2);
 });
 
-test("a day with an open attempt, one that is not over and one that is none are refused in words", async () => {
+test("ledger export refuses an invalid day, a day that is not over, and one with open attempts", async () => {
   await books.hold(NEXT);
   const open = await command("ledger", "export", "--day", NEXT);
   expect(open).toMatchObject({ code: 2, stdout: "" });

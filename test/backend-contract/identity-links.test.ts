@@ -43,7 +43,7 @@ interface Asked {
 
 interface Claimed {
   readonly location: string;
-  /** As the browser sends it from now on. */
+  /** The cookie header that the browser sends from now on. */
   readonly cookie: string;
 }
 
@@ -58,8 +58,8 @@ async function claim(token: string, asked: Asked = {}): Promise<Claimed | undefi
 
 const read = (claimed: Claimed | undefined, at = site.identity) => at.readSession(claimed?.cookie);
 
-describe("a link that was printed on the machine", () => {
-  test("signs its owner in, with a trial key to see once", async () => {
+describe("a sign-in link that was printed on the machine", () => {
+  test("signs its owner in, with a trial key that is shown once", async () => {
     const claimed = await claim(await printed());
     expect(claimed?.location).toBe("/welcome");
     expect(await read(claimed)).toMatchObject({ email: "owner@home.example", isVerified: true });
@@ -67,7 +67,7 @@ describe("a link that was printed on the machine", () => {
     expect(key?.key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
   });
 
-  test("works once, however many browsers send it at the same moment", async () => {
+  test("works once, even when several browsers send it at the same moment", async () => {
     const token = await printed();
     const emails = ["a", "b", "c", "d"].map((name) => `${name}@race.example`);
     const all = await Promise.all(emails.map((email) => claim(token, { email })));
@@ -80,7 +80,7 @@ describe("a link that was printed on the machine", () => {
     expect(await site.identity.findLink(token)).toBeUndefined();
   });
 
-  test("is not used up by looking at it, and works for 15 minutes", async () => {
+  test("is not used up by being read, and works for 15 minutes", async () => {
     const token = await printed();
     for (let query = 0; query < 3; query += 1) {
       expect(await site.identity.findLink(token)).toEqual({ email: null });
@@ -93,7 +93,7 @@ describe("a link that was printed on the machine", () => {
     expect(await claim(late)).toBeUndefined();
   });
 
-  test("of one address signs in that address only", async () => {
+  test("for one address signs in that address only", async () => {
     const token = await printed("Boss@Home.example");
     expect(await site.identity.findLink(token)).toEqual({ email: "boss@home.example" });
     expect(await claim(token, { email: "other@home.example" })).toBeUndefined();
@@ -101,11 +101,11 @@ describe("a link that was printed on the machine", () => {
     expect(await read(claimed)).toMatchObject({ email: "boss@home.example" });
   });
 
-  test("is worth nothing when it was made up", async () => {
+  test("with a made-up token does not sign in", async () => {
     for (const token of ["A".repeat(43), "", "short"]) expect(await claim(token)).toBeUndefined();
   });
 
-  test("leads into the same organization again, and ends the session that its browser had", async () => {
+  test("leads to the same organization again, and ends the session that its browser had", async () => {
     const first = await claim(await printed(), { email: "one@home.example" });
     const { orgId } = (await read(first)) ?? {};
     const again = await claim(await printed(), { email: "one@home.example", ...first });
@@ -116,7 +116,7 @@ describe("a link that was printed on the machine", () => {
     expect(await read(again)).toBeUndefined();
   });
 
-  test("opens a session of seven days, which no identity provider is asked about", async () => {
+  test("opens a session of seven days that no identity provider rechecks", async () => {
     const claimed = await claim(await printed());
     site.clock.forward(6 * 24 * 3_600_000);
     const session = await read(claimed);
@@ -125,7 +125,7 @@ describe("a link that was printed on the machine", () => {
     expect(await read(claimed)).toBeUndefined();
   });
 
-  test("signs in at any instance, and its session is known to all of them", async () => {
+  test("works at any instance, and its session is known to all of them", async () => {
     const second = await startOidcConsole({
       store: backend.identityStore,
       clock: site.clock,
@@ -138,7 +138,7 @@ describe("a link that was printed on the machine", () => {
     await second.close();
   });
 
-  test("signs in nowhere that an identity provider does, or where sign-in is off", async () => {
+  test("does not work beside an identity provider, or where local sign-in is off", async () => {
     const claimed = await claim(await printed());
     const token = await printed();
     const oidc = { oidcIssuer: "https://id.example.com", oidcClientId: "console" };
@@ -158,7 +158,7 @@ describe("a link that was printed on the machine", () => {
     expect(await claim(token)).toBeDefined();
   });
 
-  test("opens nothing from the database: neither it nor its session's cookie is there", async () => {
+  test("is not in the database, and neither is the cookie of its session", async () => {
     const token = await printed();
     const unused = await printed();
     const claimed = await claim(token);
@@ -173,7 +173,7 @@ describe("a link that was printed on the machine", () => {
   });
 });
 
-describe("a link made beside the server", () => {
+describe("a link that was made by a command beside the server", () => {
   function configOf(env: Readonly<Record<string, string>>): Config {
     const outcome = loadConfig({ flags: {}, env });
     if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
@@ -199,7 +199,7 @@ describe("a link made beside the server", () => {
     expect((await make({ TM_CONSOLE_PORT: "9" })).url).toMatch(/^http:\/\/127\.0\.0\.1:9\/auth/);
   });
 
-  test("leads to the console that runs, wherever that is, and says when none does", async () => {
+  test("leads to the running console, and says when none runs", async () => {
     const idle = await make({ TM_CONSOLE_PORT: "9" });
     expect(idle).toMatchObject({ isRunning: false });
     const running = await backend.ledgerBatchStore.join("console", 60_000);
@@ -212,7 +212,7 @@ describe("a link made beside the server", () => {
     expect(await make({ TM_CONSOLE_PORT: "9" })).toMatchObject({ isRunning: false });
   });
 
-  test("is refused where it could not work, and says why", async () => {
+  test("is refused with a reason where it could not work", async () => {
     const refused: [Readonly<Record<string, string>>, RegExp][] = [
       [
         { OIDC_ISSUER: "https://id.example.com" },

@@ -55,7 +55,7 @@ describe("a session at an identity provider", () => {
   }
   const recheck = () => browser.open(`${site.url}/auth/recheck?return=/keys`);
 
-  test("lasts seven days and not a second longer, however much it is used", async () => {
+  test("lasts seven days and not a second longer, however often it is used", async () => {
     await read();
     for (let day = 1; day <= 6; day += 1) {
       site.clock.forward(DAY_MS);
@@ -69,7 +69,7 @@ describe("a session at an identity provider", () => {
     expect((await recheck()).path).toBe("/sign-in?reason=expired&return=%2Fkeys");
   });
 
-  test("asks the provider every 12 hours, and continues where it was", async () => {
+  test("is rechecked at the provider every 12 hours, and returns to its page", async () => {
     expect(await isDue()).toBe(false);
     site.clock.forward(12 * HOUR_MS);
     expect(await isDue()).toBe(true);
@@ -81,14 +81,14 @@ describe("a session at an identity provider", () => {
     expect(await read()).toBeDefined();
   });
 
-  test("ends when the provider says that no user is signed in there", async () => {
+  test("ends when the provider says that nobody is signed in", async () => {
     provider.endSessions();
     expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("idp-ended");
   });
 
-  test("that the provider has ended leads back to its page after signing in, and to no other place", async () => {
+  test("that the provider ended leads back to its page after a new sign-in, and nowhere else", async () => {
     const endedAt = async (page: string): Promise<string> => {
       provider.endSessions();
       const { url } = await browser.open(`${site.url}/auth/recheck?return=${page}`);
@@ -107,7 +107,7 @@ describe("a session at an identity provider", () => {
     }
   });
 
-  test("ends when another user is signed in there", async () => {
+  test("ends when another user is signed in at the provider", async () => {
     provider.signInAs({ subject: "bob", email: "bob@example.com", emailVerified: true });
     const other = new CookieBrowser();
     await other.open(`${site.url}/auth/start`);
@@ -118,12 +118,12 @@ describe("a session at an identity provider", () => {
     expect(await read()).toBeUndefined();
   });
 
-  test("is used on for 12 hours when the provider does not answer, and ends then", async () => {
+  test("stays valid for 12 more hours when the provider does not answer, and then ends", async () => {
     site.clock.forward(12 * HOUR_MS);
     expect(await isDue()).toBe(true);
     const stopAt = (url: URL): boolean => url.origin === provider.issuer;
     await browser.open(`${site.url}/auth/recheck`, { stopAt });
-    // The browser never came back; the next page is not one more round.
+    // The browser did not come back, and the next page does not start another recheck.
     expect(await isDue()).toBe(false);
     site.clock.forward(HOUR_MS);
     expect(await isDue()).toBe(true);
@@ -134,7 +134,7 @@ describe("a session at an identity provider", () => {
     expect(await reason()).toBe("idp-ended");
   });
 
-  test("that was not used for two days is checked first, and continues", async () => {
+  test("that was unused for two days is rechecked first, and continues", async () => {
     site.clock.forward(2 * DAY_MS);
     expect(await isDue()).toBe(true);
     expect((await recheck()).path).toBe("/keys");

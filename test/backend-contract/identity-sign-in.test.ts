@@ -43,7 +43,7 @@ interface FreshConsole extends OidcConsole {
   readonly provider: ScriptedProvider;
 }
 
-/** A console with a provider and a clock of its own, on the same database. */
+/** A console with a separate provider and clock on the same database. */
 async function freshConsole(
   options: {
     readonly claimsIn?: "userinfo";
@@ -102,7 +102,7 @@ const headerOf = (browser: CookieBrowser): string => browser.header(new URL(cons
 const sessionOf = (browser: CookieBrowser) => console_.identity.readSession(headerOf(browser));
 
 describe("signing in", () => {
-  test("a new person with a verified address comes to the welcome page with a key to see once", async () => {
+  test("brings a new person with a verified address to the welcome page with a key to see once", async () => {
     provider.signInAs(person({ email: "Ada@Example.com", name: "Ada Lovelace" }));
     const browser = new CookieBrowser("Ada's Browser");
     const landing = await signIn(browser);
@@ -118,14 +118,14 @@ describe("signing in", () => {
     expect(await console_.identity.hasReveal(header)).toBe(true);
     const revealed = await console_.identity.reveal(header);
     expect(revealed).toMatchObject({ key: expect.stringMatching(/^tm_vk_[0-9a-f]{48}$/) });
-    // Until it is saved, the same browser can read it again.
+    // The same browser can read the key again until it is saved.
     expect(await console_.identity.reveal(header)).toEqual(revealed);
     expect(await console_.identity.endReveal(header)).toBe(true);
     expect(await console_.identity.reveal(header)).toBeUndefined();
     expect(await console_.identity.hasReveal(header)).toBe(false);
   });
 
-  test("the second time leads to the page that was asked for, with the same organization", async () => {
+  test("leads the second time to the requested page, with the same organization", async () => {
     const browser = await signedIn();
     const first = await sessionOf(browser);
     const again = new CookieBrowser();
@@ -135,14 +135,14 @@ describe("signing in", () => {
     expect(await console_.identity.hasReveal(headerOf(again))).toBe(false);
   });
 
-  test("an address that is not verified opens the verify page only, and no key is made", async () => {
+  test("with an unverified address leads to the verify page only", async () => {
     const browser = await signedIn({ emailVerified: false });
     expect(await sessionOf(browser)).toMatchObject({ isVerified: false });
     provider.signInAs(person({ emailVerified: "true" }));
     expect((await signIn()).path).toBe("/verify");
   });
 
-  test("a person whom the provider refuses sees the reason, and is not signed in", async () => {
+  test("that the provider refuses shows the reason, and opens no session", async () => {
     provider.signInAs(null);
     const browser = new CookieBrowser();
     expect((await signIn(browser)).path).toMatch(
@@ -151,7 +151,7 @@ describe("signing in", () => {
     expect(await sessionOf(browser)).toBeUndefined();
   });
 
-  test("another subject with the same address has the same organization", async () => {
+  test("under another subject with the same address opens the same organization", async () => {
     const ada = person();
     provider.signInAs(ada);
     const browser = new CookieBrowser();
@@ -162,7 +162,7 @@ describe("signing in", () => {
     expect((await sessionOf(other))?.orgId).toBe((await sessionOf(browser))?.orgId);
   });
 
-  test("an address that changed at the provider changes here", async () => {
+  test("updates an address that changed at the provider", async () => {
     const ada = person();
     provider.signInAs(ada);
     await signIn();
@@ -172,7 +172,7 @@ describe("signing in", () => {
     expect(await sessionOf(browser)).toMatchObject({ email: "ada-new@example.com" });
   });
 
-  test("the way there has PKCE, state and nonce, and no secret", async () => {
+  test("redirects to the provider with PKCE, state and nonce, and without a secret", async () => {
     provider.signInAs(person());
     const { way } = await signIn();
     const authorize = new URL(way[1] ?? "");
@@ -189,7 +189,7 @@ describe("signing in", () => {
   });
 });
 
-describe("a way back that leaves the console is dropped", () => {
+describe("a return address outside the console is dropped,", () => {
   for (const evil of [
     "//evil.example",
     "/\\evil.example",
@@ -214,7 +214,7 @@ describe("a callback", () => {
     return (await browser.open(`${console_.url}/auth/start`, stopAtCallback)).url;
   }
 
-  test("that comes twice signs in only once", async () => {
+  test("that arrives twice signs in only once", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const before = browser.header(callback);
@@ -225,10 +225,10 @@ describe("a callback", () => {
       userAgent: undefined,
       requestId: "r",
     });
-    // The way back is over in this browser, and the provider redeems a code once.
+    // The browser's sign-in cookie is used up, and the provider redeems a code only once.
     expect(again.location).toBe("/sign-in?reason=failed&request_id=r");
     expect(again.cookies).toEqual([expect.stringMatching(/^tm_tx=;/)]);
-    // Going back in the browser that is signed in is not a fault.
+    // Opening the callback again in a browser that is signed in is not a fault.
     expect((await browser.open(callback.href)).path).toBe("/");
   });
 
@@ -239,7 +239,7 @@ describe("a callback", () => {
     expect(await sessionOf(other)).toBeUndefined();
   });
 
-  test("with another state is refused and leaves the true one as it was", async () => {
+  test("with another state is refused, and the real one still works", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const forged = new URL(callback);
@@ -271,7 +271,7 @@ describe("a callback", () => {
     expect(await sessionOf(browser)).toBeUndefined();
   });
 
-  test("whose way there was altered, cut or sealed elsewhere is refused", async () => {
+  test("with a sign-in cookie that was changed, cut or sealed elsewhere is refused", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const sealed = browser.cookie("tm_tx") ?? "";
@@ -310,7 +310,7 @@ describe("a callback", () => {
     expect((await browser.open(callback.href)).path).toBe("/welcome");
   });
 
-  test("comes back to any instance, also one that was started meanwhile", async () => {
+  test("works at any instance, even one that started meanwhile", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const other = await startOidcConsole({
@@ -332,7 +332,7 @@ describe("a callback", () => {
     await other.close();
   });
 
-  test("is waited for without a row: a thousand begun sign-ins leave the database as it was", async () => {
+  test("needs no row: a thousand started sign-ins leave the database unchanged", async () => {
     const rows = async (): Promise<unknown> => {
       const tables = await backend.query(
         "select tablename from pg_tables where schemaname = 'public'",
@@ -347,7 +347,7 @@ describe("a callback", () => {
     expect(await rows()).toEqual(before);
   });
 
-  test("that comes after ten minutes is refused", async () => {
+  test("after ten minutes is refused", async () => {
     const late = await freshConsole();
     late.provider.signInAs(person());
     const browser = new CookieBrowser();
@@ -383,7 +383,7 @@ describe("a session", () => {
     expect(await sessionOf(there)).toMatchObject({ accountId: session.accountId });
   });
 
-  test("changes its cookie at every sign-in, and the one before ends", async () => {
+  test("gets a new cookie at every sign-in, and the old one ends", async () => {
     const browser = await signedIn();
     const before = headerOf(browser);
     await signIn(browser);
@@ -392,7 +392,7 @@ describe("a session", () => {
     expect(await sessionOf(browser)).toBeDefined();
   });
 
-  test("takes a key that was not revealed to the next sign-in", async () => {
+  test("passes an unrevealed key on to the next sign-in", async () => {
     const browser = await signedIn();
     const landing = await signIn(browser);
     expect(landing.path).toBe("/welcome");
@@ -400,7 +400,7 @@ describe("a session", () => {
     expect(key?.key).toMatch(/^tm_vk_/);
   });
 
-  test("that never was has no end to explain", async () => {
+  test("that never existed has no reason for its end", async () => {
     expect(await console_.identity.readSession(undefined)).toBeUndefined();
     expect(
       await console_.identity.sessionEndReason(`tm_session=${"A".repeat(43)}`),
@@ -410,7 +410,7 @@ describe("a session", () => {
 });
 
 describe("back-channel logout", () => {
-  test("ends the provider's session here, by its id, and the others go on", async () => {
+  test("ends the session with the provider's session id, and no other", async () => {
     const ada = person();
     provider.signInAs(ada);
     const one = new CookieBrowser();
@@ -426,7 +426,7 @@ describe("back-channel logout", () => {
     expect(await sessionOf(two)).toBeDefined();
   });
 
-  test("ends all sessions of a person when it names the person only", async () => {
+  test("ends all sessions of a person when it names only the person", async () => {
     const ada = person();
     provider.signInAs(ada);
     const browsers = [new CookieBrowser(), new CookieBrowser()];
@@ -472,7 +472,7 @@ describe("back-channel logout", () => {
   });
 });
 
-test("a provider that is down stops sign-ins, ends no session, and is found when it is back", async () => {
+test("a provider that is down prevents sign-ins and ends no session", async () => {
   const away = await freshConsole();
   away.provider.setDown(true);
   const browser = new CookieBrowser();
@@ -486,7 +486,7 @@ test("a provider that is down stops sign-ins, ends no session, and is found when
   await away.close();
 });
 
-test("an address that only the user info names is read there, with its state", async () => {
+test("an address that only the user info endpoint has is read there, with its verification", async () => {
   const other = await freshConsole({ claimsIn: "userinfo" });
   for (const emailVerified of [true, false]) {
     other.provider.signInAs(person({ emailVerified }));

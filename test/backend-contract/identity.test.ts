@@ -94,7 +94,7 @@ describe("an unknown person", () => {
     });
   });
 
-  test("with the verified address of an account joins it: same organization, no second trial", async () => {
+  test("with the verified address of an account joins it, and gets no second trial", async () => {
     const ada = claimOf();
     const first = await resolve(ada);
     const again = await resolve(claimOf({ email: ada.email, issuer: "https://other.example" }));
@@ -125,7 +125,7 @@ describe("an unknown person", () => {
   });
 });
 
-test("a person who first registers another's address unverified gets nothing of the other's", async () => {
+test("a person who registers another's address unverified gets nothing of the other's", async () => {
   const attacker = claimOf({ email: "victim@example.com", isVerified: false });
   const before = await resolve(attacker);
   const victim = await resolve(claimOf({ email: "victim@example.com" }));
@@ -149,14 +149,14 @@ describe("a person who comes back", () => {
     expect(await keysOf(first.orgId)).toEqual(["trial"]);
   });
 
-  test("with another verified address is known by it from then on", async () => {
+  test("with another verified address is known by that address from then on", async () => {
     const ada = claimOf();
     const first = await resolve(ada);
     const moved = { ...ada, email: "ada@new.example", emailNorm: "ada@new.example" };
     expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
     const org = await backend.accountStore.findOrg(first.orgId);
     expect(org).toMatchObject({ email: "ada@new.example" });
-    // A user with the new address is the same person; the old one is free.
+    // A user with the new address is the same person, and the old address is free again.
     expect(await resolve(claimOf({ email: "ada@new.example" }))).toMatchObject({
       kind: "linked",
       accountId: first.accountId,
@@ -164,7 +164,7 @@ describe("a person who comes back", () => {
     expect(await resolve(claimOf({ email: ada.email }))).toMatchObject({ kind: "created" });
   });
 
-  test("with an address that another account has keeps the old one", async () => {
+  test("with an address that another account has keeps the old address", async () => {
     const bob = claimOf();
     const ada = claimOf();
     const bobs = await resolve(bob);
@@ -176,7 +176,7 @@ describe("a person who comes back", () => {
     expect(await resolve(bob)).toMatchObject({ accountId: bobs.accountId });
   });
 
-  test("with an address that is not verified keeps the verified one", async () => {
+  test("with an unverified address keeps the verified address", async () => {
     const ada = claimOf();
     const first = await resolve(ada);
     const other = { ...ada, email: "x@evil.example", emailNorm: "x@evil.example" };
@@ -187,7 +187,7 @@ describe("a person who comes back", () => {
 });
 
 describe("an address that is verified later", () => {
-  test("opens the account that was there, with its first trial key", async () => {
+  test("opens the existing account, with its first trial key", async () => {
     const ada = claimOf({ isVerified: false });
     const before = await resolve(ada);
     const after = await resolve({ ...ada, isVerified: true });
@@ -202,7 +202,7 @@ describe("an address that is verified later", () => {
     expect(await isVerifiedOrg(before.orgId)).toBe(true);
   });
 
-  test("and that an older account has joins it; the empty organization is gone", async () => {
+  test("and that an older account has joins that account, and the empty organization is gone", async () => {
     const ada = claimOf();
     const older = await resolve(ada);
     const second = claimOf({ email: ada.email, isVerified: false });
@@ -224,7 +224,7 @@ describe("an address that is verified later", () => {
     expect(await keysOf(older.orgId)).toEqual(["trial"]);
   });
 
-  test("keeps an organization that was given credit, in the books", async () => {
+  test("keeps in the books an organization that was given credit", async () => {
     const ada = claimOf();
     await resolve(ada);
     const second = claimOf({ email: ada.email, isVerified: false });
@@ -245,7 +245,7 @@ describe("an address that is verified later", () => {
 describe("letters beyond ASCII", () => {
   const [capital, small] = ["Ärger@acme.example", "ärger@acme.example"];
 
-  test("are another mailbox in another case, also for an operator's organization", async () => {
+  test("are different mailboxes in different cases, also for an operator's organization", async () => {
     const { orgId } = await backend.accountStore.createOrg(
       { name: "Acme", email: capital },
       testOperator,
@@ -264,7 +264,7 @@ describe("an organization that an operator made for an address", () => {
     return orgId;
   }
 
-  test("belongs to the first who signs in with it, with its keys and balance, without a trial", async () => {
+  test("belongs to the first person who signs in with it, with keys and balance, without a trial", async () => {
     const oldest = await operatorOrg("Boss@Acme.example");
     await operatorOrg("boss@acme.example");
     const amountMicroUsd = microUsd(7_000_000n);
@@ -279,7 +279,7 @@ describe("an organization that an operator made for an address", () => {
     expect(again).toMatchObject({ kind: "linked", orgId: oldest });
   });
 
-  test("is not given to a user who only says that the address is theirs", async () => {
+  test("is not given to a person with that address unverified", async () => {
     const orgId = await operatorOrg("cfo@acme.example");
     const liar = claimOf({ email: "cfo@acme.example", isVerified: false });
     const unverified = await resolve(liar);
@@ -290,7 +290,7 @@ describe("an organization that an operator made for an address", () => {
   });
 });
 
-describe("at the same time", () => {
+describe("simultaneous sign-ins:", () => {
   test("eight tabs of one person make one account and one trial key", async () => {
     const ada = claimOf();
     const all = await Promise.all(Array.from({ length: 8 }, () => resolve(ada)));
@@ -315,7 +315,7 @@ describe("at the same time", () => {
     expect(new Set(all.map((each) => each.accountId)).size).toBe(3);
   });
 
-  test("a second trial key of an organization is impossible", async () => {
+  test("an organization cannot have a second trial key", async () => {
     const { orgId } = await resolve(claimOf());
     const second = addKey(backend, orgId, { origin: "trial" });
     await expect(second).rejects.toThrow(/one_trial_key_per_org/);
@@ -327,7 +327,7 @@ describe("starting credit", () => {
   const balanceOf = async (orgId: OrgId): Promise<unknown> =>
     (await backend.accountStore.findOrg(orgId))?.balanceMicroUsd;
 
-  test("is granted with the first verified sign-in, lifts the limit, and is credit on trial", async () => {
+  test("is granted at the first verified sign-in, lifts the unfunded limit, and is trial credit", async () => {
     const signIn = signInOf(claimOf(), { welcomeMicroUsd });
     const { orgId } = await store.resolveSignIn(signIn);
     expect(await balanceOf(orgId)).toBe(1_000_000n);
@@ -340,7 +340,7 @@ describe("starting credit", () => {
     expect(line?.ref).toMatch(/^welcome-credit-[0-9a-f]{32}$/);
   });
 
-  test("comes once, however often and by whatever way one address signs in", async () => {
+  test("is granted once, however often and in whatever way one address signs in", async () => {
     const ada = claimOf();
     const again = claimOf({ email: ada.email, issuer: "https://other.example" });
     const all = await Promise.all(
@@ -352,7 +352,7 @@ describe("starting credit", () => {
     expect(await balanceOf(all[0]?.orgId as OrgId)).toBe(1_000_000n);
   });
 
-  test("comes no second time to an address whose account has moved to another one", async () => {
+  test("is not granted again to an address whose account moved to another address", async () => {
     const ada = claimOf();
     const moved = claimOf();
     await store.resolveSignIn(signInOf(ada, { welcomeMicroUsd }));
@@ -363,7 +363,7 @@ describe("starting credit", () => {
     expect(await balanceOf(orgId)).toBe(0n);
   });
 
-  test("waits for the verified address", async () => {
+  test("is not granted before the address is verified", async () => {
     const eve = claimOf({ isVerified: false });
     const { orgId } = await store.resolveSignIn(signInOf(eve, { welcomeMicroUsd }));
     expect(await balanceOf(orgId)).toBe(0n);
@@ -372,7 +372,7 @@ describe("starting credit", () => {
   });
 });
 
-describe("a key to be shown once", () => {
+describe("a key that is shown once", () => {
   async function withReveal(): Promise<SignInToResolve> {
     const signIn = signInOf(claimOf());
     await store.resolveSignIn(signIn);
@@ -393,7 +393,7 @@ describe("a key to be shown once", () => {
     expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
   });
 
-  test("is gone after 15 minutes, and for another session it never was", async () => {
+  test("is gone after 15 minutes, and other sessions never see it", async () => {
     const { session } = await withReveal();
     expect(await store.findReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
     expect(await store.showReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
@@ -401,7 +401,7 @@ describe("a key to be shown once", () => {
     expect(await store.showReveal(randomBytes(32), NOW_MS)).toBeUndefined();
   });
 
-  test("moves on with its browser, but not into another account", async () => {
+  test("moves with its browser to the next session, but not into another account", async () => {
     const first = await withReveal();
     const { sessionId } = first.session;
     const reveal = await store.findReveal(sessionId, NOW_MS);
@@ -415,13 +415,13 @@ describe("a key to be shown once", () => {
   });
 });
 
-test("sessions that ended long ago are swept, and those a user may return to are not", async () => {
+test("sessions that ended long ago are deleted, but not those whose end is still explained", async () => {
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;
   const afterEndMs = NOW_MS + 8 * DAY_MS;
   await store.sweep(afterEndMs);
-  // Its browser is still shown why it is signed out.
+  // The session is kept, because its browser still shows why it ended.
   expect(await store.findSession(sessionId)).toBeDefined();
   expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
   await store.sweep(NOW_MS + 38 * DAY_MS);

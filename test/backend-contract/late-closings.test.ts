@@ -57,7 +57,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     await expectCleanBooks();
   });
 
-  test("that turned out to be void returns everything", async () => {
+  test("that was void gets everything back", async () => {
     const charged = await chargedAfterCrash(100n);
     await ledger.close(voidRow(charged.attemptId));
     expect(await charged.settledMicroUsd()).toBe(1_000n);
@@ -65,7 +65,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     await expectCleanBooks();
   });
 
-  test("that is annulled, because nothing of it was sent, returns everything", async () => {
+  test("that was annulled because nothing was sent gets everything back", async () => {
     const charged = await chargedAfterCrash(100n);
     expect(await charged.settledMicroUsd()).toBe(900n);
     await backend.ledgerBatchStore.annul([charged.row]);
@@ -74,7 +74,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     await expectCleanBooks();
   });
 
-  test("never costs more than it was charged: the platform bears the excess", async () => {
+  test("costs at most its charge, and the platform bears the excess", async () => {
     const charged = await chargedAfterCrash(100n);
     const late = await ledger.close(closeRow(charged.attemptId, 130n));
     expect(late).toEqual({ kind: "closed", debitMicroUsd: 100n, overrun: true });
@@ -84,7 +84,7 @@ describe("an attempt that was charged at its reserve and then observed after all
 });
 
 describe("an attempt with a provider job", () => {
-  test("outlives its instance: it is adopted, and only by an instance that may", async () => {
+  test("outlives its instance, and only an instance that may adopt it does", async () => {
     const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
     const store = backend.ledgerBatchStore;
     const dead = await store.join("filming", 0);
@@ -109,13 +109,13 @@ describe("an attempt with a provider job", () => {
   });
 });
 
-test("no attempt is closed before an instant that is settled with the providers", async () => {
+test("no attempt is closed at an instant that is already settled with the providers", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const advance = "select advance_settlement_horizon($1) as through";
   await expect(backend.query(advance, ["2999-01-01T00:00:00Z"])).rejects.toThrow("future");
   const [now] = await backend.query("select clock_timestamp() as now");
   await backend.query(advance, [now?.["now"]]);
-  // As if the database's clock had been set back afterwards.
+  // The horizon is in the future, as after the database's clock was set back.
   await backend.query("update settlement_horizon set through = '2999-01-01T00:00:00Z'");
   // An earlier instant never moves the horizon back.
   expect(await backend.query(advance, ["2026-01-01T00:00:00Z"])).toEqual([

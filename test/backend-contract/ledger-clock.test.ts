@@ -19,7 +19,7 @@ async function monthOf(attemptId: bigint): Promise<unknown> {
   return (await plain.query(sql, [attemptId]))[0]?.["month"];
 }
 
-test("the month of a hold is the UTC month, whatever the database's time zone", async () => {
+test("the month of a hold is the UTC month in any time zone of the database", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   await setClock("2031-01-31T23:59:59.999Z");
@@ -39,14 +39,14 @@ test("the month of a hold is the UTC month, whatever the database's time zone", 
   ]);
 });
 
-test("a batch that waits over the end of a month for its wallet belongs to the new month", async () => {
+test("a batch that waits for its wallet over the end of a month belongs to the new month", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const member = await store.join("waiting", 3_600_000);
   await setClock("2031-06-30T23:59:59.999Z");
   const { connectionString } = plain;
   const blocker = await lockWallet(plain, org);
-  // Without the gateway's short time limits: how long this waits depends on the machine.
+  // The time limits are long, because how long this waits depends on the machine.
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
   const lane = new LaneConnection({ connectionString, name: "patient", log: silentLog, ...limits });
   try {
@@ -65,7 +65,7 @@ test("a batch that waits over the end of a month for its wallet belongs to the n
   }
 });
 
-test("a day's table begins and ends at midnight UTC, whatever the database's time zone", async () => {
+test("a day's table begins and ends at midnight UTC in any time zone of the database", async () => {
   await backend.ledgerBatchStore.maintain();
   const session = new Client({ connectionString: plain.connectionString });
   await session.connect();

@@ -15,7 +15,7 @@ import { newFolder } from "../support/run-folder.ts";
 const WORKERS = 32;
 const RESERVE = 100n;
 
-test("kill -9 of the database under load loses nothing it confirmed, and holds nothing", async () => {
+test("kill -9 of the database under load loses no confirmed write and leaves nothing held", async () => {
   const dataDir = newFolder("crash");
   chmodSync(dataDir, 0o755);
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog });
@@ -69,7 +69,7 @@ test("kill -9 of the database under load loses nothing it confirmed, and holds n
 
 /** Workers that reserve and close until they are stopped, and remember what was confirmed. */
 class Load {
-  /** The cost of every closed attempt; `pending` ones were promised too. */
+  /** The cost of every closed attempt, including `pending` ones, which were confirmed too. */
   readonly closed: Map<AttemptId, bigint> = new Map();
   refused = 0;
   #isStopped = false;

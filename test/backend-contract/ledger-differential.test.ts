@@ -16,12 +16,12 @@ import { silentLog } from "../support/silent-log.ts";
 
 /** `PROPERTY_COMMANDS=100000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
 const COMMANDS = Number(process.env["PROPERTY_COMMANDS"] ?? quickOrDeep(400, 20_000));
-/** A search that has not met every answer yet continues; one without luck ends here. */
+/** A search continues until it has met every answer, but at most for this many commands. */
 const COMMANDS_MAX = Math.max(20_000, 4 * COMMANDS);
 /** A quick run uses a seed whose first round covers every answer. */
 const SEED = seedOf("ledger differential", 20_270);
 const RUNS_PER_ROUND = 5;
-/** A search that never sees one of these has lost its way. */
+/** The answers that every search must meet. */
 const EVERY_ANSWER = [
   "adopted",
   "already_closed",
@@ -53,7 +53,7 @@ const EVERY_ANSWER = [
 ];
 const WORLD = { minLength: 1, maxLength: 250, size: "max" } as const;
 
-/** In pico-dollars: 10 MiB of input and 32,768 tokens of output at the largest price. */
+/** Pico-dollars of 10 MiB of input and 32,768 tokens of output at the largest price. */
 const LARGEST_COST = (10_485_760n + 32_768n) * 9_999_999_999_999n;
 
 let backend: FreshBackend;
@@ -80,7 +80,7 @@ beforeAll(async () => {
 });
 afterAll(() => backend.close());
 
-test("the SQL functions and a ledger in plain memory agree on every command", async () => {
+test("the SQL functions and an in-memory ledger agree on every command", async () => {
   const seen = { commands: 0, answers: new Set<string>() };
   const agreement = fc.asyncProperty(fc.array(command, WORLD), async (list) => {
     const fixture = await LedgerFixture.make(backend);
@@ -108,7 +108,7 @@ test("the SQL functions and a ledger in plain memory agree on every command", as
   }
 }, 3_600_000);
 
-test("the dearest request there can be is held and settled to the last digit", async () => {
+test("the most expensive possible request is held and settled to the last digit", async () => {
   const reserve = LARGEST_COST / 1_000_000n + 1n;
   const fixture = await LedgerFixture.make(backend);
   const owedPico = LARGEST_COST;
@@ -127,7 +127,7 @@ const by = fc.nat(INSTANCES - 1);
 const pick = fc.nat(30);
 const reserveSpec = fc.record({
   org,
-  // One beyond the last: a key of another organization.
+  // The index after the last one is a key of another organization.
   key: fc.oneof({ weight: 9, arbitrary: fc.nat(KEYS_PER_ORG - 1) }, only(KEYS_PER_ORG)),
   amount: fc.bigInt(0n, 40n),
 });
@@ -138,7 +138,7 @@ const exactAmount = fc.oneof(
 const closeSpec = fc.record({
   pick,
   costPico: exactAmount,
-  // Beside what the customer pays: a margin, a loss, or neither.
+  // The debt to the provider leaves a margin, a loss, or neither.
   owedPico: exactAmount,
   kind: fc.constantFrom("usage" as const, "usage" as const, "void" as const),
 });

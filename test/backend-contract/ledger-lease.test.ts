@@ -36,7 +36,7 @@ async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
   return outcome.kind;
 }
 
-test("an instance that slept through its lease takes no traffic until it is renewed", async () => {
+test("an instance that slept past its lease admits nothing until the lease is renewed", async () => {
   const { ledger, offset } = await openAt("sleeper");
   expect(await reserve(ledger)).toBe("reserved");
   offset.ms = LEASE_MS;
@@ -47,7 +47,7 @@ test("an instance that slept through its lease takes no traffic until it is rene
   await ledger.shutDown();
 });
 
-test("an instance that a peer declared dead can hold nothing, until it joined again", async () => {
+test("an instance that a peer declared dead holds nothing until it has joined again", async () => {
   const { ledger } = await openAt("zombie");
   await backend.query("update instance set epoch = epoch + 1 where instance_id = 'zombie'");
   expect(await reserve(ledger)).toBe("unavailable");
@@ -55,7 +55,7 @@ test("an instance that a peer declared dead can hold nothing, until it joined ag
   await ledger.shutDown();
 });
 
-test("a dead peer's open attempts are charged by the living, in time", async () => {
+test("a living instance charges the open attempts of a dead peer in time", async () => {
   const { ledger, offset } = await openAt("heir");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("departed", 0);
@@ -70,7 +70,7 @@ test("a dead peer's open attempts are charged by the living, in time", async () 
   await ledger.shutDown();
 });
 
-test("an instance shuts down without its database, too", async () => {
+test("an instance shuts down although its database does not answer", async () => {
   const database = await freshDatabase();
   const { connectionString } = database;
   const lost = openPostgresBackend({ connectionString, log: silentLog });
@@ -86,7 +86,7 @@ test("an instance shuts down without its database, too", async () => {
   await lost.close();
 });
 
-test("a dead process of this machine is not waited for", async () => {
+test("a dead process of this machine is taken over without waiting for its lease", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("gone", LEASE_MS);
   const row = reserveRow({ ...org, attemptId: 7_000_000_000n as AttemptId }, 40n);
@@ -97,7 +97,7 @@ test("a dead process of this machine is not waited for", async () => {
   expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
 });
 
-test("an instance is not accepted over before the end of its lease", async () => {
+test("an instance is not taken over before the end of its lease", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await store.join("brief", 4_000);
@@ -107,10 +107,10 @@ test("an instance is not accepted over before the end of its lease", async () =>
   await store.closeBatch([voidRow(row.attemptId)]);
 });
 
-test("a second process under the same name gets a name and a number of its own", async () => {
+test("a second process under the same name gets a separate name and number", async () => {
   const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   await backend.query("update instance set process = $1 where instance_id = 'twin'", [
-    // The parent of this process lives, and is another one.
+    // The parent process is alive and is not this process.
     identifyProcess(process.ppid),
   ]);
   const second = await backend.ledgerBatchStore.join("twin", LEASE_MS);
@@ -121,7 +121,7 @@ test("a second process under the same name gets a name and a number of its own",
   expect(third).toMatchObject({ instanceId: "twin", epoch: first.epoch + 1n });
 });
 
-test("an attempt that breaks a rule of the books keeps no other from being recovered, nor a start", async () => {
+test("an attempt that breaks a rule of the books blocks neither other recoveries nor a start", async () => {
   const store = backend.ledgerBatchStore;
   const dead = await store.join("broken", 0);
   const rows = await Promise.all(

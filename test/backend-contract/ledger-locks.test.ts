@@ -20,7 +20,7 @@ import { withResource } from "../support/with-resource.ts";
  * batches, take-overs and settlement from waiting in a circle, and from slipping past each other.
  */
 const LEASE_MS = 3_600_000;
-/** The rounds in which caps are set and removed amid closings. */
+/** How many times caps are set and removed while attempts close. */
 const ROUNDS = quickOrDeep(12, 200);
 
 const backend = withPricedBackend();
@@ -41,7 +41,7 @@ function openLane(): LaneConnection {
   });
 }
 
-/** One more of them, for what runs beside the first. */
+/** Runs `work` on another lane, beside the first one. */
 async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T> {
   const own = openLane();
   try {
@@ -120,7 +120,7 @@ test("a cap change waits for the lock of its wallet", async () => {
   expect(await change).toBe(true);
 });
 
-test("a take-over waits for the holds that its instance is making: recovery sees them all", async () => {
+test("a take-over waits for holds in progress, so that recovery sees all of them", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const dying = await store.join("dying", 0);
@@ -136,7 +136,7 @@ test("a take-over waits for the holds that its instance is making: recovery sees
   expect(await store.recoverOpenAttempts()).toBe(2);
 });
 
-test("a process that starts under the name of a living one keeps none of its holds waiting", async () => {
+test("a process that starts under a living instance's name does not delay its holds", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const living = await store.join("shared", LEASE_MS);
@@ -144,14 +144,14 @@ test("a process that starts under the name of a living one keeps none of its hol
   await blocker.query("lock table instance_lease in exclusive mode");
   const joining = store.join("shared", LEASE_MS);
   await waitingFor(1);
-  // As a batch does it.
+  // A batch locks the row in this mode.
   await other.query("select from instance where instance_id = 'shared' for share nowait");
   expect(await reserve(living, org)).toEqual([{ kind: "reserved" }]);
   await blocker.query("commit");
   expect(await joining).toMatchObject({ instanceId: "shared-2" });
 });
 
-test("two recoveries that find the same attempt charge it once, and return nothing", async () => {
+test("two recoveries that find the same attempt charge it once and return nothing", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   await heldBy(await store.join("left open", 0), org);
@@ -167,7 +167,7 @@ test("two recoveries that find the same attempt charge it once, and return nothi
   });
 });
 
-test("a roll that waits for its fence holds no wallet", async () => {
+test("a roll that waits for its instance row locks no wallet", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const member = await store.join("rolling", LEASE_MS);
@@ -180,7 +180,7 @@ test("a roll that waits for its fence holds no wallet", async () => {
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a roll takes all wallets it needs in one order, whichever it closes and reserves", async () => {
+test("a roll locks its wallets in one order, whichever it closes and reserves", async () => {
   const store = backend.ledgerBatchStore;
   const orgs = [await newOrg(), await newOrg()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
   const [first, second] = orgs;
@@ -195,7 +195,7 @@ test("a roll takes all wallets it needs in one order, whichever it closes and re
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a closing waits while the settlement horizon moves, and ends behind it", async () => {
+test("a closing waits while the settlement horizon moves, and ends after it", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const member = await store.join("closing", LEASE_MS);
@@ -210,7 +210,7 @@ test("a closing waits while the settlement horizon moves, and ends behind it", a
   expect(await backend.query(sql, [attemptId, rows[0]?.through])).toEqual([{ is_behind: true }]);
 });
 
-/** Ids of now, as instances make them: only such attempts are of a day that a cap asks for. */
+/** Makes ids of the current time as instances do, so that daily caps count the attempts. */
 async function idsOfNow(): Promise<() => AttemptId> {
   const today = "(now() at time zone 'utc')::date";
   await backend.query(`select ensure_attempt_partition(${today} + n) from generate_series(0, 1) n`);
@@ -219,7 +219,7 @@ async function idsOfNow(): Promise<() => AttemptId> {
   return () => (next += 1n) as AttemptId;
 }
 
-/** Days of these organizations' keys that are not the sum of their attempts, of either side. */
+/** Days of these organizations' keys whose stored sum differs from that of the attempts. */
 async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
   return await backend.query(
     `select key_id, day, s.settled as stored, d.settled as due
@@ -265,7 +265,7 @@ test("an attempt that ends while a first daily cap is being counted counts once"
   expect(await wrongDays([org])).toEqual([]);
 });
 
-test("parallel closings all count exactly once while caps come and go", async () => {
+test("parallel closings count exactly once while caps are set and removed", async () => {
   const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
   const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
   const newId = await idsOfNow();
@@ -299,7 +299,7 @@ test("parallel closings all count exactly once while caps come and go", async ()
   for (let round = 0; round < ROUNDS; round += 1) {
     const from = storm.ended;
     await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
-    // Without a cap there are rows still, and they stay exact.
+    // Rows of days exist without a cap too, and stay exact.
     await setCaps(null, null);
     await until("more have ended", () => storm.ended > from + 12);
   }
@@ -310,7 +310,7 @@ test("parallel closings all count exactly once while caps come and go", async ()
   expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
 });
 
-/** Everything that the books say of an organization, but for its ids and the order of others. */
+/** All rows of an organization in the books, without ids and positions. */
 async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
   const [books] = await backend.query(
     `select
@@ -328,7 +328,7 @@ async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
   return books;
 }
 
-test("an organization's rows end in a batch with others as they end alone: a server of its own can have them", async () => {
+test("an organization's rows end the same in a batch with others as alone", async () => {
   const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
   const amounts = [
     [100n, 300n, 250n, 90n, 400n],

@@ -19,7 +19,7 @@ const BATCH = 100;
  * against.
  */
 const READS_PER_ROLL = 8;
-/** All rows of a batch change one wallet, and each reads some of the versions that others left. */
+/** When all rows of a batch change one wallet, each also reads versions that others left. */
 const READS_PER_WALLET_ROLL = 24;
 const HOLDS = 3_000;
 const JOURNAL_ROWS = 20_000n;
@@ -85,7 +85,7 @@ async function expectFewReads(work: () => Promise<void>, rows: number): Promise<
   }
 }
 
-/** Each batch ends the attempts of the one before and holds the next ones. */
+/** Runs batches that each end the attempts of the batch before and hold the next ones. */
 async function roll(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   let open = await holdsOf(org);
@@ -101,7 +101,7 @@ async function roll(): Promise<void> {
   }, ROLLS);
 }
 
-/** Late closings, annulments and recovery: what is called when something went wrong. */
+/** Runs late closings, annulments and recovery, which are called when something went wrong. */
 async function trouble(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   const closed = await holdsOf(org);
@@ -115,7 +115,7 @@ async function trouble(): Promise<void> {
   }, 3 * BATCH);
 }
 
-/** Open attempts and ended ones, of which a batch has none. */
+/** Adds open and ended attempts that no batch needs. */
 async function fill(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   for (let made = 0; made < HOLDS; made += 500) await holdsOf(org, 500);
@@ -130,7 +130,7 @@ async function fill(): Promise<void> {
   await lane.run({ name: `fill behind ${lastAttempt}`, text }, [org.orgId, org.keyId]);
 }
 
-describe("with statistics of empty tables, which are no longer empty", () => {
+describe("with statistics of empty tables that have filled up since", () => {
   beforeAll(async () => {
     await backend.query("analyze");
     await fill();

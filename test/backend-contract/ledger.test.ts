@@ -30,7 +30,7 @@ async function expectCleanBooks(): Promise<void> {
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 }
 
-/** Another instance with connections of its own. */
+/** Opens another instance with separate connections. */
 async function openPeer(): Promise<{ readonly peer: Ledger; readonly close: () => Promise<void> }> {
   const { connectionString } = backend;
   const its = openPostgresBackend({ connectionString, log: silentLog });
@@ -46,7 +46,7 @@ function count(outcomes: readonly ReserveOutcome[], kind: ReserveOutcome["kind"]
   return outcomes.filter((outcome) => outcome.kind === kind).length;
 }
 
-test("a balance for exactly 10 requests admits exactly 10 of 200 concurrent ones", async () => {
+test("a balance for exactly 10 requests admits exactly 10 of 200 simultaneous ones", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n * 700n + 699n });
   const rows = Array.from({ length: 200 }, () =>
     reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 700n),
@@ -70,7 +70,7 @@ test("a balance for exactly 10 requests admits exactly 10 of 200 concurrent ones
   expect(balance).toEqual({ settledMicroUsd: 1_699n, heldMicroUsd: 0n });
 });
 
-test("money that is exactly enough is enough, also beside a request that it is not for", async () => {
+test("a balance that covers two requests exactly admits both beside a third", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const amounts = [60n, 40n, 1n];
   const outcomes = await Promise.all(
@@ -97,7 +97,7 @@ test("two instances with two keys of one organization cannot overspend together"
   await close();
 });
 
-test("two instances cannot pass a cap together", async () => {
+test("two instances cannot exceed a cap together", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 1_000n });
   const { peer, close } = await openPeer();
   for (let round = 0; round < 5; round++) {
@@ -139,7 +139,7 @@ test("the caps of a key and of its organization limit everything in flight", asy
   });
 });
 
-test("a hold of last month counts against this month's cap, its debit does not", async () => {
+test("a hold of last month counts against this month's cap, and its debit does not", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 500n });
   const old = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 400n);
   expect(await ledger.reserve(old)).toEqual({ kind: "reserved" });
@@ -157,7 +157,7 @@ test("a hold of last month counts against this month's cap, its debit does not",
   expect(spend).toMatchObject({ spentMicroUsd: 0n, inFlightMicroUsd: 300n, capMicroUsd: 500n });
 });
 
-test("an attempt is closed once: the first closing wins, also inside one batch", async () => {
+test("an attempt is closed once by its first closing, even within one batch", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   await ledger.reserve(row);
@@ -177,7 +177,7 @@ test("an attempt is closed once: the first closing wins, also inside one batch",
   });
 });
 
-test("a cost above the reserve is the platform's loss, never the customer's", async () => {
+test("a cost above the reserve is charged to the platform, never to the customer", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   await ledger.reserve(row);
@@ -204,7 +204,7 @@ test("a failover closes one attempt and holds the next in one step", async () =>
   ]);
 });
 
-test("a request whose last hold was annulled keeps what its attempts before have cost", async () => {
+test("a request whose last hold was annulled keeps the cost of its earlier attempts", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
   const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   await ledger.reserve(first);
@@ -273,7 +273,7 @@ describe("in a journal with many other requests", () => {
     expect(await readBy(joined, [org.orgId, row.requestId, row.attemptId])).toBeLessThan(10);
   });
 
-  test("a request is looked up in the days around it, however many the journal has", async () => {
+  test("a request is looked up in the days around it, however long the journal is", async () => {
     await backend.query(`select ensure_attempt_partition(current_date - n)
       from generate_series(2, 20) n`);
     const id = ledger.newAttemptId();
@@ -290,7 +290,7 @@ describe("in a journal with many other requests", () => {
     expect(rows[0]?.["days"]).toBeLessThan(6);
   });
 
-  test("an audit from a checkpoint on does not read again what is before it", async () => {
+  test("an audit from a checkpoint does not read what precedes it", async () => {
     const [last] = await backend.query("select max(attempt_id)::text as id from attempt");
     const fromAttempt = BigInt(String(last?.["id"])) + 1_701n;
     const queries = bookQueries({ position: 0n, fromAttempt, day: "2025-01-01" });
@@ -304,7 +304,7 @@ describe("in a journal with many other requests", () => {
   });
 });
 
-test("a closing and a hold that wait together are one commit, and the hold gets what it frees", async () => {
+test("a closing and a hold that wait together commit at once, with the freed money", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
   const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
@@ -320,7 +320,7 @@ test("a closing and a hold that wait together are one commit, and the hold gets 
   expect(new Set(commits.map(({ xmin }) => xmin)).size).toBe(1);
 });
 
-test("one row that breaks the books does not fail the others of its batch", async () => {
+test("one row that breaks the books does not fail the rest of its batch", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
   const taken = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
   await ledger.reserve(taken);
@@ -343,7 +343,7 @@ test("a key of another organization reserves nothing", async () => {
   expect(await ledger.reserve(row)).toMatchObject({ kind: "unavailable" });
 });
 
-test("a hold whose end could not be written, for want of its day's table, is refused", async () => {
+test("a hold whose day has no table is refused, because its end could not be written", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const [{ id }] = (await backend.query(
     "select attempt_id_at(now() + interval '400 days') as id",
@@ -357,7 +357,7 @@ test("a hold whose end could not be written, for want of its day's table, is ref
   await expectCleanBooks();
 });
 
-test("attempts that a crashed instance left open are charged their reserve once, by any number of peers", async () => {
+test("attempts of a crashed instance are charged their reserve once, by any number of peers", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const dead = await backend.ledgerBatchStore.join("crashing", 10_000);
   const rows = [100n, 250n].map((reserve) =>
@@ -391,7 +391,7 @@ test("attempts that a crashed instance left open are charged their reserve once,
   await reborn.shutDown();
 });
 
-describe("stores without a ledger of their own", () => {
+describe("stores without a running ledger", () => {
   // A running ledger takes over dead instances too, whenever it renews its lease.
   const alone = withPricedBackend();
 
@@ -414,7 +414,7 @@ describe("stores without a ledger of their own", () => {
   });
 });
 
-test("a lost connection answers unavailable, holds nothing, and the ledger continues", async () => {
+test("a lost connection makes a reserve unavailable and leaves nothing held", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const blocker = await lockWallet(backend, org);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
@@ -437,7 +437,7 @@ test("a lost connection answers unavailable, holds nothing, and the ledger conti
   expect(closed).toMatchObject({ kind: "closed" });
 });
 
-test("a closing that cannot commit answers pending, and commits later by itself", async () => {
+test("a closing that cannot commit is pending, and commits later by itself", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
   await ledger.reserve(row);
@@ -449,7 +449,7 @@ test("a closing that cannot commit answers pending, and commits later by itself"
     .toEqual({ settledMicroUsd: 940n, heldMicroUsd: 0n });
 });
 
-test("closings of an organization whose wallet is locked do not keep another's holds waiting", async () => {
+test("closings that wait for a locked wallet do not delay another organization's holds", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const other = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const rows = [1, 2].map(() => reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n));
@@ -472,7 +472,7 @@ test("closings of an organization whose wallet is locked do not keep another's h
   expect(await ledger.close(voidRow(held.attemptId))).toMatchObject({ kind: "closed" });
 });
 
-test("a refused request answers under its id, to its own organization only", async () => {
+test("a refused request is found by its id, but only by its organization", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const requestId = createRequestId(systemClock.nowMs());
@@ -491,7 +491,7 @@ test("a refused request answers under its id, to its own organization only", asy
   expect(await backend.recordStore.generation(other.orgId, requestId)).toBeUndefined();
 });
 
-test("attempt ids grow over restarts, even when the clock was set back", async () => {
+test("attempt ids increase over restarts, even when the clock was set back", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
   await ledger.reserve(row);
@@ -519,7 +519,7 @@ test("a ledger admits nothing after it has shut down", async () => {
   await ledger.close(voidRow(row.attemptId));
 });
 
-test("the books refuse to be rewritten", async () => {
+test("the database refuses to change or delete transfers and attempts", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 2n);
   await ledger.reserve(row);

@@ -128,7 +128,7 @@ class SideBySide {
   readonly #open: {
     readonly lease: LimitLease;
     readonly modelled: ModelLease;
-    /** Where it goes when its client leaves. */
+    /** The scopes that the request moves to when its client leaves. */
     readonly departed: readonly ScopeClaim[];
   }[] = [];
 
@@ -148,7 +148,7 @@ class SideBySide {
     else this.#handBack(step);
   }
 
-  /** Ends what still runs. */
+  /** Ends the requests that still run. */
   finish(): void {
     for (const { lease } of this.#open.splice(0)) this.#caller.release(lease, tokenCount(0, 0));
   }
@@ -212,7 +212,7 @@ for (const kind of limitBackends) {
       (opened) => opened.close(),
     );
 
-    test("any history gives the same answers, and no minute holds more than its limit", async () => {
+    test("any history gives the same answers, and no minute exceeds its limit", async () => {
       const histories = fc.array(aStep, { minLength: 60, maxLength: 160, size: "max" });
       await fc.assert(
         fc.asyncProperty(histories, async (steps) => {
@@ -233,7 +233,7 @@ for (const kind of limitBackends) {
       );
     }, 3_600_000);
 
-    test("after the wait that it is told a lone request passes, and one that never will is known", async () => {
+    test("a lone request passes after the wait that a refusal names, unless it can never pass", async () => {
       const someScopes = fc.array(someLimits, { minLength: 1, maxLength: 3 });
       const history = fc.array(anAmount, { minLength: 1, maxLength: 8 });
       await fc.assert(

@@ -68,7 +68,7 @@ describe("the journal's report of the last minute", () => {
     expect(await charges(orgSlot(stranger.orgId))).toEqual([]);
   });
 
-  test("has observed tokens where the end was seen, else the estimate", async () => {
+  test("has the observed tokens of ended attempts, and the estimate of others", async () => {
     await newOrg();
     const { attemptId: reported } = await begin();
     await ledger.close(closeRow(reported, 5n));
@@ -81,7 +81,7 @@ describe("the journal's report of the last minute", () => {
     expect((await recent())[`org:${orgId}`]).toEqual([3, 128, 116, 112]);
   });
 
-  test("counts a request that went to a second provider once", async () => {
+  test("counts a request once that went to a second provider", async () => {
     await newOrg();
     const first = await begin();
     const attemptId = ledger.newAttemptId();
@@ -90,7 +90,7 @@ describe("the journal's report of the last minute", () => {
     expect((await recent())[`org:${orgId}`]).toEqual([1, 100, 100, 100]);
   });
 
-  test("returns the age in whole seconds, never too old, and forgets after a minute", async () => {
+  test("returns ages in whole seconds, never too old, and omits charges after a minute", async () => {
     await newOrg();
     const { attemptId } = await begin();
     const sql = `update hold set created_at = clock_timestamp() - $2::interval
@@ -142,7 +142,7 @@ describe("the journal's report of the last minute", () => {
     expect(await charges("{pool:house}", [])).toEqual([]);
   });
 
-  test("counts what went to a dedicated endpoint for that endpoint alone", async () => {
+  test("counts a request to a dedicated endpoint for that endpoint only", async () => {
     await newOrg();
     await backend.query(
       "insert into dedicated_endpoint (endpoint_id, org_id, provider_id) values ($1, $2, $3)",
@@ -163,7 +163,7 @@ describe("the journal's report of the last minute", () => {
     expect((await recent("{platform}"))["platform"]?.[0]).toBe(before + 2);
   });
 
-  test("leaves out other slots", async () => {
+  test("omits other slots", async () => {
     expect(await charges("{pool:acme}")).toEqual([]);
     expect(await charges("{elsewhere}")).toEqual([]);
   });

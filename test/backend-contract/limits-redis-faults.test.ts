@@ -29,7 +29,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     far.store.close();
   });
 
-  test("gets the windows back from the journal before the next claim", async () => {
+  test("recovers the windows from the journal before the next claim", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 1_000 });
     for (let n = 0; n < 5; n += 1) await near.take(slot, scopes, 100);
@@ -49,7 +49,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(await near.take(slot, scopes, 50)).toMatchObject({ remainingRequests: 8 });
   });
 
-  test("gets a pool's declared tokens back too, each kind in its own window", async () => {
+  test("recovers a pool's declared tokens too, each kind in its window", async () => {
     const slot = newSlot();
     const windows = [
       { kind: "prompt", seconds: 60, limit: 100 },
@@ -69,7 +69,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect((await near.store.claim({ ...claim, ...tokenCount(0, 10) })).kind).toBe("claimed");
   });
 
-  test("counts nothing until its next claim, and a read refills nothing", async () => {
+  test("counts nothing until the next claim, and a read recovers nothing", async () => {
     const slot = newSlot();
     await near.take(slot, orgScope({}), 10);
     await redis.command("flushall");
@@ -79,7 +79,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(await redis.command("dbsize")).toBe(0);
   });
 
-  test("asks the journal once, however many wait for the slot", async () => {
+  test("queries the journal once, however many claims wait for the slot", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 100 });
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => near.claim(slot, scopes)));
@@ -89,14 +89,14 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(far.asked).toBe(0);
   });
 
-  test("gets what is in flight back from those who hold it", async () => {
+  test("recovers requests in flight from the processes that hold them", async () => {
     const slot = newSlot();
     const scopes = orgScope({ concurrent: 6 });
     const leases = [];
     for (let n = 0; n < 3; n += 1) leases.push(await near.take(slot, scopes));
     for (let n = 0; n < 2; n += 1) await far.take(slot, scopes);
     await redis.command("flushall");
-    // A process that refills a slot reports at once what it holds there; the others do within seconds.
+    // The process that refills a slot reports its leases there at once; others do within seconds.
     await far.take(slot, scopes);
     const held = await redis.command("zcard", `tm:${slot}:held:org:shared`);
     expect(held).toBeGreaterThanOrEqual(3);
@@ -110,7 +110,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect((await near.claim(slot, scopes)).kind).toBe("refused");
   });
 
-  test("admits no more under load than was on its way to the journal", async () => {
+  test("admits under load only what had not reached the journal yet", async () => {
     const slot = newSlot();
     const limit = 300;
     const atOnce = 16;
@@ -139,7 +139,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(admitted).toBeLessThanOrEqual(limit + flushes * atOnce);
   });
 
-  test("and comes back with an old file is not believed from the next second on", async () => {
+  test("and restarts with an old file recovers from the journal after the next second", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10 });
     for (let n = 0; n < 2; n += 1) await near.take(slot, scopes);
@@ -157,7 +157,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(lease.remainingRequests).toBe(2);
   });
 
-  test("refuses while the journal does not answer, and asks again", async () => {
+  test("refuses claims while the journal does not answer, and tries again", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10 });
     near.journalFails = true;
@@ -166,7 +166,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect((await near.claim(slot, scopes)).kind).toBe("claimed");
   });
 
-  test("or only its marker, counts nothing twice", async () => {
+  test("or only its marker counts nothing twice", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 100 });
     const first = await near.take(slot, scopes, 30);
@@ -187,7 +187,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(await near.take(slot, scopes, 1)).toMatchObject({ remainingRequests: 6 });
   });
 
-  test("is notified of requests it does not know, and nothing goes below zero", async () => {
+  test("accepts releases of unknown requests, and no count falls below zero", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 1_000 });
     const [first, second] = [await near.take(slot, scopes, 90), await near.take(slot, scopes, 90)];
@@ -224,7 +224,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     expect(systemClock.monotonicMs() - askedMs).toBeLessThan(UNAVAILABLE_WITHIN_MS);
   };
 
-  test("frozen: unavailable in time; what it grants too late is released", async () => {
+  test("frozen: claims are unavailable in time, and what it grants too late is released", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, concurrent: 3 });
     await side.take(slot, scopes);
@@ -243,7 +243,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "concurrency" });
   });
 
-  test("killed: unavailable at once; back by itself when it is started again", async () => {
+  test("killed: claims are unavailable at once, and work again after its restart", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10 });
     const lease = await side.take(slot, scopes);
@@ -257,7 +257,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     });
   });
 
-  test("not there at the start: unavailable, and served once it is", async () => {
+  test("absent at the start: claims are unavailable, and work once it runs", async () => {
     const { port } = redis;
     await redis.kill();
     const early = new Side(`redis://127.0.0.1:${port}`);
@@ -269,7 +269,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     early.store.close();
   });
 
-  test("out of memory: claims are refused, and what is released beside them is free", async () => {
+  test("out of memory: claims are refused, and releases beside them still free slots", async () => {
     const slot = newSlot();
     const scopes = orgScope({ concurrent: 2 });
     const leases = [await side.take(slot, scopes), await side.take(slot, scopes)];
@@ -284,7 +284,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     expect((await side.claim(slot, scopes)).kind).toBe("claimed");
   });
 
-  test("answering with errors: unavailable, and only for the slot that is damaged", async () => {
+  test("answering with errors: claims are unavailable for the damaged slot only", async () => {
     const slot = newSlot();
     await side.take(slot, orgScope({}));
     await redis.command("del", `tm:${slot}:use:org:shared`);

@@ -35,13 +35,13 @@ describe.skipIf(isMissing)("several processes on one Redis", () => {
     };
   };
 
-  test("admit together exactly what a minute allows", async () => {
+  test("admit together exactly what a minute permits", async () => {
     const order = { slot: newSlot(), scopes: orgScope({ requestsPerMinute: 500 }), claims: 400 };
     const tally = await all("take", order);
     expect(tally).toEqual({ claimed: 500, refused: 700, unavailable: 0 });
   });
 
-  test("hold together exactly as many as may run at once, after any churn", async () => {
+  test("hold together exactly as many requests as may run at once, after any churn", async () => {
     const order = { slot: newSlot(), scopes: orgScope({ concurrent: 50 }), claims: 60 };
     const full = { claimed: 50, refused: 130, unavailable: 0 };
     expect(await all("take", order)).toEqual(full);
@@ -53,13 +53,13 @@ describe.skipIf(isMissing)("several processes on one Redis", () => {
     await all("give back", order);
   });
 
-  test("share a pace: a burst at all of them leaves at one rate", async () => {
+  test("share a pace: a burst over all of them leaves at one rate", async () => {
     const paced = { perSecond: 0.1, waitMsMax: 200_000 };
     const order = { slot: newSlot(), scopes: orgScope({ paced }), claims: 10 };
     expect(await all("take", order)).toEqual({ claimed: 21, refused: 9, unavailable: 0 });
   });
 
-  test("leave nothing in Redis permanently", async () => {
+  test("leave no key in Redis without an expiry", async () => {
     const keys = (await redis.command("keys", "*")) as string[];
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {
@@ -70,7 +70,7 @@ describe.skipIf(isMissing)("several processes on one Redis", () => {
 });
 
 describe.skipIf(isMissing)("the data in Redis", () => {
-  test("is small, and gone when it is not used: expired buckets, released slots", async () => {
+  test("is small, and is deleted when it is unused", async () => {
     const redis = await startRedis();
     let nowMs = 1_700_000_000_000;
     const side = new Side(redis.url, { now: () => nowMs });
@@ -91,8 +91,8 @@ describe.skipIf(isMissing)("the data in Redis", () => {
   });
 });
 
-describe.skipIf(isMissing)("a process that is killed", () => {
-  test("releases its slots when its leases end, and not before", async () => {
+describe.skipIf(isMissing)("a process that was killed", () => {
+  test("releases its slots when its leases end, and not earlier", async () => {
     const redis = await startRedis();
     const startMs = 1_700_000_000_000;
     let nowMs = startMs;
@@ -109,7 +109,7 @@ describe.skipIf(isMissing)("a process that is killed", () => {
     nowMs = startMs + 15_000;
     for (let n = 0; n < 8; n += 1) await side.take(order.slot, order.scopes);
     expect((await side.claim(order.slot, order.scopes)).kind).toBe("refused");
-    // Nor does anything of it stay where nothing is limited.
+    // A scope without limits loses the dead process's leases too.
     expect(await redis.command("zcard", `tm:${order.slot}:held:${key.id}`)).toBe(8);
     side.store.close();
     await redis.close();
@@ -117,8 +117,8 @@ describe.skipIf(isMissing)("a process that is killed", () => {
 });
 
 describe.skipIf(isMissing)("a replica", () => {
-  test("answers a read, and grants nothing", async () => {
-    // By itself it waits five seconds for more replicas before it serves one.
+  test("answers reads and grants nothing", async () => {
+    // By default a server waits five seconds for more replicas before it serves one.
     const leader = await startRedis(["--repl-diskless-sync-delay", "0"]);
     const replica = await startRedis(["--replicaof", "127.0.0.1", String(leader.port)]);
     const [side, reader] = [new Side(leader.url), new Side(replica.url)];
@@ -137,7 +137,7 @@ describe.skipIf(isMissing)("a replica", () => {
 });
 
 describe.skipIf(isMissing)("a Redis with a password", () => {
-  test("lets in who knows it; who does not is refused, and the log does not show it", async () => {
+  test("accepts a client with the password, refuses others, and is not in the log", async () => {
     const redis = await startRedis();
     await redis.command("acl", "setuser", "tm", "on", ">hush-2", "~*", "+@all");
     await redis.command("config", "set", "requirepass", "hush-1");
@@ -163,7 +163,7 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
   });
 
   test.each(["localhost:6379", "http://x", "redis://:hush@x/words", ""])(
-    "%j is not an address, and the fault does not repeat it",
+    "%j is not an address, and the error does not repeat it",
     (url) => {
       expect(() => new Side(url)).toThrow("redis_url must be redis[s]://");
       expect(() => new Side(url)).not.toThrow("hush");
@@ -172,7 +172,7 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
 });
 
 describe.skipIf(isMissing)("a cluster", () => {
-  test("keeps each slot on one server, whatever is claimed there", async () => {
+  test("keeps each slot on one server", async () => {
     const servers = await Promise.all([1, 2, 3].map(() => startRedis(CLUSTER)));
     await joinCluster(servers);
     const side = new Side(servers.map(({ port }) => `redis://127.0.0.1:${port}`).join(","));
@@ -199,7 +199,7 @@ describe.skipIf(isMissing)("a cluster", () => {
     await until("a cooldown is received", async () => (await hearer?.read())?.length === 1);
     const sizes = await Promise.all(servers.map((each) => each.command("dbsize")));
     expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
-    // One address is enough to find the others, when it is said to be of a cluster.
+    // One address is enough to find the others when the mode is cluster.
     const url = servers[0]?.url ?? "";
     const seeded = new Side(url, { servers: { url, mode: "cluster" } });
     await seeded.store.ready(20_000);

@@ -25,7 +25,7 @@ const unfunded: LimitedKey = {
   rules: { limits: [] },
 };
 
-test("exempt requests are refused by the key's own limit alone, all others at twenty", () => {
+test("exempt requests are refused by the key's limit only, all others at twenty a minute", () => {
   const scopesOf = limitScopes();
   const requests = fc.array(fc.boolean(), { minLength: 30, maxLength: 80 });
   fc.assert(
@@ -56,7 +56,7 @@ test("exempt requests are refused by the key's own limit alone, all others at tw
   );
 });
 
-test("the Playground key leaves the organization's twenty to the others", () => {
+test("the Playground key does not use up the organization's unfunded limit", () => {
   const scopesOf = limitScopes();
   const store = new MemoryLimitStore();
   const playground = {

@@ -20,7 +20,7 @@ for (const kind of limitBackends) {
       return new LimitCaller(fixture);
     };
 
-    test("the request over the limit is refused, with the time when the first one leaves", async () => {
+    test("a request over the limit is refused with the time until the first one expires", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { requestsPerMinute: 2 });
       await caller.take([scope]);
@@ -39,7 +39,7 @@ for (const kind of limitBackends) {
       });
     });
 
-    test("a refusal says what was used and what the request adds, for every kind of limit", async () => {
+    test("a refusal of any kind of limit says what was used and what the request would add", async () => {
       const caller = await newCaller();
       const hour = { kind: "prompt", seconds: 3_600, limit: 10 } as const;
       const cases = [
@@ -55,7 +55,7 @@ for (const kind of limitBackends) {
       }
     });
 
-    test("a lowered limit is refused with more used than it allows", async () => {
+    test("a lowered limit refuses with more used than it allows", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "lowered", { requestsPerMinute: 3 });
       for (let n = 0; n < 3; n += 1) await caller.take([scope]);
@@ -79,7 +79,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
-    test("a refusal in one scope leaves no trace in the others", async () => {
+    test("a refusal in one scope uses up nothing in the others", async () => {
       const caller = await newCaller();
       const limits = { requestsPerMinute: 100, tokensPerMinute: 100, concurrent: 9 };
       const windows = [{ kind: "request", seconds: 3_600, limit: 100 }] as const;
@@ -91,7 +91,7 @@ for (const kind of limitBackends) {
       expect(lease).toMatchObject({ remainingRequests: 99, remainingTokens: 90, queueMs: 0 });
     });
 
-    test("a caller that hammers a full limit does not keep it full", async () => {
+    test("a caller that keeps sending does not keep a full limit full", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { requestsPerMinute: 1 });
       await caller.take([scope]);
@@ -103,7 +103,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
-    test("when several scopes refuse, the first one listed is named", async () => {
+    test("a refusal by several scopes names the first one listed", async () => {
       const caller = await newCaller();
       const scopes = [
         caller.scope("key", "k", { tokensPerMinute: 5 }),
@@ -112,7 +112,7 @@ for (const kind of limitBackends) {
       expect(await caller.claim(scopes, 6)).toMatchObject({ scope: "key", limitKind: "tpm" });
     });
 
-    test("a refusal names what the caller is shown, where the scope's own name says more", async () => {
+    test("a refusal names the shown id of a scope that has one", async () => {
       const caller = await newCaller();
       const scope = caller.scope("model", "m", { requestsPerMinute: 0 });
       const shown = { ...scope, shownId: "model:acme/small" };
@@ -122,7 +122,7 @@ for (const kind of limitBackends) {
       expect(await caller.claim([other])).toMatchObject({ id: other.id });
     });
 
-    test("a claim larger than the whole token limit waits longest", async () => {
+    test("a claim above the whole token limit gets the longest wait", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       expect(await caller.claim([scope], 1_001)).toMatchObject({
@@ -133,7 +133,7 @@ for (const kind of limitBackends) {
       });
     });
 
-    test("calls whose clients left stop their own model, and four such models stop every call", async () => {
+    test("calls of departed clients block their model, and four such models block every call", async () => {
       const caller = await newCaller();
       const key = caller.scope("key", "k", { concurrent: 2, tokensPerMinute: 1_000 });
       const scopes = [key, caller.scope("org", "o", { concurrent: 2 })];
@@ -141,7 +141,7 @@ for (const kind of limitBackends) {
       const ask = (model: string) => caller.claim(scopes, 10, departed(model));
       const left: LimitLease[] = [];
       const leave = async (model: string): Promise<void> => {
-        // All of them were admitted before one left, so each has a place.
+        // Every client was admitted before any left, so each lease has a place.
         for (const lease of [await caller.take(scopes, 10), await caller.take(scopes, 10)]) {
           left.push(lease);
           caller.depart(lease, departed(model));
@@ -151,7 +151,7 @@ for (const kind of limitBackends) {
       await leave("one");
       const ofModel = { ...full, scope: "model", id: "model:one", limit: 2, used: 2 };
       expect(await ask("one")).toMatchObject(ofModel);
-      // Longer than a lease lives that nobody renews.
+      // This is longer than an unrenewed lease lives.
       for (let n = 0; n < 8; n += 1) await fixture.advance(2_500);
       expect(await ask("one")).toMatchObject(ofModel);
       expect(await caller.peek([...scopes, ...departed("one")])).toMatchObject([
@@ -178,7 +178,7 @@ for (const kind of limitBackends) {
       expect(after?.[0]?.tokens).toBe(4 + 6 * 10 + 2 * 10);
     });
 
-    test("concurrency is a lease: it comes back with release or undo", async () => {
+    test("a lease of concurrency returns its slot by release or undo", async () => {
       const caller = await newCaller();
       const scope = caller.scope("org", "o", { concurrent: 2 });
       const first = await caller.take([scope]);
@@ -207,7 +207,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
-    test("release replaces the estimate by what was observed, while the claim still counts", async () => {
+    test("a release replaces the estimate by the observed tokens while the claim still counts", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       const lease = await caller.take([scope], 900);
@@ -221,7 +221,7 @@ for (const kind of limitBackends) {
       expect((await caller.take([scope], 1)).remainingTokens).toBe(999);
     });
 
-    test("a request that ends in the last second in which it counts is still corrected", async () => {
+    test("a request that ends in the last second of its window is still corrected", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       const lease = await caller.take([scope], 900);
@@ -233,7 +233,7 @@ for (const kind of limitBackends) {
       expect((await caller.take([scope], 1)).remainingTokens).toBe(948);
     });
 
-    test("more than was estimated counts too", async () => {
+    test("observed tokens above the estimate count too", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       caller.release(await caller.take([scope], 0), 990);
@@ -241,7 +241,7 @@ for (const kind of limitBackends) {
       expect((await caller.take([scope], 10)).remainingTokens).toBe(0);
     });
 
-    test("an undone claim was never made", async () => {
+    test("an undone claim counts nothing", async () => {
       const caller = await newCaller();
       const windows = [{ kind: "prompt", seconds: 86_400, limit: 100 }] as const;
       const limits = { requestsPerMinute: 5, tokensPerMinute: 100, requestsPerSecond: 1, windows };
@@ -253,7 +253,7 @@ for (const kind of limitBackends) {
       });
     });
 
-    test("the remaining amounts are the smallest over the scopes, this request included", async () => {
+    test("the remaining amounts are the smallest of all scopes, after this request", async () => {
       const caller = await newCaller();
       const scopes = [
         caller.scope("key", "k", { requestsPerMinute: 3, tokensPerMinute: 500 }),
@@ -280,7 +280,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([exempt])).kind).toBe("claimed");
     });
 
-    test("a lease released twice is a broken promise, not a second slot", async () => {
+    test("releasing a lease twice throws instead of freeing a second slot", async () => {
       const caller = await newCaller();
       const lease = await caller.take([caller.scope("key", "k", {})]);
       caller.release(lease, 1);
@@ -288,7 +288,7 @@ for (const kind of limitBackends) {
       expect(() => caller.release(lease, 1)).toThrow("exactly once");
     });
 
-    test("requests per second are counted by the second", async () => {
+    test("requests per second are counted in windows of a second", async () => {
       const caller = await newCaller();
       const scope = caller.scope("endpoint", "e", { requestsPerSecond: 2 });
       await caller.take([scope]);
@@ -320,7 +320,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([scope])).kind).toBe("claimed");
     });
 
-    describe("a look", () => {
+    describe("a peek", () => {
       const NOTHING = { requests: 0, tokens: 0, inFlight: 0 };
 
       test("returns what counts in each scope, in their order", async () => {
@@ -363,7 +363,7 @@ for (const kind of limitBackends) {
         expect(await caller.peek([scope])).toEqual([NOTHING]);
       });
 
-      test("changes nothing: neither what is counted nor when it leaves", async () => {
+      test("changes neither the counts nor their expiry", async () => {
         const caller = await newCaller();
         const scope = caller.scope("key", "k", {
           requestsPerMinute: 2,
@@ -395,7 +395,7 @@ for (const kind of limitBackends) {
         [3_600, 3_600_000, 3_660_000],
         [86_400, 86_400_000, 87_840_000],
       ] as const)(
-        "of %i seconds: a charge counts at least so long and at most a bucket longer",
+        "of %i seconds count a charge at least that long and at most one bucket longer",
         async (seconds, atLeastMs, atMostMs) => {
           const caller = await newCaller();
           const windows = [{ kind: "request", seconds, limit: 1 }] as const;
@@ -414,7 +414,7 @@ for (const kind of limitBackends) {
         },
       );
 
-      test("prompt and completion tokens have windows of their own", async () => {
+      test("are separate for prompt and completion tokens", async () => {
         const caller = await newCaller();
         const scope = caller.scope("pool", "p", {
           windows: [
@@ -441,7 +441,7 @@ for (const kind of limitBackends) {
     });
 
     describe("a paced scope", () => {
-      test("a burst is spread at the rate, and the one that would wait too long is refused", async () => {
+      test("spreads a burst at its rate, and refuses a request that would wait too long", async () => {
         const caller = await newCaller();
         const paced = { perSecond: 4, waitMsMax: 1_000 };
         const scope = caller.scope("endpoint", "e", { paced });
@@ -459,7 +459,7 @@ for (const kind of limitBackends) {
         expect((await caller.take([scope])).queueMs).toBe(0);
       });
 
-      test("refused requests take no turn", async () => {
+      test("gives no turn to refused requests", async () => {
         const caller = await newCaller();
         const scope = caller.scope("endpoint", "e", { paced: { perSecond: 1, waitMsMax: 0 } });
         await caller.take([scope]);
@@ -470,7 +470,7 @@ for (const kind of limitBackends) {
         expect((await caller.take([scope])).queueMs).toBe(0);
       });
 
-      test("the last in the queue releases its slot, one in the middle leaves it unused", async () => {
+      test("frees the slot of the last in the queue, and leaves one in the middle unused", async () => {
         const caller = await newCaller();
         const paced = { perSecond: 10, waitMsMax: 10_000 };
         const scope = caller.scope("endpoint", "e", { paced });
@@ -484,7 +484,7 @@ for (const kind of limitBackends) {
         expect((await caller.take([scope])).queueMs).toBe(300);
       });
 
-      test("slower than one a minute works too", async () => {
+      test("also works below one request a minute", async () => {
         const caller = await newCaller();
         const paced = { perSecond: 0.01, waitMsMax: 150_000 };
         const scope = caller.scope("endpoint", "e", { paced });
@@ -496,8 +496,8 @@ for (const kind of limitBackends) {
       });
     });
 
-    describe("a scope that cools", () => {
-      test("refuses every claim until then, with the remaining time", async () => {
+    describe("a scope that is cooling down", () => {
+      test("refuses every claim until the end, with the remaining time", async () => {
         const caller = await newCaller();
         const pool = caller.scope("pool", "p", {});
         caller.cool(pool, 20);
@@ -514,7 +514,7 @@ for (const kind of limitBackends) {
         expect((await caller.claim([pool])).kind).toBe("claimed");
       });
 
-      test("a shorter rest does not end a longer one", async () => {
+      test("is not shortened by a shorter cooldown", async () => {
         const caller = await newCaller();
         const pool = caller.scope("pool", "p", { requestsPerMinute: 9 });
         await caller.take([pool]);

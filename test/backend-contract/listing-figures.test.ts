@@ -40,7 +40,7 @@ const LATE: RequestSpec = {
 };
 const RUNS = quickOrDeep(2, 40);
 
-/** As the plainest reading of the rows has it, beside the sums of days: rows that differ. */
+/** Rows in which the sums of days differ from a plain sum over the attempts. */
 const DIFFERING_DAYS_SQL = `
   with plain as (
     select org_id, attempt_day(attempt_id) as day, provider_id, model_id, count(*) as attempts,
@@ -59,14 +59,14 @@ const DIFFERING_DAYS_SQL = `
   union all
   (select 'summed', * from summed except all select 'summed', * from plain)`;
 
-test("sums of days are each closed attempt once, whenever it ends, and one is not lost by a restart", async () => {
+test("sums of days count each closed attempt once, whenever it ended and after a restart", async () => {
   const journal = await UsageJournal.make(backend, member);
   await fc.assert(
     fc.asyncProperty(fc.array(requestSpec, { minLength: 1, maxLength: 12 }), async (specs) => {
       await journal.write(specs);
       await rollAll(backend);
       await journal.endLate();
-      // Ended in the middle, it is simply done again.
+      // A summing that ended in the middle is done again.
       await backend.usageRollup.rollSome();
       await rollAll(backend);
       const last = journal.dayOf(DAYS - 3);
@@ -76,7 +76,7 @@ test("sums of days are each closed attempt once, whenever it ends, and one is no
   );
 });
 
-/** Closed streams of an organization with a listing, `count` of them, in one hour of a day. */
+/** Writes `count` closed streams of an organization with a listing, in one hour of a day. */
 async function seed(of: {
   readonly org: string;
   readonly day: string;
@@ -107,7 +107,7 @@ async function seed(of: {
 
 let seeded = 0;
 
-/** Midnight of so many days ago. */
+/** The midnight `ago` days before today, in milliseconds. */
 function dayMs(ago: number): number {
   return (Math.floor(systemClock.nowMs() / DAY_MS) - ago) * DAY_MS;
 }
@@ -116,7 +116,7 @@ function isoDay(ago: number): string {
   return new Date(dayMs(ago)).toISOString().slice(0, 10);
 }
 
-test("an organization reads its own figures alone, of days from sums and of today from hours", async () => {
+test("an organization reads only its own figures: past days from sums, today from hours", async () => {
   const day = isoDay(3);
   await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
   await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });
@@ -145,7 +145,7 @@ test("an organization reads its own figures alone, of days from sums and of toda
   expect(computeFigures(days).calls).toBe(24);
 });
 
-test("a day is shown across organizations only when it says nothing of one of them, and never changes", async () => {
+test("a day is shown publicly only when it reveals no organization, and then never changes", async () => {
   const day = isoDay(12);
   const each = async (model: string, counts: readonly number[], stream = true): Promise<void> => {
     for (const [at, count] of counts.entries()) {
@@ -167,7 +167,7 @@ test("a day is shown across organizations only when it says nothing of one of th
     );
   const first = { "p/shown": [200, 200, 2], "p/streams-of-one": [300, 0, 0] };
   expect(await shown()).toEqual(first);
-  // A later end is in the sums of its organization, and not in the published ones.
+  // A later end counts in its organization's sums but not in the published ones.
   await seed({ org: "org-0", day, model: "p/shown", count: 7 });
   await rollAll(backend);
   const own = { orgId: "org-0" as OrgId, modelId: "p/shown" };
@@ -176,7 +176,7 @@ test("a day is shown across organizations only when it says nothing of one of th
   expect(await shown()).toEqual(first);
 });
 
-test("a day that is summed up again has its listings summed up with it, and old days are deleted", async () => {
+test("a day that is summed up again includes its listings, and old days are deleted", async () => {
   const day = isoDay(13);
   await seed({ org: "late", day, model: "late/m", count: 3 });
   await rollAll(backend);

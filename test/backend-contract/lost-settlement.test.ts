@@ -44,7 +44,7 @@ async function reopen(backend: FreshBackend): Promise<void> {
   );
 }
 
-/** The file of the only period of a provider. */
+/** The settlement file of a provider's only period. */
 async function fileOf(backend: FreshBackend, providerId: string): Promise<ClosedPeriodFile> {
   const [period] = await backend.settlementStore.periods(providerId);
   const statement = await backend.settlementStore.statement({
@@ -69,7 +69,7 @@ beforeAll(async () => {
   await reopen(restored.backend);
 });
 
-test("a period that was closed in the lost time is put back with what it owes, once", async () => {
+test("a period that was closed in the lost time is restored once with what it owes", async () => {
   const [closed] = await closeUntil(lost.backend, "2026-01-02T00:00Z", { id: "acme" });
   const file = await fileOf(lost.backend, "acme");
   const { settlementStore } = restored.backend;
@@ -119,7 +119,7 @@ test("a period that was closed in the lost time is put back with what it owes, o
     accruedMicroUsd: 0n,
     payableMicroUsd,
   });
-  // Its attempts are not owed a second time.
+  // The attempts of that period are not owed a second time.
   const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
   const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
   expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([
@@ -127,7 +127,7 @@ test("a period that was closed in the lost time is put back with what it owes, o
   ]);
 });
 
-test("a lost line of a retired day is left to a person: its export says whether it is ours", async () => {
+test("a lost line of a retired day is left to a person, whose export shows whether it is ours", async () => {
   const { backend, journal } = restored;
   const id = String(idAt("2026-01-03T08:00Z", 1n));
   const line = { of: "attempt", id, costPicoUsd: picoUsd(9_000_000n) } as const;
@@ -140,7 +140,7 @@ test("a lost line of a retired day is left to a person: its export says whether 
   await journal.tamper("delete from retired_day");
 });
 
-test("lines of a statement that the books have lost are owed once, and paid by no customer", async () => {
+test("lines that the books have lost are owed once, and no customer pays for them", async () => {
   const { backend } = restored;
   const { settlementStore } = backend;
   const ours = await backend.query(

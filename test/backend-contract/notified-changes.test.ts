@@ -32,12 +32,12 @@ const elsewhere = withResource<PostgresBackend>(
   (opened) => opened.close(),
 );
 
-/** The organizations of which this process was notified; undefined: any. */
+/** The organizations that this process was notified of; undefined means any of them. */
 let notified: (OrgId | undefined)[] = [];
 
 beforeAll(async () => {
   await backend.accountNotices.start((orgId) => notified.push(orgId));
-  // It is the only connection up to now: notices never arrive again, everything else does.
+  // Only the notice connection exists so far, so notices stop and everything else still works.
   proxy.lose();
 });
 
@@ -107,13 +107,10 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
 ];
 
 describe("while no notice arrives", () => {
-  test.each(CHANGES)(
-    "$what is done when this process has forgotten what it knew",
-    async (change) => {
-      const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
-      notified = [];
-      await change.run(account);
-      expect(notified).toEqual([undefined]);
-    },
-  );
+  test.each(CHANGES)("$what is done when this process clears its caches", async (change) => {
+    const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
+    notified = [];
+    await change.run(account);
+    expect(notified).toEqual([undefined]);
+  });
 });

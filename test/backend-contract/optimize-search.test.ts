@@ -79,7 +79,7 @@ async function newOrg(usd = "5.00"): Promise<OrgId> {
 }
 
 describe("a search", () => {
-  test("asks every model every prompt, and its costs are those of the books", async () => {
+  test("sends every prompt to every model, and its costs are those of the books", async () => {
     const orgId = await newOrg();
     const search = await ended(orgId, await started(orgId));
     expect(search).toMatchObject({ state: "finished", callsDone: 6, callsPlanned: 6 });
@@ -109,10 +109,10 @@ describe("a search", () => {
     expect(tables.split(/[^a-z0-9_]+/).filter(isVirtualKey)).toEqual([]);
   });
 
-  test("lets a judge decide: its replies count, and an unclear reply counts for no model", async () => {
+  test("counts the judge's replies, and an unclear reply counts for no model", async () => {
     const orgId = await newOrg();
     const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
-    // The simulated judge repeats the question: that names no letter.
+    // The simulated judge repeats the question, which names no letter.
     const search = await ended(orgId, await started(orgId, change));
     expect(search).toMatchObject({ state: "finished", callsDone: 9, callsPlanned: 9 });
     expect(search.results.map((each) => each.winRate)).toEqual([null, null]);
@@ -133,9 +133,9 @@ describe("a search", () => {
     await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
   });
 
-  test("ends when the budget does not cover the next call, and never spends more than it", async () => {
+  test("ends when its budget does not cover the next call, and never exceeds it", async () => {
     const orgId = await newOrg();
-    // One call costs up to 64 tokens of output: $0.00064 and its prompt.
+    // One call costs up to $0.00064 for 64 tokens of output, plus its prompt.
     const search = await ended(orgId, await started(orgId, { budgetMicroUsd: dollars("0.0009") }));
     expect(search.state).toBe("over_budget");
     expect(search.callsDone).toBeGreaterThan(0);
@@ -144,14 +144,14 @@ describe("a search", () => {
     expect(await keyIsDisabled(orgId, search)).toBe(true);
   });
 
-  test("fails with the next step when the balance does not cover a call", async () => {
+  test("fails with the advice to add credit when the balance does not cover a call", async () => {
     const orgId = await newOrg("0.0001");
     const search = await ended(orgId, await started(orgId));
     expect(search).toMatchObject({ state: "failed", callsDone: 0, spentMicroUsd: 0n });
     expect(search.message).toMatch(/add credit/);
   });
 
-  test("can be stopped by its organization only; what it found stays", async () => {
+  test("can be stopped only by its organization, and keeps its results", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const search = await started(orgId, { prompts: slowPrompts });
     expect(await searches.stop(otherId, search.searchId, testOperator)).toBeUndefined();
@@ -162,7 +162,7 @@ describe("a search", () => {
     expect(await searches.stop(orgId, search.searchId, testOperator)).toEqual(stopped);
   });
 
-  test("waits where a limit says so, and continues", async () => {
+  test("waits when a limit refuses, and continues", async () => {
     const orgId = await newOrg();
     const target = { source: "contract", scope: "org" } as const;
     await gateway.backend.rulesStore.changeLimit(orgId, target, { concurrent: 1 }, testOperator);
@@ -179,7 +179,7 @@ const slowPrompts = [
   "three [[fault:slow:500]]",
 ];
 
-test("the model whose answers the judge names wins, wherever they stand in its question", async () => {
+test("the model whose answers the judge names wins, in any position of the question", async () => {
   const orgId = await newOrg();
   // Models whose judge always likes the answer of test/b best.
   const other = opened({
@@ -242,7 +242,7 @@ describe("a search is refused", () => {
 });
 
 describe("several processes", () => {
-  test("one stops what another runs", async () => {
+  test("can stop each other's searches", async () => {
     const orgId = await newOrg();
     const other = opened();
     const search = await started(orgId, { prompts: slowPrompts });
@@ -254,7 +254,7 @@ describe("several processes", () => {
     expect((await searches.find(orgId, search.searchId))?.state).toBe("stopped");
   });
 
-  test("one that shuts down leaves its searches interrupted and their keys disabled", async () => {
+  test("interrupt their searches at shutdown and disable the keys", async () => {
     const orgId = await newOrg();
     const other = opened();
     const outcome = await other.start(orgId, wanted({ prompts: slowPrompts }), testOperator);
@@ -265,7 +265,7 @@ describe("several processes", () => {
     expect(await keyIsDisabled(orgId, outcome.search)).toBe(true);
   });
 
-  test("a gateway that does not answer fails the search", async () => {
+  test("fail a search when the gateway does not answer", async () => {
     const orgId = await newOrg();
     const other = opened({ ask: () => Promise.resolve({ kind: "unreachable" }) });
     const outcome = await other.start(orgId, wanted(), testOperator);

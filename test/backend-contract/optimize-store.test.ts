@@ -62,7 +62,7 @@ async function isDisabled(orgId: OrgId, keyId: KeyId): Promise<boolean> {
 }
 
 describe("a search that begins", () => {
-  test("has a managed key with its name, its budget as the cap and 60 requests a minute", async () => {
+  test("has a managed key with its name, its budget as the cap, and 60 requests a minute", async () => {
     const orgId = await newOrg();
     const search = await begun(orgId);
     expect(search).toMatchObject({
@@ -81,7 +81,7 @@ describe("a search that begins", () => {
     });
   });
 
-  test("is refused with nothing made when two run already, also when all begin at once", async () => {
+  test("is refused when two others run, even when all begin at once", async () => {
     const orgId = await newOrg();
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -94,7 +94,7 @@ describe("a search that begins", () => {
     expect(keys.filter((key) => key.origin === "optimize")).toHaveLength(2);
   });
 
-  test("can start again when one has ended or its process is gone", async () => {
+  test("can start again when another has ended or its process is gone", async () => {
     const orgId = await newOrg();
     const first = await begun(orgId);
     await begun(orgId, { leaseMs: 0 });
@@ -108,7 +108,7 @@ describe("a search that begins", () => {
 });
 
 describe("a search that runs", () => {
-  test("keeps its results to the last micro-dollar", async () => {
+  test("stores its results to the last micro-dollar", async () => {
     const orgId = await newOrg();
     const { searchId } = await begun(orgId);
     const progress = { callsDone: 4, results: [result] };
@@ -119,7 +119,7 @@ describe("a search that runs", () => {
     });
   });
 
-  test("shows as spent what its key was debited, whatever the month", async () => {
+  test("shows as spent what its key was debited over all months", async () => {
     const orgId = await newOrg();
     const { keyId, searchId } = await begun(orgId);
     for (const [month, settled] of [
@@ -136,7 +136,7 @@ describe("a search that runs", () => {
     expect(found?.spentMicroUsd).toBe(168n);
   });
 
-  test("cannot be seen or stopped by others", async () => {
+  test("cannot be seen or stopped by another organization", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const { searchId } = await begun(orgId);
     expect(await backend.optimizeStore.find(otherId, searchId)).toBeUndefined();
@@ -147,7 +147,7 @@ describe("a search that runs", () => {
 });
 
 describe("a search that ends", () => {
-  test("has its key disabled with that, and ends once", async () => {
+  test("ends once, and its key is disabled with it", async () => {
     const orgId = await newOrg();
     const { searchId, keyId } = await begun(orgId);
     const end = {
@@ -167,7 +167,7 @@ describe("a search that ends", () => {
     expect(await backend.optimizeStore.stop(orgId, searchId, testOperator)).toEqual(ended);
   });
 
-  test("of a dead process is interrupted with its key disabled, and a living one continues", async () => {
+  test("with its dead process is interrupted and its key disabled, and a living one continues", async () => {
     const orgId = await newOrg();
     const dead = await begun(orgId, { leaseMs: 0 });
     const living = await begun(orgId);

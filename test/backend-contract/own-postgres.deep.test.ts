@@ -19,13 +19,13 @@ const GRANTED = microUsd(2_000_000n);
 const LAG_MS = 4_000;
 const WHOLE = { fromMs: 0, toMs: 4_102_444_800_000 };
 
-describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
+describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
   const server = withResource(
     () => startOwnPostgres(),
     (each) => each.close(),
   );
 
-  test("an ordinary role has the whole schema, and money is exact", async () => {
+  test("gives an ordinary role the whole schema and exact money", async () => {
     const url = server.connectionString;
     const gateway = await startTestGateway({ settings: { databaseUrl: url } });
     try {
@@ -50,7 +50,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
     }
   });
 
-  test("reports come from a replica while it is young, and from the primary when it is not", async () => {
+  test("serves reports from a replica that is recent, and from the primary otherwise", async () => {
     const replica = await server.replica();
     const primaryUrl = server.connectionString;
     const options = { connectionString: primaryUrl, log: silentLog, reportsLagMs: LAG_MS };
@@ -74,7 +74,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
         return (await readsOf(replica.adminConnectionString)) > reads;
       });
 
-      // It replays nothing while the primary continues: older and older, and then not used.
+      // The replica stops replaying while the primary continues, so it becomes too old to be used.
       await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
       const grant = { orgId, amountMicroUsd: GRANTED, ref: "paused" };
       await backend.creditStore.grant(grant, testOperator);
@@ -103,7 +103,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
     }
   });
 
-  test("another database is no replica, and serves no report", async () => {
+  test("refuses another database as a replica", async () => {
     const other = await startOwnPostgres();
     const backends: PostgresBackend[] = [];
     try {
@@ -134,7 +134,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
 });
 
 describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private authority", () => {
-  test.skipIf(!hasOpenssl)("is trusted by its authority's file and its name only", async () => {
+  test.skipIf(!hasOpenssl)("is trusted only by its authority's file and its name", async () => {
     const authority = makeAuthority();
     const server = await startOwnPostgres(authority);
     const check = async (host: string, query: string): Promise<unknown> => {

@@ -7,7 +7,7 @@ import { silentLog } from "../support/silent-log.ts";
 
 const INSTANCES = 6;
 
-test("instances that start at the same moment on an empty journal all find their days", async () => {
+test("instances that start at once on an empty journal all find their days' tables", async () => {
   const database = await freshDatabase();
   const { connectionString } = database;
   const backend = openPostgresBackend({ connectionString, log: silentLog });

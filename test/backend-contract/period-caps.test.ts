@@ -49,7 +49,7 @@ class Requests {
   readonly caps: Record<Period, bigint | null> = { day: null, week: null, month: null };
   readonly admitted: Request[] = [];
 
-  /** The refusing cap, or of several the one that resets last; undefined if the request fits. */
+  /** The cap that refuses; of several, the one that resets last; undefined if the request fits. */
   refusedBy(amount: bigint, nowMs: number): { period: Period; resetAtMs: number } | undefined {
     const held = this.admitted.reduce(
       (sum, r) => sum + (r.debit === undefined ? r.reserve : 0n),
@@ -110,7 +110,7 @@ const step = fc.oneof(
       cap: fc.option(fc.bigInt(10n, 160n)),
     }),
   },
-  // Up to the last millisecond of the day, and over it.
+  // The steps reach the last millisecond of the day and pass it.
   {
     weight: 3,
     arbitrary: fc.record({
@@ -215,7 +215,7 @@ class World {
     });
   }
 
-  /** As an instance makes it: of the instant. */
+  /** An id of the current instant, as instances make it. */
   #newAttempt(): AttemptId {
     lastAttempt += 1n;
     return ((BigInt(this.#nowMs - Date.UTC(2025, 0, 1)) << 22n) + lastAttempt) as AttemptId;
@@ -234,7 +234,7 @@ function shown(outcome: ReserveOutcome | undefined): unknown {
   return { period: outcome.period, resetAtMs: outcome.resetAtMs };
 }
 
-test("no cap is passed by what was admitted in its period, over every border of day, week and month", async () => {
+test("no cap is exceeded within its period, over every border of day, week and month", async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

@@ -15,7 +15,7 @@ const STEP_MS = 250;
 const RUN_MS = 192_000;
 const TOKENS = tokenCount(90, 10);
 const TRIES_PER_STEP = 4;
-/** Each asks once in so many milliseconds, and again at the next step when it is refused. */
+/** Each small organization sends a request at this interval, and repeats a refused one. */
 const SMALL_EVERY_MS = 12_000;
 const GREEDY = "org_greedy" as OrgId;
 const SMALL = Array.from({ length: 9 }, (_, at) => `org_small_${at}` as OrgId);
@@ -64,7 +64,7 @@ interface Crowd {
   }[];
 }
 
-/** The most that there ever was: in any 60 seconds, in a second of the clock, at once. */
+/** The maximum that was admitted in any 60 seconds, in a clock second, and at once. */
 interface Peak {
   readonly inMinute: number;
   readonly inSecond: number;
@@ -89,7 +89,7 @@ for (const kind of limitBackends) {
     }
 
     test.each(HALVED)(
-      "of %s: one that takes all it can comes to half and no further, and no other waits",
+      "of %s gives a greedy organization half and no more, and no other organization waits",
       async (name, limits, expected) => {
         await fixture.advance(200_000);
         const { greedy, small } = await crowd({ ...PLAIN, id: `half-${name}`, ...limits });
@@ -101,7 +101,7 @@ for (const kind of limitBackends) {
       },
     );
 
-    test("of which one may have three quarters: nine who ask for too much all get in", async () => {
+    test("with a share of three quarters holds a greedy organization to it, and serves others", async () => {
       await fixture.advance(200_000);
       const limits = { requestsPerSecond: 20, concurrent: 20, tokensPerMinute: 12_000 };
       const pool: Pool = { ...PLAIN, ...limits, id: "quarters", orgSharePercent: 75 };
@@ -116,7 +116,7 @@ for (const kind of limitBackends) {
       }
     });
 
-    test("names the share to one that used it up, and the pool when all together did", async () => {
+    test("names the share to an organization that used it up, and the pool when all did", async () => {
       await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "named", concurrent: 4 };
       const orgs = [GREEDY, GREEDY, ...SMALL.slice(0, 2)];
@@ -128,7 +128,7 @@ for (const kind of limitBackends) {
       expect(await claim(pool, "org_late" as OrgId)).toMatchObject({ ...refused, ...whole });
     });
 
-    test("cools down for every instance on one store when one of them got a 429", async () => {
+    test("cools down for every instance when one of them got a 429", async () => {
       await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "resting", concurrent: 10 };
       const other = new PoolBoard({ limits: fixture.store });
@@ -146,7 +146,7 @@ for (const kind of limitBackends) {
       expect((await claim(pool, GREEDY, other)).kind).toBe("claimed");
     });
 
-    test("that shrank takes fewer, and as many as ever when it has come back", async () => {
+    test("admits fewer after a 429, and its full number after recovery", async () => {
       await fixture.advance(200_000);
       const pool: Pool = { ...PLAIN, id: "shrunk", concurrent: 10, orgSharePercent: 100 };
       board.throttled(pool, 1, fixture.nowMs);
@@ -166,7 +166,7 @@ for (const kind of limitBackends) {
       expect(await fill()).toBe(10);
     });
 
-    /** One that tries all the time and keeps its places, beside nine that ask now and then. */
+    /** Runs one organization that always tries and keeps its places beside nine occasional ones. */
     async function crowd(pool: Pool): Promise<Crowd> {
       const startMs = fixture.nowMs;
       const greedy: Served[] = [];

@@ -22,7 +22,7 @@ const SUITE = [
 /** The stores whose tests state what every store promises. */
 const STORES = ["test/backend-contract/", "src/kernel/storage/migrat"];
 
-test("the stores keep their promises on a server whose defaults are slow, not durable and odd", async () => {
+test("the stores pass their suite on a server with slow, not durable and odd defaults", async () => {
   const { code, output } = await runSuite({ TM_TEST_SERVER: "hostile" }, STORES);
   expect(code, output.slice(-20_000)).toBe(0);
   expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(400);
@@ -37,7 +37,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
       const { code, output } = await runSuite({ TM_TEST_POOLER: mode, TM_TEST_POOLER_LOG: log });
       expect(code, output.slice(-20_000)).toBe(0);
       expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(100);
-      // They did go through it: one line for each log-in of a client.
+      // The pooler logs a line for each client, so the tests did go through it.
       expect(readFileSync(log, "utf8").match(/login attempt/g)?.length).toBeGreaterThan(100);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -45,7 +45,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
   });
 });
 
-/** A run of its own, with its own PostgreSQL, at the depth of the ordinary one. */
+/** Runs these tests in a separate quick run with its own PostgreSQL. */
 async function runSuite(
   variables: Readonly<Record<string, string>>,
   suite: readonly string[] = SUITE,

@@ -18,11 +18,11 @@ async function check(direct: string, shared?: string, isStorageDurable = false):
   );
 }
 
-test("a server of its own is accepted as it is", async () => {
+test("a server with suitable settings is accepted", async () => {
   expect(await check(address())).toBe("accepted");
 });
 
-test("a PostgreSQL older than 15 is refused in words", async () => {
+test("a PostgreSQL older than 15 is refused with a reason", async () => {
   const old = await freshDatabase();
   try {
     // The functions of `old` are found before those of the server.
@@ -40,7 +40,7 @@ test("a PostgreSQL older than 15 is refused in words", async () => {
   }
 });
 
-test("a server that may lose what it committed is refused, unless its storage is declared to keep it", async () => {
+test("a server that may lose commits is refused, unless its storage is declared durable", async () => {
   const careless = await freshDatabase();
   try {
     const name = new URL(careless.connectionString).pathname.slice(1);
@@ -64,7 +64,7 @@ const CARELESS_SERVER_SQL = `create schema old;
       else pg_catalog.current_setting(p_name) end
   $$`;
 
-test("books in another schema are refused, and not begun anew beside them", async () => {
+test("books in another schema are refused, and no second books are begun", async () => {
   const moved = await freshDatabase();
   try {
     await runOnce(
@@ -88,7 +88,7 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
   const pooler = withPgBouncer(address);
   const through = (mode: PoolMode, url = address()): string => pooler.through(url, mode);
 
-  test("needs no other address in session mode", async () => {
+  test("needs no direct address in session mode", async () => {
     expect(await check(through("session"))).toBe("accepted");
     const pool = openPool(through("session"), silentLog, 1);
     try {
@@ -99,13 +99,13 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
     }
   });
 
-  test("is refused in transaction mode without a direct address, with the next step", async () => {
+  test("is refused in transaction mode without a direct address, with the setting's name", async () => {
     expect(await check(through("transaction"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in transaction mode.*in DATABASE_DIRECT_URL/,
     );
   });
 
-  test("is refused if the direct address is in transaction mode too", async () => {
+  test("is refused when the direct address is in transaction mode too", async () => {
     expect(await check(through("transaction"), through("session"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_DIRECT_URL leads through a pooler in transaction mode/,
     );
@@ -115,13 +115,13 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
     expect(await check(address(), through("transaction"))).toBe("accepted");
   });
 
-  test("is refused in statement mode, with the next step", async () => {
+  test("is refused in statement mode, and the message names transaction mode", async () => {
     expect(await check(address(), through("statement"))).toMatch(
       /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in statement mode.*transaction mode/,
     );
   });
 
-  test("is refused if the two addresses are of different databases", async () => {
+  test("is refused when the two addresses lead to different databases", async () => {
     const other = await freshDatabase();
     try {
       expect(await check(address(), through("transaction", other.connectionString))).toMatch(
@@ -132,7 +132,7 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
     }
   });
 
-  test("never mixes statements of one name in the pooler's sessions", async () => {
+  test("does not mix statements of the same name in the pooler's sessions", async () => {
     const pools = [1, 2, 3].map(() => openSharedPool(through("transaction"), silentLog, 4));
     try {
       const asked = pools.concat(pools, pools, pools, pools, pools).map(async (pool, n) => {

@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
 });
 
-/** Settles an attempt of so many prompt tokens at a price each, and one token of either output. */
+/** Settles an attempt with these prompt tokens and one token of each kind of output. */
 async function settled(
   prompt: Pick<Usage, "prompt" | "cachedPrompt" | "cacheWrite">,
   each: bigint,
@@ -58,7 +58,7 @@ async function wrongCosts(): Promise<readonly string[]> {
   return (check?.examples ?? []).map(({ row, expected }) => `${row}: ${expected}`);
 }
 
-test("a cost is proved by the sheet of the whole prompt: at a bound, above it, and above the last", async () => {
+test("a cost is checked by the sheet of the whole prompt, at, above and beyond its bounds", async () => {
   await settled({ prompt: 0, cachedPrompt: 0, cacheWrite: 0 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 30 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 31 }, 7n);
@@ -84,7 +84,7 @@ test("a cost is proved by the sheet of the whole prompt: at a bound, above it, a
   expect(await wrongCosts()).toEqual(wrong.map(({ at, due }) => `attempt ${at.attemptId}: ${due}`));
 });
 
-test("sheets are kept as they were recorded", async () => {
+test("a recorded price sheet never changes", async () => {
   await pinPrices(backend, {
     pinId: "tiered",
     sheets: [{ abovePromptTokens: 100, pinId: "above-200" }],

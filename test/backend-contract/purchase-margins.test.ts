@@ -24,7 +24,7 @@ beforeAll(async () => {
   org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
 });
 
-/** An attempt of a provider of its own, with 100 micro-dollars held. */
+/** Makes an attempt of a new provider, with 100 micro-dollars held. */
 async function held(providerId: ProviderId): Promise<AttemptId> {
   await pinMargin(backend, providerId);
   const member = await backend.ledgerBatchStore.join("one", 600_000);
@@ -36,7 +36,7 @@ async function held(providerId: ProviderId): Promise<AttemptId> {
   return attemptId;
 }
 
-/** Its end, at a cost and with what is owed in pico-dollars. */
+/** The closing of an attempt with its cost and the debt to its provider, both in pico-dollars. */
 function ending(attemptId: AttemptId, cost: bigint, owed: bigint): CloseRow {
   return closeRow(attemptId, 0n, {
     costPicoUsd: picoUsd(cost),
@@ -85,7 +85,7 @@ test("the platform pays a debt to the provider above what the customer pays", as
   await expectWhole();
 });
 
-test("listings that lost money are reported, and those that earned are not", async () => {
+test("listings that lost money are reported, and those that earned money are not", async () => {
   const [cheap, dear] = ["earning" as ProviderId, "losing" as ProviderId];
   const ids = [await held(cheap), await held(dear), await held(dear)] as const;
   await backend.ledgerBatchStore.closeBatch([
@@ -114,7 +114,7 @@ test("a cost above the reserve leaves the margin of the whole cost", async () =>
   await expectWhole();
 });
 
-test("a charge after a crash owes nothing until its end is observed, and then what was used", async () => {
+test("a charge after a crash owes the provider nothing until its end is observed", async () => {
   const provider = "crashed" as ProviderId;
   const id = await held(provider);
   await backend.ledgerBatchStore.closeBatch([unknown(id)]);
@@ -135,7 +135,7 @@ test("a charge after a crash owes nothing until its end is observed, and then wh
   await expectWhole();
 });
 
-test("an end that observed nothing owes nothing", async () => {
+test("an attempt that ended unobserved owes nothing", async () => {
   const provider = "void" as ProviderId;
   const id = await held(provider);
   await backend.ledgerBatchStore.closeBatch([voidRow(id)]);

@@ -65,7 +65,7 @@ async function balance(orgId: OrgId): Promise<bigint> {
 }
 
 describe("a grant", () => {
-  test("of twenty at once is one", async () => {
+  test("that is made twenty times at once counts once", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
     const grants = Array.from({ length: 20 }, () => store.grant(paid(purchaseId)));
@@ -79,7 +79,7 @@ describe("a grant", () => {
     await expect(store.grant(paid("pur_nothing"))).rejects.toThrow("no purchase pur_nothing");
   });
 
-  test("comes also after the purchase expired, failed or was parked, and then stays", async () => {
+  test("counts also after the purchase expired, failed or was parked, and then stays", async () => {
     for (const state of ["expired", "failed", "parked"] as const) {
       const orgId = await newOrg();
       const purchaseId = await begin(orgId, 10n);
@@ -90,7 +90,7 @@ describe("a grant", () => {
     }
   });
 
-  test("brings its receipt later", async () => {
+  test("takes the first receipt that arrives later", async () => {
     const purchaseId = await begin(await newOrg(), 10n);
     await store.grant(paid(purchaseId));
     for (const receiptUrl of ["https://pay.example/1", "https://pay.example/2"]) {
@@ -108,7 +108,7 @@ describe("receipts", () => {
   const sell = (purchaseId: string, name: string): Promise<boolean> =>
     store.grant({ ...paid(purchaseId), method: "Visa 4242", seller: { ...testSeller(), name } });
 
-  test("of one issuer are numbered without a gap, whatever is paid at once, again or not at all", async () => {
+  test("are numbered without a gap, also for simultaneous, repeated and failed payments", async () => {
     const orgs = await Promise.all(Array.from({ length: 8 }, newOrg));
     const bought = await Promise.all(orgs.map((orgId) => begin(orgId, 10n)));
     const again = [...bought, ...bought].map((id) => sell(id, "Gapless GmbH"));
@@ -128,7 +128,7 @@ describe("receipts", () => {
     expect([await numberOf(two), await numberOf(one)]).toEqual([1, 2]);
   });
 
-  test("keep the parties and the method of the day of payment", async () => {
+  test("keep the parties and the payment method of the day of payment", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
     await sell(purchaseId, "Frozen GmbH");
@@ -143,8 +143,8 @@ describe("receipts", () => {
   });
 });
 
-describe("claims", () => {
-  test("that come before the grant wait for it", async () => {
+describe("refund and dispute claims", () => {
+  test("wait for the grant when they arrive first", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
     const refund = claimOf(purchaseId);
@@ -161,7 +161,7 @@ describe("claims", () => {
     });
   });
 
-  test("that are reported many times at once, with their end among them, end reversed", async () => {
+  test("that are reported many times at once, with their reversal among them, end reversed", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
     const refund = claimOf(purchaseId);
@@ -174,7 +174,7 @@ describe("claims", () => {
     expect(await balance(orgId)).toBe(10n * USD);
   });
 
-  test("one that ends leaves its place to another that found none", async () => {
+  test("free their amount for another claim when they are reversed", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
     await store.grant(paid(purchaseId));
@@ -201,7 +201,7 @@ describe("claims", () => {
   });
 });
 
-test("an organization's own purchases are all it sees, newest first", async () => {
+test("an organization sees only its own purchases, newest first", async () => {
   const [mine, other] = [await newOrg(), await newOrg()];
   const old = await begin(mine, 5n, 2 * MINUTE_MS);
   const fresh = await begin(mine, 6n);
@@ -210,7 +210,7 @@ test("an organization's own purchases are all it sees, newest first", async () =
   expect(await store.findOwn(other, fresh)).toBeUndefined();
 });
 
-test("an end is never taken back to pending", async () => {
+test("a purchase that has ended does not become pending again", async () => {
   const purchaseId = await begin(await newOrg(), 5n);
   expect(await store.decide(purchaseId, "pending")).toBe(true);
   expect(await store.decide(purchaseId, "pending")).toBe(false);
@@ -221,7 +221,7 @@ test("an end is never taken back to pending", async () => {
   expect(await store.find(purchaseId)).toMatchObject({ state: "parked" });
 });
 
-test("unfinished purchases are taken by one at a time, and again later", async () => {
+test("an unfinished purchase is checked by one process at a time, and again later", async () => {
   await backend.query("update purchase set checked_at = 'infinity'");
   const orgId = await newOrg();
   const nowMs = systemClock.nowMs();
@@ -240,7 +240,7 @@ test("unfinished purchases are taken by one at a time, and again later", async (
   expect((await take(nowMs + MINUTE_MS)).length).toBe(4);
 });
 
-test("one process has the permit at a time", async () => {
+test("one process at a time has the permit to run", async () => {
   const nowMs = systemClock.nowMs();
   const turns = Array.from({ length: 8 }, () => store.claimRun("test", nowMs, MINUTE_MS));
   expect((await Promise.all(turns)).filter(Boolean)).toHaveLength(1);
@@ -248,7 +248,7 @@ test("one process has the permit at a time", async () => {
   expect(await store.claimRun("test", nowMs + MINUTE_MS, MINUTE_MS)).toBe(true);
 });
 
-test("events that were done are remembered for as long as they matter", async () => {
+test("events that were handled are remembered for as long as needed", async () => {
   expect(await store.isEventDone("evt_1")).toBe(false);
   await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });
   await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });
@@ -278,7 +278,7 @@ describe("the audit of purchases", () => {
   let orgId: OrgId;
   let purchaseId: string;
 
-  /** 10 bought, 6 used, 8 taken back: 4 are owed. */
+  /** Dollars: 10 were bought, 6 used and 8 refunded, so 4 are owed. */
   beforeAll(async () => {
     const made = await orgWithKey(backend, { creditMicroUsd: 0n });
     orgId = made.orgId;
@@ -301,7 +301,7 @@ describe("the audit of purchases", () => {
       .map(({ id, examples: [first] = [] }) => `${id} ${first?.row}: ${first?.expected}`);
   }
 
-  test("finds nothing where nothing is wrong", async () => {
+  test("finds nothing in clean books", async () => {
     expect(await store.owed(orgId)).toBe(4n * USD);
     expect(await found()).toEqual([]);
   });
@@ -355,13 +355,13 @@ describe("the audit of purchases", () => {
   });
 });
 
-test("a wallet that owes cannot have available credit, for every writer of the row", async () => {
+test("a wallet in debt cannot have available credit, whoever writes the row", async () => {
   const orgId = await newOrg();
   const sql = "update account set owed = 5 where account_id = $1";
   await backend.query("begin");
   const [{ owed } = {}] = await backend.query(`${sql} returning owed`, [`wallet:${orgId}`]);
   expect(owed).toBe("5");
-  // Credit that comes is taken before anybody sees it.
+  // New credit pays the debt before it becomes available.
   const credited = await backend.query(
     "update account set credits = credits + 3 where account_id = $1 returning debits, owed",
     [`wallet:${orgId}`],

@@ -49,7 +49,7 @@ const pinned = {
   },
 };
 
-test("a request shows every attempt, its tokens, its outcome and what it cost", async () => {
+test("a request shows every attempt with its tokens, outcome and cost", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const first = await hold(org, { requestId: createRequestId(START_MS) });
   await close(voidRow(first.attemptId, { final: false, startedAtMs: START_MS + 5 }));
@@ -106,7 +106,7 @@ test("a request shows every attempt, its tokens, its outcome and what it cost", 
   });
 });
 
-test("another organization's request is an unknown request", async () => {
+test("another organization's request is answered like an unknown request", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const other = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const row = await hold(org);
@@ -117,7 +117,7 @@ test("another organization's request is an unknown request", async () => {
   });
 });
 
-test("usage is paged newest first, a request once, whatever its attempts", async () => {
+test("usage has pages with the newest first, and each request once", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const ids: RequestId[] = [];
   for (let i = 0; i < 5; i++) {

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 const fixture = withBillingFixture();
 
-test("purchases, refunds and disputes of the lost time come back once; unknown payers are named", async () => {
+test("payments of the lost time are restored once, and unknown payers are named", async () => {
   const { backend, checkout, clock, billings } = fixture;
   const [billing] = billings;
   // Restored to most of a day after these began: what was paid or taken back last was opened then.
@@ -73,7 +73,7 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
     sessions: 0,
     claims: 0,
   });
-  // One that was open is paid after all: the usual way.
+  // An open purchase that is paid afterwards is credited as usual.
   checkout.book.pay(open.session);
   await expect.poll(() => fixture.balance(orgId)).toBe(31n * MICRO_PER_USD);
   expect(await fixture.broken()).toEqual([]);

@@ -26,7 +26,7 @@ function run(): Promise<RetireOutcome> {
   return retireOldDays(books, { key, archive: new DayFolder(join(root, "days")) });
 }
 
-/** In the last minute of the day: 60 that are kept one by one, and ten that are counted. */
+/** Refuses 70 requests in the day's last minute: 60 become rows, ten are only counted. */
 async function refuseOn(day: Day): Promise<void> {
   const atMs = Date.parse(`${day}T23:59:30Z`);
   const refused = Array.from({ length: REFUSED }, () => ({
@@ -54,7 +54,7 @@ async function expectDays(...days: readonly Day[]): Promise<void> {
   expect(await daysLeft("refused_minute", "minute")).toEqual(days);
 }
 
-test("refused requests leave with the attempts of their day, and stay as long as those stay", async () => {
+test("refused requests are deleted with the attempts of their day, and not earlier", async () => {
   const [settled, open] = [dayOf("2025-04-10"), dayOf("2025-04-12")];
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   await books.fill(settled);
@@ -78,12 +78,12 @@ test("refused requests leave with the attempts of their day, and stay as long as
   expect(report.totals.requests).toBe(REFUSED);
 });
 
-test("days of spend that no cap asks for any more leave, and no cap and no audit sees a difference", async () => {
+test("days of spend that no cap needs are deleted, and caps and audits stay the same", async () => {
   const { backend, org } = books;
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   const spendNow = async (cost: bigint): Promise<void> =>
     books.close(closeRow(await books.hold(today), cost));
-  /** Whatever was spent so far was spent so many days earlier. */
+  /** Moves all spend so far back by `days`. */
   const earlier = async (days: number): Promise<void> => {
     await backend.query("set session_replication_role = replica");
     await backend.query("update spend_day set day = day - $1::integer", [days]);

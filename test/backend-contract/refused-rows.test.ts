@@ -56,7 +56,7 @@ async function rowsOf({ orgId }: Owner, table: string): Promise<number> {
   return Number(rows[0]?.["n"]);
 }
 
-test("5,000 refused requests of a minute are 60 rows and a count, and figures say 5,000", async () => {
+test("5,000 refused requests of a minute are 60 rows and a count, and the figures say 5,000", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const minuteMs = lastMinuteMs();
   const day = new Date(minuteMs).toISOString().slice(0, 10);
@@ -75,7 +75,7 @@ test("5,000 refused requests of a minute are 60 rows and a count, and figures sa
   expect(days.find((each) => each.day === day)?.requests).toBe(REFUSED);
 });
 
-test("an organization's rows of a minute are bounded over its keys as well", async () => {
+test("an organization's refused rows of a minute are bounded over all its keys", async () => {
   const first = await orgWithKey(backend, { creditMicroUsd: 0n });
   const others = await Promise.all([1, 2, 3, 4].map(() => keyOf(backend, first.orgId)));
   const minuteMs = lastMinuteMs();
@@ -89,7 +89,7 @@ test("an organization's rows of a minute are bounded over its keys as well", asy
   expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(KEYS_PER_ORG_MAX);
 });
 
-test("the next minute has rows of its own", async () => {
+test("the next minute has separate rows", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const minuteMs = lastMinuteMs();
   refuse([ledger], owner, minuteMs - MINUTE_MS, 70);
@@ -100,7 +100,7 @@ test("the next minute has rows of its own", async () => {
   expect(await rowsOf(owner, "refused_request")).toBe(110);
 });
 
-test("an unknown model or another organization sees none of what is only counted", async () => {
+test("refusals that are only counted belong to no model, and to their organization only", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const minuteMs = lastMinuteMs();
@@ -119,7 +119,7 @@ test("an unknown model or another organization sees none of what is only counted
   expect((await backend.usageReports.report(ofModel, "status")).totals.requests).toBe(60);
 });
 
-test("why a request was refused is kept with it, for its organization alone", async () => {
+test("the reason of a refusal is stored for its organization only", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const createdAtMs = systemClock.nowMs();
@@ -162,7 +162,7 @@ test("why a request was refused is kept with it, for its organization alone", as
   expect(await recordStore.refusedFor(other.orgId, fromMs)).toEqual([]);
 });
 
-test("caps of a key of which 80% are used are facts, each with its period and what it counts", async () => {
+test("caps of a key that are 80% used are reported, each with its period", async () => {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   await backend.query(
     `update api_key set name = 'ci', cap_day_micro_usd = 10, cap_week_micro_usd = 10,

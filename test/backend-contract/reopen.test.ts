@@ -66,7 +66,7 @@ async function ended({ attemptId, orgId }: Held): Promise<unknown> {
   return (await backend.query(sql, [attemptId, orgId]))[0];
 }
 
-test("no book is reopened while an instance may take traffic", async () => {
+test("the books are not reopened while an instance may take traffic", async () => {
   await backend.ledgerBatchStore.join("alive", LEASE_MS);
   const reopening = backend.reopenBooks(REQUEST, testOperator);
   await expect(reopening).rejects.toMatchObject({ name: "ReopenFault" });
@@ -98,7 +98,7 @@ test("an attempt that was open at the restore costs nothing, and its late end ch
   expect(made).toMatchObject([{ by: testOperator, before: null, after }]);
 });
 
-test("--open-attempts charge takes the reserves, and a late end gives the difference back", async () => {
+test("--open-attempts charge charges the reserves, and a late end returns the difference", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   await backend.reopenBooks({ ...REQUEST, openAttempts: "charge" }, testOperator);
@@ -121,7 +121,7 @@ test("a job at a provider continues, and another instance adopts it", async () =
   await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
 });
 
-test("no instance of before, nor one that started in the lost time, holds anything again", async () => {
+test("no instance from before or from the lost time can hold anything again", async () => {
   const before = await backend.ledgerBatchStore.join("one", 0);
   await backend.reopenBooks(REQUEST, testOperator);
   const now = await backend.ledgerBatchStore.join("one", LEASE_MS);
@@ -143,7 +143,7 @@ test("no instance of before, nor one that started in the lost time, holds anythi
   expect(fresh.epoch).toBeGreaterThan(1_000_000n);
 });
 
-test("the lost time begins before the newest commit that is left, and nothing ends in it", async () => {
+test("the lost time begins before the newest remaining commit, and nothing ends in it", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   const restoredToMs = systemClock.nowMs();
@@ -187,7 +187,7 @@ async function exported(changes: readonly Made[], of: object = {}): Promise<stri
   return lines.join("");
 }
 
-test("periods that were closed in the lost time are closed again, and none is opened", async () => {
+test("access that was closed in the lost time is closed again, and none is opened", async () => {
   const [a, b] = [
     await orgWithKey(backend, { creditMicroUsd: 100n, keyCapMicroUsd: 50n }),
     await orgWithKey(backend, { creditMicroUsd: 100n }),
@@ -322,7 +322,7 @@ test.each([
   ["a line that was cut out", (text: string) => text.replace(/^.*\n/, ""), /^line 1: .*removed/],
   ["no end", (text: string) => text.replace(/[^\n]*sealed[^\n]*\n$/, ""), /the seal is missing/],
   ["another file", () => "{}\n", /^line 1: it is not a line of an export/],
-])("an exported change log with %s is not used", async (_what, damage, problem) => {
+])("an exported change log with %s is refused", async (_what, damage, problem) => {
   const text = await exported(TWO_CLOSED);
   expect(await readLostChanges(text, signer.publicKey)).toMatchObject({ kind: "read", changes: 2 });
   expect(await readLostChanges(damage(text), signer.publicKey)).toMatchObject({
@@ -331,7 +331,7 @@ test.each([
   });
 });
 
-test("an exported change log of another key, or of a part of the changes, is not used", async () => {
+test("an exported change log of another key or of a part of the changes is refused", async () => {
   const another = generateKeyPairSync("ed25519").publicKey;
   expect(await readLostChanges(await exported(TWO_CLOSED), another)).toMatchObject({
     kind: "unreadable",
@@ -346,7 +346,7 @@ test("an exported change log of another key, or of a part of the changes, is not
   }
 });
 
-test("every browser is signed out, and nothing that signs one in is left, unless nothing was lost", async () => {
+test("every browser is signed out for good, unless nothing was lost", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   await backend.query(
     `insert into console_account (account_id, org_id, email, email_norm, created_at)
@@ -378,7 +378,7 @@ test("every browser is signed out, and nothing that signs one in is left, unless
   expect(await left()).toEqual(tables.map((table) => [table, 0]));
 });
 
-test("a voided attempt is owed to its provider once, as billed, and paid by no customer", async () => {
+test("a voided attempt is owed to its provider once, as billed, and no customer pays for it", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   await backend.reopenBooks(REQUEST, testOperator);

@@ -59,12 +59,12 @@ function daysOf(outcome: RetireOutcome): readonly Day[] {
   return outcome.retired.map((each) => each.day);
 }
 
-describe("a run that is ended anywhere is run again, and ends as if nothing had been", () => {
+describe("retirement that fails anywhere ends as usual when it is run again", () => {
   /** Makes the call number `at` of session and folder do its work and then fail. */
   function failingAt(at: number): {
     readonly session: (real: RetentionSession) => RetentionSession;
     readonly archive: (real: DayFolder) => DayFolder;
-    /** The call that failed; undefined if there were not so many. */
+    /** The call that failed; undefined if there were fewer calls. */
     readonly failed: () => string | undefined;
   } {
     const calls: string[] = [];
@@ -147,10 +147,10 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
     expect(failures).toEqual(quickOrDeep(WRITES, STEPS));
   });
 
-  test("also when the database is killed while it takes the day out", async () => {
+  test("even when the database is killed while it detaches the day", async () => {
     const day = await settledDay();
     const reader = await longReader();
-    // Caught at once: it may fail before the answer of its killer is here.
+    // The rejection is caught at once, because it can precede the answer to the kill.
     const ended = run("killed").catch(String);
     const pid = await until("the day waits for its lock", async () => {
       const [row] = await books.backend.query(
@@ -183,7 +183,7 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
   });
 });
 
-describe("a day that is not ready stays, and so does every day behind it", () => {
+describe("a day that is not ready stays, and so does every later day,", () => {
   async function expectStop(day: Day, reason: RegExp, retired: readonly Day[] = []): Promise<void> {
     const outcome = await run("not-ready");
     expect(daysOf(outcome)).toEqual(retired);
@@ -191,7 +191,7 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
     expect(await isRetired(day)).toBe(false);
   }
 
-  test("while an attempt of it is open", async () => {
+  test("while one of its attempts is open", async () => {
     const ready = await settledDay();
     const day = freshDay();
     await books.fill(day);
@@ -206,7 +206,7 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
     expect(await brokenChecks(books)).toEqual([]);
   });
 
-  test("when an attempt of it is opened while it is taken out, and lets it end", async () => {
+  test("when one of its attempts is opened during retirement, which can then end", async () => {
     const day = await settledDay();
     let open: AttemptId | undefined;
     const before = async (step: "freeze" | "retire"): Promise<RetireOutcome> =>
@@ -232,7 +232,7 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
     expect(await brokenChecks(books)).toEqual([]);
   });
 
-  test("while what ended in it may still be settled, and while no closed period has it", async () => {
+  test("while its attempts may still be settled, and while no closed period contains them", async () => {
     const day = freshDay();
     await books.close(closeRow(await books.hold(day), 5n));
     await expectStop(
@@ -247,7 +247,7 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
     expect(await run("not-ready")).toMatchObject({ retired: [{ day }], stopped: undefined });
   });
 
-  test("when it is corrected after it was read, which leaves it as writable as before", async () => {
+  test("when it is corrected after it was read, and it stays writable", async () => {
     const day = freshDay();
     const [first, second] = [await books.hold(day), await books.hold(day)];
     await books.close(unknownRow(first), unknownRow(second));
@@ -270,8 +270,8 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
   });
 });
 
-describe("a closing that comes too late", () => {
-  test("is refused while the day is exported, and finds nothing afterwards", async () => {
+describe("a closing that arrives too late", () => {
+  test("is refused while its day is exported, and finds no attempt afterwards", async () => {
     const day = freshDay();
     const attempt = await books.hold(day);
     await books.close(unknownRow(attempt));
@@ -298,8 +298,8 @@ describe("a closing that comes too late", () => {
   });
 });
 
-describe("beside running gateways", () => {
-  test("no caller waits while retirement waits for a reader of minutes", async () => {
+describe("retirement beside running gateways", () => {
+  test("delays no caller while it waits for a long reader", async () => {
     const day = await settledDay();
     const reader = await longReader();
     const running = run("busy");
@@ -319,9 +319,9 @@ describe("beside running gateways", () => {
     expect(daysOf(await running)).toEqual([day]);
   });
 
-  test("an audit that began before sees all of the day or nothing of it", async () => {
+  test("lets an audit that began earlier see all of the day or nothing of it", async () => {
     const day = await settledDay();
-    // The audit has its snapshot when it comes here, and has not read the journal.
+    // An audit that waits for this lock has its snapshot and has not read the journal.
     const lock = "lock table account in access exclusive mode";
     const blocker = await openTransaction(books.backend, lock);
     const audit = brokenChecks(books);
@@ -346,7 +346,7 @@ describe("beside running gateways", () => {
     expect(daysOf(await running)).toEqual([day]);
   });
 
-  test("two runs at once are one run", async () => {
+  test("runs once when it is started twice", async () => {
     const first = await books.backend.retentionStore.open(testOperator);
     expect(await books.backend.retentionStore.open(testOperator)).toBeUndefined();
     await first?.close();
@@ -357,8 +357,8 @@ describe("beside running gateways", () => {
   });
 });
 
-describe("the files", () => {
-  test("are read back before the journal is touched: what they do not have stays in it", async () => {
+describe("the files of a retired day", () => {
+  test("are read back first, and attempts that they lack stay in the journal", async () => {
     const day = await settledDay();
     const torn = new DayFolder(join(root, "torn"));
     torn.readStaged = async function* readStaged(of) {
@@ -383,7 +383,7 @@ describe("the files", () => {
     expect(daysOf(await run("torn"))).toEqual([day]);
   });
 
-  test("of another database are never written over", async () => {
+  test("of another database are never overwritten", async () => {
     const day = await settledDay();
     const folder = new DayFolder(join(root, "shared"));
     expect(daysOf(await run("elsewhere"))).toEqual([day]);
@@ -397,7 +397,7 @@ describe("the files", () => {
     expect(daysOf(await run("elsewhere"))).toEqual([mine]);
   });
 
-  test("are proved once more before the attempts are deleted", async () => {
+  test("are verified again before the attempts are deleted", async () => {
     const day = await settledDay();
     await run("drop");
     const rows = join(root, "drop", dayFiles(day).rows);
@@ -425,8 +425,8 @@ describe("the files", () => {
   });
 });
 
-describe("a row that came into a retired day", () => {
-  test("is left to a person", async () => {
+describe("a row that was written into a retired day", () => {
+  test("stops retirement, with the reason", async () => {
     const day = await settledDay();
     expect(daysOf(await run("again"))).toEqual([day]);
     await books.close(closeRow(await books.hold(day), 5n));

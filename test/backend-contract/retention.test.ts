@@ -50,7 +50,7 @@ async function tableOf(day: Day): Promise<string | undefined> {
   return row === undefined ? undefined : String(row["name"]);
 }
 
-describe("a day that is old enough", () => {
+describe("a day that is retired", () => {
   const day = dayOf("2025-04-10");
   let ids: readonly AttemptId[];
   let columns: readonly string[];
@@ -68,7 +68,7 @@ describe("a day that is old enough", () => {
     outcome = await run("day");
   });
 
-  test("is taken out of the journal, and the books stay exact without it", async () => {
+  test("is removed from the journal, and the books stay exact", async () => {
     expect(outcome).toMatchObject({ dropped: [], kept: [], stopped: undefined });
     expect(outcome.retired.map((each) => each.day)).toEqual([day]);
     expect(
@@ -78,7 +78,7 @@ describe("a day that is old enough", () => {
     expect([brokenBefore, await brokenChecks(books)]).toEqual([[], []]);
   });
 
-  test("is remembered with its sums", async () => {
+  test("is recorded with its sums", async () => {
     const [retired] = await books.backend.query(
       "select attempts, debit, overrun, cost_pico, owed_pico, file from retired_day where day = $1",
       [day],
@@ -139,7 +139,7 @@ describe("a day that is old enough", () => {
     });
   });
 
-  test("has every column of every attempt, in order of their ids", () => {
+  test("is exported with every column of every attempt, ordered by id", () => {
     const [header = [], ...rows] = rowsOf(folderOf("day"), day);
     expect(rows).toHaveLength(5);
     expect(header).toEqual(columns);
@@ -149,7 +149,7 @@ describe("a day that is old enough", () => {
     expect(rows.map((row) => row[header.indexOf("provider_job_id")])).toEqual(Array(5).fill(null));
   });
 
-  test("can be loaded back by PostgreSQL itself, every column as it was", async () => {
+  test("can be loaded back by PostgreSQL with every column unchanged", async () => {
     const { backend } = books;
     // The server reads the file by itself, perhaps as another user.
     const place = newFolder("copy");
@@ -168,7 +168,7 @@ describe("a day that is old enough", () => {
     await backend.query("drop table loaded");
   });
 
-  test("is for its owner's eyes, and no half-written file is left", () => {
+  test("has files that only its owner can read, and no half-written file", () => {
     const folder = join(root, "day");
     expect(readdirSync(folder).sort()).toEqual([
       "attempt-2025-04-10.csv.gz",
@@ -179,7 +179,7 @@ describe("a day that is old enough", () => {
     }
   });
 
-  test("is gone from the records of its customers", async () => {
+  test("disappears from the records of its customers", async () => {
     const { recordStore } = books.backend;
     const { orgId } = books.org;
     for (const requestId of requestIds) {
@@ -189,7 +189,7 @@ describe("a day that is old enough", () => {
     expect((await recordStore.monthSpend(orgId)).spentMicroUsd).toBe(1_320n);
   });
 
-  test("stays as it is where it was put: it cannot be changed or deleted", async () => {
+  test("cannot be changed or deleted in its new place", async () => {
     for (const sql of [
       "update retired.attempt_20250410 set debit = 0",
       "delete from retired.attempt_20250410",
@@ -242,7 +242,7 @@ test("a request over midnight keeps its second day when its first day is retired
   expect(await brokenChecks(books)).toEqual([]);
 });
 
-test("a day that a run has left frozen does not keep a request over its midnight from ending", async () => {
+test("a day that retirement left frozen does not keep a request over its midnight open", async () => {
   const [before, after] = [dayOf("2025-05-10"), dayOf("2025-05-11")];
   const { backend, org } = books;
   const requestId = createRequestId(systemClock.nowMs());

@@ -72,7 +72,7 @@ async function grant(ref: string): Promise<void> {
   await books.backend.creditStore.grant(of, testOperator);
 }
 
-/** Attempts of every end; the numbers are from a seed, so that a failure comes again. */
+/** Writes attempts of every end, with numbers from a seed so that a failure repeats. */
 async function randomTraffic(day: ReturnType<typeof dayOf>): Promise<void> {
   let seed = 20_260_131;
   const random = (below: number): number => {
@@ -96,7 +96,7 @@ async function close(day: string): Promise<void> {
   expect(done.checkpoint?.day).toBe(day);
 }
 
-/** All that is said of money: accounts, spend, periods, every transfer. */
+/** All figures of money: accounts, spend, periods and transfers. */
 async function figures(): Promise<unknown> {
   const { backend } = books;
   return {
@@ -107,7 +107,7 @@ async function figures(): Promise<unknown> {
   };
 }
 
-test("every balance, every figure of money and both audits are the same when all days of a month are retired", async () => {
+test("balances, figures of money and both audits stay the same when a whole month is retired", async () => {
   const { backend } = books;
   expect(outcome.stopped).toBeUndefined();
   expect(await figures()).toEqual(before);
@@ -117,7 +117,7 @@ test("every balance, every figure of money and both audits are the same when all
   expect(await backend.query("select from attempt")).toEqual([]);
 });
 
-test("a reference of a retired month is used once: the same grant again moves nothing", async () => {
+test("a reference of a retired month is still used up: the same grant moves nothing", async () => {
   const { created } = await books.backend.creditStore.grant(
     { orgId: books.org.orgId, amountMicroUsd: microUsd(77n), ref: "in-january" },
     testOperator,
@@ -126,7 +126,7 @@ test("a reference of a retired month is used once: the same grant again moves no
   expect(await figures()).toEqual(before);
 });
 
-test("a statement that was closed before stays as it is, and one that is made now has the same sums without lines", async () => {
+test("a closed statement keeps its lines, and a later one has the same sums without lines", async () => {
   const { org, other, backend } = books;
   const kept = await statementOf(org.orgId, "2026-01");
   expect(kept).toEqual({ ...closedBefore, hasLeft: true });

@@ -6,8 +6,8 @@ import { testOperator } from "../support/test-operator.ts";
 
 const { backend, journal } = withSettlementBooks();
 
-describe("a provider's money", () => {
-  test("prices of a pico-dollar a token are carried until they are worth paying", async () => {
+describe("the money of a provider", () => {
+  test("carries prices of a pico-dollar a token until they amount to a micro-dollar", async () => {
     const days = Array.from({ length: 28 }, (_, i) => `2026-02-${String(i + 1).padStart(2, "0")}`);
     await journal.write(
       days.flatMap((day, i) => [
@@ -25,7 +25,7 @@ describe("a provider's money", () => {
     expect(owed).toMatchObject({ accruedMicroUsd: 0n, payableMicroUsd: pico / 1_000_000n });
   });
 
-  test("what was above the reserve is owed too, by the platform", async () => {
+  test("includes costs above the reserve, which the platform pays", async () => {
     await journal.write([
       { provider: "over", closed: "2026-01-01T05:00Z", cost: 720_400_000n, reserveMicroUsd: 500n },
     ]);
@@ -36,7 +36,7 @@ describe("a provider's money", () => {
     });
   });
 
-  test("sums beyond 64 bits stay exact", async () => {
+  test("stays exact beyond 64 bits", async () => {
     const cost = 9_999_999_999_999n * 10_100_000n + 1n;
     await journal.write([
       { provider: "dear", closed: "2026-01-01T05:00Z", cost, reserveMicroUsd: 10n ** 15n },
@@ -47,7 +47,7 @@ describe("a provider's money", () => {
     expect(period?.payableMicroUsd).toBe((2n * cost) / 1_000_000n);
   });
 
-  test("a prepaid period is taken from the deposit, which may run below zero", async () => {
+  test("for a prepaid period is taken from the deposit, which may become negative", async () => {
     const of = { id: "prepaid", mode: "prepaid" } as const;
     const store = backend.settlementStore;
     const paidIn = { providerId: of.id, amountMicroUsd: microUsd(100n), ref: "deposit-1" };
@@ -75,7 +75,7 @@ describe("a provider's money", () => {
     });
   });
 
-  test("a period in arrears is paid whole and once, under one reference", async () => {
+  test("for a period in arrears is paid in full and once, under one reference", async () => {
     const store = backend.settlementStore;
     await journal.write([
       { provider: "owed", closed: "2026-01-01T05:00Z", cost: 30_000_000n },
@@ -103,7 +103,7 @@ describe("a provider's money", () => {
 });
 
 describe("an attempt that spans two periods", () => {
-  test("is in the period in which it was closed, marked late", async () => {
+  test("is counted in the period in which it was closed, and marked late", async () => {
     const [late, punctual] = await journal.write([
       {
         provider: "late",
@@ -125,7 +125,7 @@ describe("an attempt that spans two periods", () => {
     ]);
   });
 
-  test("is shown and not owed while its end is unknown; observed later, it is owed then", async () => {
+  test("is listed but not owed while its end is unknown, and owed once it is observed", async () => {
     const id = "crashed";
     const [seen, unseen, void_] = await journal.write([
       { provider: id, closed: "2026-01-01T05:00Z", cost: "unknown", reserveMicroUsd: 100n },
@@ -195,7 +195,7 @@ describe("an attempt that spans two periods", () => {
     });
   });
 
-  test("is one line of a period in which its end was corrected", async () => {
+  test("is one line in the period in which its end was corrected", async () => {
     const id = "healed";
     await journal.write([
       {
@@ -239,7 +239,7 @@ describe("a closed period", () => {
     await closeUntil(backend, "2026-01-03T00:00Z", { id });
   });
 
-  test("is read back as it was closed, line by line", async () => {
+  test("is read back line by line as it was closed", async () => {
     const statement = await backend.settlementStore.statement({ providerId: id, startMs });
     expect(statement?.period).toMatchObject({ providerId: id, startMs, payableMicroUsd: 10n });
     const lines = statement?.lines.map((line) => [
@@ -257,7 +257,7 @@ describe("a closed period", () => {
     expect(await backend.settlementStore.statement(unknown)).toBeUndefined();
   });
 
-  test("keeps what the provider's own statement said, once per file", async () => {
+  test("stores the comparison with the provider's own statement once per file", async () => {
     const comparison = {
       theirPicoUsd: 9n as never,
       ourPicoUsd: 10_800_001n as never,
@@ -324,7 +324,7 @@ describe("a closed period", () => {
       `insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file,
         sha256, signature) values ('2026-01-01', 0, 0, 1, 0, 0, 0, '', '', '')`,
     ],
-  ])("that was tampered with is found by the audit: %s", async (_, sql) => {
+  ])("with a changed value is found by the audit: %s", async (_, sql) => {
     await journal.write([{ provider: id, cost: 1n }]);
     await backend.query("begin");
     try {

@@ -58,7 +58,7 @@ const randomAttempt = fc.record({
   model: fc.constantFrom("a/one", "a/two"),
   correctedAfter: fc.nat(60 * HALF_DAY_MS),
   correctedCost: fc.option(seenCost),
-  /** The debt to its provider, where it has prices of its own. */
+  /** The debt to the provider if its prices differ from the customer's. */
   owed: fc.option(someCost),
 });
 type RandomAttempt = typeof randomAttempt extends fc.Arbitrary<infer T> ? T : never;
@@ -69,7 +69,7 @@ const randomClosing = fc.record({
   mode: fc.constantFrom("prepaid" as const, "arrears" as const),
 });
 
-test("over any months, closed at any moments, the periods are the sum of the attempts", async () => {
+test("in any months and for any closing times the periods are the sum of the attempts", async () => {
   const attempts = fc.array(randomAttempt, { minLength: 1, maxLength: 40 });
   const closings = fc.array(randomClosing, { maxLength: 8 });
   await fc.assert(

@@ -18,8 +18,8 @@ async function written(): Promise<unknown> {
   return all;
 }
 
-describe("closing", () => {
-  test("a provider is owed the exact sum of what was observed, to the pico-dollar", async () => {
+describe("the closing of periods", () => {
+  test("owes a provider the exact sum of what was observed, to the pico-dollar", async () => {
     await journal.write([
       { provider: "exact", closed: "2026-01-01T05:00Z", cost: 1_500_000n },
       { provider: "exact", closed: "2026-01-01T11:59:59.999Z", cost: 2_750_001n },
@@ -61,7 +61,7 @@ describe("closing", () => {
     });
   });
 
-  test("the same again changes nothing, and what ends later goes to a later period", async () => {
+  test("changes nothing when it is repeated, and moves later ends to a later period", async () => {
     await journal.write([{ provider: "again", closed: "2026-01-05T05:00Z", cost: 7_000_000n }]);
     expect(await closeUntil(backend, "2026-01-07T00:00Z", { id: "again" })).toHaveLength(1);
     const before = await written();
@@ -75,7 +75,7 @@ describe("closing", () => {
     expect(later[0]?.payableMicroUsd).toBe(1n);
   });
 
-  test("many processes at once close each period once", async () => {
+  test("closes each period once when many processes run it at once", async () => {
     const days = Array.from({ length: 12 }, (_, i) => `2026-02-${String(i + 1).padStart(2, "0")}`);
     await journal.write(
       days.map((day) => ({ provider: "race", closed: `${day}T05:00Z`, cost: 1_999_999n })),
@@ -97,7 +97,7 @@ describe("closing", () => {
     await Promise.all(peers.map((peer) => peer.close()));
   });
 
-  test("running traffic is neither stopped nor lost by it", async () => {
+  test("neither stops nor loses running traffic", async () => {
     await journal.write([{ provider: "busy", closed: "2026-01-01T05:00Z", cost: 5_000_000n }]);
     const over = new AbortController();
     const traffic = async (): Promise<bigint> => {
@@ -130,7 +130,7 @@ describe("closing", () => {
     });
   });
 
-  test("a deadlock with running traffic ends it late, not never", async () => {
+  test("ends later after a deadlock with running traffic", async () => {
     await journal.write([{ provider: "crossed", closed: "2026-01-01T05:00Z", cost: 5_999_999n }]);
     await journal.write([{ provider: "crossed", closed: "2026-01-01T06:00Z", cost: 5_999_999n }]);
     const touch = "update account set debits = debits where account_id = $1";
@@ -151,7 +151,7 @@ describe("closing", () => {
     expect(await balanceOf(backend, "crossed")).toMatchObject({ payableMicroUsd: 11n });
   });
 
-  test("a provider without an attempt has no period, and no account", async () => {
+  test("makes no period and no account for a provider without an attempt", async () => {
     expect(await closeUntil(backend, "2026-03-01T00:00Z", { id: "nobody" })).toEqual([]);
     expect(await backend.settlementStore.balances("nobody")).toEqual([]);
     await journal.write([{ provider: "failing", closed: "2026-01-01T05:00Z", cost: "void" }]);
@@ -159,7 +159,7 @@ describe("closing", () => {
     expect(period).toMatchObject({ payableMicroUsd: 0n, sums: { attempts: 1n, voids: 1n } });
   });
 
-  test("all providers are closed together, each by its own terms and from its last period", async () => {
+  test("closes all providers together, each by its terms and from its last period", async () => {
     await journal.write([{ provider: "first", closed: "2026-01-01T05:00Z", cost: 1_000_000n }]);
     await closeUntil(backend, "2026-01-02T00:00Z", { id: "first" });
     await journal.write([
@@ -190,7 +190,7 @@ describe("closing", () => {
     ]);
   });
 
-  test("a new interval begins where the last period ended", async () => {
+  test("starts a new interval where the last period ended", async () => {
     const id = "changing";
     await journal.write([
       { provider: id, closed: "2026-01-01T01:00Z", cost: 1n },
@@ -213,7 +213,7 @@ describe("closing", () => {
     expect(closed.at(-1)?.carryOutPicoUsd).toBe(4n);
   });
 
-  test("who is in no manifest keeps the terms of its last period, or is settled monthly", async () => {
+  test("keeps the terms of the last period for an unlisted provider, or settles it monthly", async () => {
     await journal.write([{ provider: "unlisted", closed: "2026-01-10T01:00Z", cost: 1n }]);
     const closeUnlisted = (
       until: string,
@@ -235,7 +235,7 @@ describe("closing", () => {
     expect(second.unlisted).toEqual([{ providerId: "unlisted", termsFrom: "last_period" }]);
   });
 
-  test("nothing is closed for a time that has not come", async () => {
+  test("closes nothing for a time in the future", async () => {
     await journal.write([{ provider: "today", cost: 1n }]);
     const far = new Date(Date.now() + 90 * 86_400_000).toISOString();
     expect(await closeUntil(backend, far, { id: "today", every: "monthly" })).toEqual([]);

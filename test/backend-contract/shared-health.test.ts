@@ -32,7 +32,7 @@ class Instance {
   }
 }
 
-describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in Redis", () => {
+describe.skipIf(redisProgram === undefined)("a cooldown that instances share in Redis", () => {
   let redis: TestRedis;
   let near: Instance;
   let far: Instance;
@@ -51,7 +51,7 @@ describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in R
     far.link.close();
   });
 
-  test("is received by the others for as long as it lasts, and not by its sender", async () => {
+  test("reaches the other instances for as long as it lasts, but not its sender", async () => {
     await near.publish({ kind: "circuit", id: "acme-ai/small", forMs: 5_000 });
     await near.publish({ kind: "pool", id: "a pool of two words", forMs: 20_000 });
     nowMs += 2_000;
@@ -66,7 +66,7 @@ describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in R
     expect(await far.shared.read()).toEqual([]);
   });
 
-  test("is reported once, with the longest of several notices; less does not shorten it", async () => {
+  test("is read once with the longest of several notices", async () => {
     const third = new Instance(redis.url, () => nowMs);
     await third.link.ready(10_000);
     await near.publish({ kind: "pool", id: "p", forMs: 9_000 });
@@ -81,14 +81,14 @@ describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in R
     third.link.close();
   });
 
-  test("lasts little more than a minute, whatever is said", async () => {
+  test("lasts at most 75 seconds, whatever a notice says", async () => {
     for (const forMs of [Infinity, Number.NaN, -1, 0]) {
       await near.publish({ kind: "pool", id: String(forMs), forMs });
     }
     expect(await far.shared.read()).toEqual([{ kind: "pool", id: "Infinity", forMs: 75_000 }]);
   });
 
-  test("does not last for hours because the server's clock was put back", async () => {
+  test("does not last for hours after the clock was set back", async () => {
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     nowMs -= 7_200_000;
     expect(await far.shared.read()).toEqual([]);
@@ -97,7 +97,7 @@ describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in R
     nowMs += 7_200_000;
   });
 
-  test("is one small key: what is over leaves, a flood drives out what ends first, and it expires", async () => {
+  test("is in one small key, which drops the earliest ends in a flood, and expires", async () => {
     for (let n = 1; n <= 1_200; n += 1) {
       near.shared.publish({ kind: "circuit", id: `d${n}`, forMs: n * 10 });
     }
@@ -114,7 +114,7 @@ describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in R
     expect(await redis.command("dbsize")).toBe(1);
   });
 
-  test("is forgotten with Redis's data, and reported again by the instance that meets it again", async () => {
+  test("is lost with Redis's data, and published again by an instance that meets the fault", async () => {
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     await redis.command("flushall");
     expect(await far.shared.read()).toEqual([]);
@@ -122,7 +122,7 @@ describe.skipIf(redisProgram === undefined)("cooldowns, shared by instances in R
     expect(await far.shared.read()).toHaveLength(1);
   });
 
-  test("is nothing while Redis is down or holds nonsense, no request fails of it, and it comes back", async () => {
+  test("is empty while Redis is down or holds garbage, fails no request, and returns later", async () => {
     await redis.command("set", KEY, "not a set");
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     expect(await far.shared.read()).toEqual([]);
@@ -177,7 +177,7 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
   const mayTry = (at: number, id: string): string | undefined =>
     healths[at]?.mayTry(id, clock.monotonicMs());
 
-  test("keep away from what the other found sick, and try it one at a time when it has cooled", async () => {
+  test("avoid what the other found failing, and try one request after the cooldown", async () => {
     // On a machine that is paused for seconds the first cooldown may end before it is received.
     await until("the other has received it", () => {
       strike(0, "sick");
@@ -194,14 +194,14 @@ describe.skipIf(redisProgram === undefined)("two gateways that share their healt
     expect(probes).toEqual([true, false]);
   });
 
-  test("are notified of pools too", async () => {
+  test("share cooldowns of pools too", async () => {
     exchanges[0]?.publish({ kind: "pool", id: "p", forMs: 30_000 });
     await until("the other has received it", () => rests.has("p"));
     expect(rests.get("p")).toBeLessThanOrEqual(30_000);
     expect(rests.get("p")).toBeGreaterThan(10_000);
   });
 
-  test("go each by what it sees while Redis is away", async () => {
+  test("decide separately while Redis is down", async () => {
     await redis.kill();
     strike(0, "sick");
     expect(mayTry(0, "sick")).toBe("no");

@@ -58,14 +58,14 @@ type Spec =
   | {
       readonly kind: "attempt";
       readonly month: number;
-      /** Where in the month it was admitted; its very edges more often than chance has them. */
+      /** The point of the month of the admission, often its first or last instant. */
       readonly at: number;
       readonly model: number;
       readonly key: number;
       readonly cost: number;
       /** So many months after its admission it ended. */
       readonly endsLater: number;
-      /** It was charged after a crash, and corrected so many months later. */
+      /** The months after which a charge after a crash was corrected; null if there was none. */
       readonly correctedLater: number | null;
     };
 
@@ -236,7 +236,7 @@ async function documentOf(orgId: OrgId, month: Month) {
   return statement;
 }
 
-/** As the document lists them: nothing that sums up to nothing. */
+/** The sums as the document lists them, without those that are zero. */
 function listed(sums: ReadonlyMap<string, bigint>): Readonly<Record<string, string>> {
   const some = [...sums].filter(([, amount]) => amount !== 0n);
   return Object.fromEntries(some.map(([name, amount]) => [name, formatUsd(microUsd(amount))]));
@@ -274,7 +274,7 @@ async function expectStatements(history: History): Promise<void> {
 }
 
 describe("statements of months", () => {
-  test("follow one another and add up to the balance, whatever ends late and is corrected later", async () => {
+  test("add up to the balance month by month, whatever ends late or is corrected later", async () => {
     const history = fc.array(spec, { minLength: 1, maxLength: 14 });
     const reads = fc.array(fc.boolean(), { minLength: 4, maxLength: 4 });
     await fc.assert(
@@ -294,7 +294,7 @@ describe("statements of months", () => {
     );
   });
 
-  test("say so when the books, or the text that was kept, are not what was closed", async () => {
+  test("show a difference when the books or the stored text changed after the closing", async () => {
     const history = await History.begin();
     const purchase = { kind: "purchase", month: 0, cents: 5, refund: null } as const;
     await history.live(0, [purchase]);
@@ -317,7 +317,7 @@ describe("statements of months", () => {
   });
 });
 
-/** Everything that one instance finds to do. */
+/** Closes every month that one instance finds due; returns the failures. */
 async function closeAll({ statementClosing }: Pick<typeof backend, "statementClosing">) {
   const failed: unknown[] = [];
   for (let hasMore = true; hasMore;) {
@@ -372,8 +372,8 @@ async function lived(...of: readonly number[]): Promise<OrgId> {
   return history.orgId;
 }
 
-describe("in the background", () => {
-  // The last month that is over; the one after it is running.
+describe("the background closing of months", () => {
+  // The index of the last month that is over; the next month is the current one.
   const LAST = 2;
   const isFreed = "update org_statement_pass set until_at = '-infinity'";
   const lastMonth = (): Month => months[LAST] as Month;
@@ -382,7 +382,7 @@ describe("in the background", () => {
     await backend.query("delete from org_statement_pass");
   });
 
-  test("a month that is over is closed for each organization with movement in it, and the newest is reported", async () => {
+  test("closes an ended month for each organization with movements, and reports the newest", async () => {
     const [busy, still] = [await lived(0, LAST), await lived(0)];
     const { orgId: empty } = await orgWithKey(backend, { creditMicroUsd: 0n });
     await lately("update org set created_at = $2 where org_id = $1", [empty, instantIn(0, 0)]);
@@ -404,7 +404,7 @@ describe("in the background", () => {
     expect([await reportsOf(still), await reportsOf(empty)]).toEqual([[], []]);
   });
 
-  test("a month is closed and reported once, whichever instances and readers close it", async () => {
+  test("closes and reports a month once, whichever instances and readers close it", async () => {
     const orgIds = [await lived(LAST), await lived(LAST), await lived(LAST)];
     await Promise.all([
       closeAll(backend),
@@ -420,7 +420,7 @@ describe("in the background", () => {
     }
   });
 
-  test("a statement that cannot be reported is not closed either, and both are done once by the next pass", async () => {
+  test("leaves a statement open that it cannot report, and does both once in the next pass", async () => {
     const [orgId, another] = [await lived(LAST), await lived(LAST)];
     await backend.query(`create function refuse_event() returns trigger language plpgsql as $$
       begin
@@ -444,9 +444,9 @@ describe("in the background", () => {
     expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
   });
 
-  test("a month whose process has ended in the middle of it is another one's when its lease is over", async () => {
+  test("takes over a month whose process died when its lease has ended", async () => {
     const orgId = await lived(LAST);
-    // It has closed this one, and neither said so nor mailed it.
+    // The dead process closed this month without reporting it.
     await documentOf(orgId, lastMonth());
     const later = await lived(LAST);
     await backend.statementClosing.oldestOpen();

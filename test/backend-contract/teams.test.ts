@@ -7,7 +7,7 @@ import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** An account with its organization, of which nothing says that it is a member. */
+/** Makes an account with its organization and without a row of membership. */
 async function plainAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
   await pool.query(
     "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
@@ -28,10 +28,10 @@ async function membersIn(pool: Pool): Promise<readonly string[]> {
   return rows.map(({ line }) => line);
 }
 
-describe("whatever writes accounts,", () => {
+describe("every write of accounts", () => {
   const backend = withBackend();
 
-  test("an account is always a member of its own organization, and of no former one", async () => {
+  test("keeps an account a member of its own organization, and of no former one", async () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "cid");
     expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
@@ -49,7 +49,7 @@ describe("whatever writes accounts,", () => {
     await pool.end();
   });
 
-  test("a change that moves no account adds nobody again who was removed", async () => {
+  test("that moves no account does not add a removed member again", async () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "dan");
     await pool.query("delete from org_member where account_id = 'acct_dan'");

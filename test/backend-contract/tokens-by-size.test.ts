@@ -31,7 +31,7 @@ type Spent = Partial<ReserveRow> & { readonly usage: Usage | null };
 
 let made = 0;
 
-/** Attempts of one organization of its own. */
+/** Writes attempts of a new organization. */
 async function orgThatUsed(...spent: readonly Spent[]) {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
   const holds = spent.map(({ usage, ...change }) => {
@@ -47,8 +47,8 @@ async function orgThatUsed(...spent: readonly Spent[]) {
   return { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs + DAY_MS };
 }
 
-describe("tokens by the size of what was sent", () => {
-  test("are summed between the bounds; a prompt of exactly a bound is not above it", async () => {
+describe("tokens by the size of the request", () => {
+  test("are summed between the bounds, and a prompt of exactly a bound is not above it", async () => {
     const range = await orgThatUsed(
       { usage: used(100) },
       { usage: used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 }) },
@@ -88,7 +88,7 @@ describe("tokens by the size of what was sent", () => {
     ]);
   });
 
-  test("name the own provider key that paid for them, and hours of the cache", async () => {
+  test("say whether an own provider key paid for them, and count hours of the cache", async () => {
     const pricePinId = `${OWN_KEY_PINS}0123456789abcdef`;
     await pinPrices(backend, { pinId: pricePinId });
     const hours = used(1, { cacheWrite: 5, cacheWrite1h: 3 });
@@ -100,14 +100,14 @@ describe("tokens by the size of what was sent", () => {
     ]);
   });
 
-  test("of one model are of no other", async () => {
+  test("of one model exclude every other model", async () => {
     const modelId = "acme/large" as ModelId;
     const range = await orgThatUsed({ usage: used(1) }, { usage: used(4), modelId });
     const sums = await backend.usageReports.tokensBySize({ ...range, modelId }, NO_BOUNDS);
     expect(sums).toMatchObject([{ modelId, usage: { prompt: 4 } }]);
   });
 
-  test("are of chat alone, of attempts that were counted, of this time and organization", async () => {
+  test("count only chat, counted attempts, and the requested time and organization", async () => {
     const media = ["/v1/images/generations", "/images/generations", "/v1/videos", "/v1/decisions"];
     const range = await orgThatUsed(
       { usage: used(7), route: "/v1/messages" },
@@ -122,7 +122,7 @@ describe("tokens by the size of what was sent", () => {
   });
 });
 
-/** Each closing of these tests owes one micro-dollar. */
+/** The debt of each closing in these tests is one micro-dollar. */
 const ONE = {
   modelId: "acme/small",
   isOwnKey: false,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 let made = 0n;
 
-/** One attempt, from its hold to its end. */
+/** Holds and closes one attempt. */
 async function cycle(): Promise<AttemptId> {
   made += 1n;
   const attemptId = made as AttemptId;
@@ -59,7 +59,7 @@ async function brokenChecks(): Promise<unknown> {
 }
 
 describe("transfers have a table for each month:", () => {
-  test("the books move on to the month's own table when it has come, and stay exact", async () => {
+  test("the books use the table of the current month once it exists, and stay exact", async () => {
     expect(await tablesOf({ attempt: await cycle() })).toEqual([FIRST_TABLE]);
     const [before] = await backend.query("select max(position) as last from transfer");
     await backend.ledgerBatchStore.maintain();
@@ -74,13 +74,13 @@ describe("transfers have a table for each month:", () => {
     expect(await brokenChecks()).toEqual([]);
   });
 
-  test("tables of coming months are made ahead, and the order of the books is not set back", async () => {
+  test("tables of the next months are made ahead, without resetting the order of the books", async () => {
     const read = "select last_value as at from ledger_position";
     const before = await backend.query(read);
     await backend.ledgerBatchStore.maintain();
     expect(await backend.query(read)).toEqual(before);
     const tables = "select from pg_inherits where inhparent = 'transfer'::regclass";
-    // The first one, this month's, and the two that come.
+    // The tables are those of the first month, this month, and the next two.
     expect(await backend.query(tables)).toHaveLength(4);
   });
 
@@ -102,7 +102,7 @@ describe("transfers have a table for each month:", () => {
     },
   );
 
-  test("no other transfer can use a reference again, nor an attempt be charged twice in a month", async () => {
+  test("no transfer can reuse a reference, and no attempt is charged twice in a month", async () => {
     const insert = (attempt: AttemptId | null, ref: string | null): Promise<unknown> =>
       backend.query(
         `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount, ref)
@@ -115,7 +115,7 @@ describe("transfers have a table for each month:", () => {
     await expect(insert(attempt, null)).rejects.toMatchObject({ code: "23505" });
   });
 
-  test("transfers of every month are never changed or deleted", async () => {
+  test("transfers of every month cannot be changed or deleted", async () => {
     for (const sql of [
       "update transfer set amount = amount + 1",
       "delete from transfer",

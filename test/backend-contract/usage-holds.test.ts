@@ -45,8 +45,8 @@ async function statesOf(orgId: OrgId): Promise<string[]> {
   return holds.map((each) => each.state).reverse();
 }
 
-describe("a finding", () => {
-  test("the first one limits, for as long as it says", async () => {
+describe("a finding of unusual use", () => {
+  test("limits the first time, for as long as it says", async () => {
     const orgId = await trialOrg();
     const before = Date.now();
     const hold = await backend.usageHoldStore.record(finding(orgId));
@@ -65,7 +65,7 @@ describe("a finding", () => {
     ]);
   });
 
-  test("two processes that find the same at the same moment make one hold, not a repetition", async () => {
+  test("makes one hold when two processes record it at once, and is no repetition", async () => {
     // Only the later rounds are at the same moment: the first one still opens its connections.
     for (let round = 0; round < 5; round += 1) {
       const orgId = await trialOrg();
@@ -80,7 +80,7 @@ describe("a finding", () => {
     }
   });
 
-  test("one while the hold is in effect changes nothing", async () => {
+  test("changes nothing while its hold is in effect", async () => {
     const orgId = await trialOrg();
     const first = await backend.usageHoldStore.record(finding(orgId));
     await setBack(orgId, LIMITED_MS - 60_000);
@@ -89,7 +89,7 @@ describe("a finding", () => {
     expect(await statesOf(orgId)).toEqual(["limited"]);
   });
 
-  test("one after a limited hold restricts, whichever process finds it, until it is lifted", async () => {
+  test("after a limited hold restricts, whichever process records it, until it is lifted", async () => {
     const orgId = await trialOrg();
     await backend.usageHoldStore.record(finding(orgId));
     await setBack(orgId, LIMITED_MS + REPEAT_MS - 60_000);
@@ -100,7 +100,7 @@ describe("a finding", () => {
     expect(await statesOf(orgId)).toEqual(["limited", "restricted"]);
   });
 
-  test("one long after a limited hold is a first one again", async () => {
+  test("long after a limited hold limits again", async () => {
     const orgId = await trialOrg();
     await backend.usageHoldStore.record(finding(orgId));
     await setBack(orgId, LIMITED_MS + REPEAT_MS + 60_000);
@@ -108,7 +108,7 @@ describe("a finding", () => {
     expect(await statesOf(orgId)).toEqual(["limited", "limited"]);
   });
 
-  test("one that reaches back before the last hold is not new: nothing comes of it", async () => {
+  test("that is older than the last hold is ignored", async () => {
     const orgId = await trialOrg();
     await backend.usageHoldStore.record(finding(orgId, { limitedMs: 60_000 }));
     await setBack(orgId, 120_000);
@@ -118,7 +118,7 @@ describe("a finding", () => {
     expect(await other.usageHoldStore.record(fresh)).toMatchObject({ state: "restricted" });
   });
 
-  test("kinds of requests and organizations are held each for itself", async () => {
+  test("concerns one kind of requests of one organization only", async () => {
     const [orgId, neighbour] = [await trialOrg(), await trialOrg()];
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
@@ -130,7 +130,7 @@ describe("a finding", () => {
     expect(await usageHoldStore.record(finding(neighbour))).toMatchObject(limited);
   });
 
-  test("nothing comes of one when credit was bought, nor of an unknown organization", async () => {
+  test("is ignored for an organization that bought credit, and for an unknown one", async () => {
     const orgId = await trialOrg();
     const { usageHoldStore, creditStore } = backend;
     const amountMicroUsd = microUsd(1_000_000n);
@@ -148,7 +148,7 @@ describe("a finding", () => {
     ]);
   });
 
-  test("a grant that runs at the same moment is not held up, and holds nothing up", async () => {
+  test("and a simultaneous grant do not block each other", async () => {
     const orgId = await trialOrg();
     const amountMicroUsd = microUsd(1n);
     const grants = Array.from({ length: 5 }, (_, n) =>
@@ -163,8 +163,8 @@ describe("a finding", () => {
   });
 });
 
-describe("lifting", () => {
-  test("ends both states of every kind, and answers with what it lifted", async () => {
+describe("lifting holds", () => {
+  test("ends both states of every kind, and returns what it lifted", async () => {
     const orgId = await trialOrg();
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
@@ -193,7 +193,7 @@ describe("lifting", () => {
     expect(left.map((each) => each.family)).toEqual(["decisions"]);
   });
 
-  test("is a fresh start: the next finding limits, and what was seen before counts no more", async () => {
+  test("makes the next finding limit again, and earlier requests no longer count", async () => {
     const orgId = await trialOrg();
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
@@ -216,7 +216,7 @@ describe("lifting", () => {
   });
 });
 
-test("a key carries the holds that stand, and none that has ended or was lifted", async () => {
+test("a key carries the holds that apply, and none that ended or was lifted", async () => {
   const orgId = await trialOrg();
   const { usageHoldStore, keyStore } = backend;
   const { digest } = await addKey(backend, orgId);
@@ -225,7 +225,7 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
   const limited = await usageHoldStore.record(finding(orgId));
   const [carried, ...more] = (await rules())?.abuseRestrictions ?? [];
   expect(carried).toMatchObject({ family: "chat", state: "limited" });
-  // One is cut to milliseconds, the other rounded.
+  // One value is cut to milliseconds, and the other is rounded.
   expect(Math.abs((carried?.untilMs ?? 0) - (limited?.untilMs ?? 0))).toBeLessThanOrEqual(1);
   expect(more).toEqual([]);
   await setBack(orgId, LIMITED_MS + 1_000);
@@ -236,7 +236,7 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
   expect((await rules())?.abuseRestrictions).toEqual([]);
 });
 
-test("a database that does not answer is a fault within seconds, and leaves no lock behind", async () => {
+test("a database that does not answer is a fault within seconds, and leaves no lock", async () => {
   const orgId = await trialOrg();
   await backend.query("begin");
   await backend.query("select from org where org_id = $1 for update", [orgId]);

@@ -58,7 +58,7 @@ async function journalOf(...specs: readonly RequestSpec[]) {
 }
 
 describe("a report that takes too long", () => {
-  test("ends in a timeout, and leaves the connections to the next", async () => {
+  test("ends in a timeout and frees its connection", async () => {
     const { range } = await journalOf(spec(0));
     const slow = openPostgresBackend({
       connectionString: backend.connectionString,
@@ -87,7 +87,7 @@ describe("a report that takes too long", () => {
     }
   });
 
-  test("is none of the gateway's: reports have connections of their own, by their name", async () => {
+  test("does not use the gateway's connections, as reports have separate ones", async () => {
     const { range } = await journalOf(spec(0));
     await backend.usageReports.report(range, "model");
     const rows = await backend.query(
@@ -99,8 +99,8 @@ describe("a report that takes too long", () => {
   });
 });
 
-describe("summing up", () => {
-  test("that is cut off in the middle changes no figure, and is done again", async () => {
+describe("the summing of days", () => {
+  test("changes no figure when it is cut off, and is repeated", async () => {
     const { spentMicroUsd, orgId } = await journalOf(spec(0), spec(1, { cost: 5 }));
     const blocker = await openTransaction(backend, "lock table usage_rolled in exclusive mode");
     const rolling = rollAll(backend).then(
@@ -125,7 +125,7 @@ describe("summing up", () => {
     expect(await spentMicroUsd()).toBe(15n);
   });
 
-  test("does not miss what is committed while it runs", async () => {
+  test("misses nothing that commits while it runs", async () => {
     const { spentMicroUsd, orgId, journal } = await journalOf(
       spec(0),
       spec(0, { attempts: [{ ...settled, end: "open", cost: 0 }] }),
@@ -207,7 +207,7 @@ describe("summing up", () => {
     expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });
   });
 
-  test("calls every end by the name that a single request has", async () => {
+  test("uses for every end the status that a single request has", async () => {
     const ends = ATTEMPT_OUTCOMES.flatMap((outcome) =>
       [null, "usage_impossible", ...Object.keys(REFUSALS)].map((errorClass) => ({
         end: `${outcome}/${errorClass ?? ""}`,
@@ -221,7 +221,7 @@ describe("summing up", () => {
     expect(found).toEqual(ends);
   });
 
-  test("is done by one at a time, and leaves today alone", async () => {
+  test("is done by one process at a time, and leaves out today", async () => {
     const { journal, orgId } = await journalOf(spec(0), spec(5));
     const other: PostgresBackend = openPostgresBackend({
       connectionString: backend.connectionString,
@@ -239,7 +239,7 @@ describe("summing up", () => {
 });
 
 describe("a request", () => {
-  test("is reported with its attempts and the prices that were pinned for them", async () => {
+  test("is reported with its attempts and their pinned prices", async () => {
     const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
     const requestId = createRequestId(systemClock.nowMs());
     const ids = [71n, 72n].map((id) => id as AttemptId) as [AttemptId, AttemptId];
@@ -274,7 +274,7 @@ describe("a request", () => {
     expect(await backend.usageReports.request(other.orgId, requestId)).toBeUndefined();
   });
 
-  test("that was refused is reported without attempts, with the reason", async () => {
+  test("that was refused is reported without attempts and with the reason", async () => {
     const { journal, orgId, range } = await journalOf(spec(2, { attempts: [] }));
     const [first] = (await backend.usageReports.requests(range, { limit: 1 })).rows;
     const reported = first && (await backend.usageReports.request(orgId, first.requestId));
@@ -290,7 +290,7 @@ describe("a request", () => {
   });
 });
 
-test("only a request that succeeded is a first success", async () => {
+test("only a request that succeeded counts as a first success", async () => {
   const failed = await journalOf(spec(2, { attempts: [{ ...settled, end: "void", cost: 0 }] }));
   expect(await backend.usageReports.firstSuccess(failed.orgId)).toBeUndefined();
   const both = await journalOf(
@@ -302,7 +302,7 @@ test("only a request that succeeded is a first success", async () => {
   expect(reported).toMatchObject({ request: { status: "succeeded" } });
 });
 
-test("a client that left before anything was sent cancelled its request", async () => {
+test("a request whose client left before dispatch counts as cancelled", async () => {
   const { range } = await journalOf(spec(2, { attempts: [] }), spec(2, { key: 1, attempts: [] }));
   const byStatus = { rejected_by_gateway: 1, cancelled: 1, failed: 0 };
   const { totals } = await backend.usageReports.report(range, "status");
@@ -315,7 +315,7 @@ test("a client that left before anything was sent cancelled its request", async 
 });
 
 describe("a key", () => {
-  test("reports when it was last used, to the minute, from sums and from the journal", async () => {
+  test("reports the minute of its last use, from sums and from the journal", async () => {
     const { journal, orgId } = await journalOf(
       spec(0, { key: 0 }),
       spec(3, { key: 0 }),
@@ -329,7 +329,7 @@ describe("a key", () => {
     };
     const before = await activity();
     expect(new Set(before.keys())).toEqual(new Set([used, refused, unused]));
-    // By the time of its attempt, which this journal holds at midnight.
+    // The last use is the time of the attempt, which this journal dates to midnight.
     expect(before.get(used as never)).toMatchObject({ lastUsedAtMs: journal.startOf(3) });
     expect(before.get(refused as never)).toMatchObject({
       lastUsedAtMs: journal.startOf(2) + request.atMs,
@@ -340,7 +340,7 @@ describe("a key", () => {
     expect(await activity()).toEqual(before);
   });
 
-  test("reports its days, empty ones too, oldest first", async () => {
+  test("reports its days, including empty ones, oldest first", async () => {
     const { journal, orgId } = await journalOf(spec(5, { cost: 4 }), spec(3, { cost: 6 }));
     const keyId = journal.orgs[0]?.keys[0] as never;
     expect(await backend.usageReports.keyDays(orgId, keyId, 4)).toEqual([
@@ -352,7 +352,7 @@ describe("a key", () => {
   });
 });
 
-test("more groups than a report lists end in one that is called other", async () => {
+test("groups beyond the maximum of a report are summed as other", async () => {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const nowMs = systemClock.nowMs();
   const refused = Array.from({ length: 230 }, (_, at) => ({
@@ -363,7 +363,7 @@ test("more groups than a report lists end in one that is called other", async ()
     route: "/v1/chat/completions",
     stream: false,
     errorClass: "model_not_found" as never,
-    // Only so many of a minute are kept one by one.
+    // The requests are spread over minutes, because each minute keeps a limited number of rows.
     createdAtMs: nowMs - (at % 4) * 60_000,
   }));
   await backend.ledgerBatchStore.recordRefusedBatch(refused, []);
@@ -377,7 +377,7 @@ test("more groups than a report lists end in one that is called other", async ()
   expect(parts?.get("other")?.requests).toBe(223);
 });
 
-describe("a provider's day, over all customers", () => {
+describe("a provider's day over all customers", () => {
   /** Attempts of new organizations, each with its number of successes and failures. */
   async function attemptsAt(
     name: string,
@@ -414,7 +414,7 @@ describe("a provider's day, over all customers", () => {
     return all.find(({ providerId }) => providerId === name);
   }
 
-  test("counts what it ended itself, not what it refused for what a request says", async () => {
+  test("counts calls that the provider failed, not those that it refused for their content", async () => {
     const even = { done: 60, failed: 10, blamed: 5 };
     expect(await attemptsAt("busy", [even, even, even])).toEqual({
       providerId: "busy",
@@ -438,18 +438,21 @@ describe("a provider's day, over all customers", () => {
     ["mostly one's", "swaps-mostly", [{ done: 300, other: 141 }, half, half], null],
     ["of a busy one", "swaps-busy", [{ done: 281, other: 70 }, half, half], null],
     ["only once", "swaps-once", [{ done: 1, other: 1 }], null],
-  ])("names the model that answered for another, %s", async (_what, name, orgs, share) => {
-    await attemptsAt(name, orgs);
-    const all = await backend.usageReports.substitutions();
-    const found = all.filter(({ providerId }) => providerId === name);
-    expect(found).toEqual([expect.objectContaining({ servedModel: "other", share })]);
-  });
+  ])(
+    "names the substituted model, with its share only when it reveals no organization: %s",
+    async (_what, name, orgs, share) => {
+      await attemptsAt(name, orgs);
+      const all = await backend.usageReports.substitutions();
+      const found = all.filter(({ providerId }) => providerId === name);
+      expect(found).toEqual([expect.objectContaining({ servedModel: "other", share })]);
+    },
+  );
 
   test.each([
     ["of two organizations", "two-orgs", [{ done: 100 }, { done: 100 }]],
     ["of fewer than 200 calls", "few-calls", [{ done: 66 }, { done: 66 }, { done: 67 }]],
     ["of which one made more than half", "one-large", [{ done: 101 }, { done: 50 }, { done: 50 }]],
-  ])("%s is not known", async (_what, name, orgs) => {
+  ])("%s is not shown", async (_what, name, orgs) => {
     expect(await attemptsAt(name, orgs)).toBeUndefined();
   });
 });

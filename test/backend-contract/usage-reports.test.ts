@@ -198,7 +198,7 @@ const SORTS = {
   attempts: ({ attempts }) => attempts,
 } satisfies Record<RequestSortBy, (request: ReportedRequest) => number | null>;
 
-/** A row without the value comes last, either way; of equal values the ids decide. */
+/** Rows without the value come last in both directions; ids order equal values. */
 function sorted(
   requests: readonly ReportedRequest[],
   { by, direction }: RequestSort,
@@ -297,7 +297,7 @@ async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]):
   }
 }
 
-test("whatever is asked, and whatever was summed up before, figures are those of the rows", async () => {
+test("figures equal those of the rows, for any query and whatever was summed before", async () => {
   let walked = 0;
   let refused = 0;
   let over = 0;
@@ -345,7 +345,7 @@ test("whatever is asked, and whatever was summed up before, figures are those of
   expect(rolled).toBeGreaterThan(0);
 }, 3_600_000);
 
-test("a key of the marketplace is never found by its id", async () => {
+test("a managed key of the marketplace is never found by its id", async () => {
   const journal = await UsageJournal.make(backend, member);
   const [org] = journal.orgs;
   const keyId = org?.keys[2] as KeyId;
@@ -377,7 +377,7 @@ test("a key of the marketplace is never found by its id", async () => {
   expect(activity.map((key) => key.keyId)).not.toContain(keyId);
 });
 
-test("the largest groups have most of what is asked about, and a day has both its percentiles", async () => {
+test("the largest groups come first for the requested measure, and a day has both percentiles", async () => {
   const journal = await UsageJournal.make(backend, member);
   const { orgId, keys } = journal.orgs[0] as JournalOrg;
   const ok = { end: "settled", late: false, provider: 0, nextDay: false } as const;
@@ -391,7 +391,7 @@ test("the largest groups have most of what is asked about, and a day has both it
     attempts: [{ ...ok, cost: 7, firstByteMs: 10 * (at + 1) }],
   }));
   await journal.write(paid);
-  // Nine models, each with more requests than the only one that cost anything.
+  // Each of nine models has more requests than the only model with a cost.
   const createdAtMs = journal.startOf(1) + 1_000;
   const refused = Array.from({ length: 9 * 5 }, (_, at) => ({
     requestId: createRequestId(createdAtMs),

@@ -55,7 +55,7 @@ async function purchase(orgId: OrgId, id: string, cents: number): Promise<void> 
   await backend.query("select grant_purchase($1, null, null)", [id]);
 }
 
-test("the sum of a wallet's lines is its balance, with old days summed up, corrected and retired", async () => {
+test("a wallet's lines add up to its balance, with days summed, corrected and retired", async () => {
   const days = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"].map(dayOf);
   for (const day of days) await books.fill(day);
   const { orgId } = books.org;
@@ -92,7 +92,7 @@ test("the sum of a wallet's lines is its balance, with old days summed up, corre
   expect(report.totals.requests).toBe(0);
 });
 
-test("purchases, refunds and disputes are one line each, whatever the wallet could pay of them", async () => {
+test("a purchase, a refund and a dispute are one line each, whatever the wallet could pay", async () => {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 100n });
   await purchase(orgId, `p1-${orgId}`, 1);
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));

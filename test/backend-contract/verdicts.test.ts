@@ -35,7 +35,7 @@ function verdict(providerId: string, modelId: string, minute: number): ListingVe
 }
 
 describe("the history of a listing", () => {
-  test("is what was recorded of it, newest first, at most 20, and nothing of another", async () => {
+  test("has its own records, newest first, at most 20", async () => {
     const { verdictStore } = backend;
     const minutes = Array.from({ length: 25 }, (_, at) => at);
     await verdictStore.record(
@@ -55,13 +55,13 @@ describe("the history of a listing", () => {
     );
   });
 
-  test("is empty where nothing was recorded", async () => {
+  test("is empty when nothing was recorded", async () => {
     const listing = { providerId: "lab", modelId: "unknown" };
     expect(await backend.verdictStore.history(listing)).toEqual([]);
   });
 });
 
-test("the latest verdicts are those of every listing, also after another process recorded some", async () => {
+test("the latest verdicts include those that another process recorded", async () => {
   const { verdictStore } = backend;
   const later = { ...verdict("lab", "m", 200), verdict: "pass" as const };
   await verdictStore.record([verdict("lab", "m", 100)], testOperator);

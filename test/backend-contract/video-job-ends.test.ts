@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 describe("the end of a job", () => {
-  test("debits what was reported, once, of twenty who end it at the same moment", async () => {
+  test("debits the reported cost once when twenty processes end it at once", async () => {
     const job = await fixture.accepted(owner);
     const ends = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -36,7 +36,7 @@ describe("the end of a job", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("completed: at its floor, with its file's last day, at a hundred percent", async () => {
+  test("as completed stores its cost, its file's last day and 100 percent", async () => {
     const job = await fixture.accepted(owner);
     const served = { name: "film-two", isSubstituted: true };
     const end = reportEnd(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000, served });
@@ -53,7 +53,7 @@ describe("the end of a job", () => {
     expect(await fixture.attempt(job)).toMatchObject(row);
   });
 
-  test("completed above its reserve debits the reserve; the platform bears the difference", async () => {
+  test("as completed above its reserve debits the reserve, and the platform pays the rest", async () => {
     const job = await fixture.accepted(owner);
     const end = reportEnd(job, costing(1_400n));
     const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, end);
@@ -62,7 +62,7 @@ describe("the end of a job", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("completed at a cost that cannot be ends all the same, and debits nothing", async () => {
+  test("as completed at an impossible cost debits nothing", async () => {
     const job = await fixture.accepted(owner);
     const end = reportEnd(job, { costPicoUsd: picoUsd(10n ** 60n) });
     const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, end);
@@ -70,14 +70,14 @@ describe("the end of a job", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("completed without a cost debits nothing", async () => {
+  test("as completed without a cost debits nothing", async () => {
     const job = await fixture.accepted(owner);
     const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, reportEnd(job));
     expect(costMicroUsd).toBe(0n);
     expect(await fixture.settledMicroUsd(owner)).toBe(10_000n);
   });
 
-  test("failed costs nothing, and what the provider wants for it is written down", async () => {
+  test("as failed debits nothing, and records what the provider charges", async () => {
     const job = await fixture.accepted(owner);
     await fixture.backend.jobStore.keep(job.jobId, jobUpdate({ progress: 60 }));
     const end = reportEnd(job, { errorCode: "content_policy_violation", ...costing(320n) });
@@ -94,7 +94,7 @@ describe("the end of a job", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("failed and owing something is a fault of the caller", async () => {
+  test("as failed with a debit is a fault of the caller", async () => {
     const job = await fixture.accepted(owner);
     const end = {
       ...reportEnd(job, costing(3n)),
@@ -105,7 +105,7 @@ describe("the end of a job", () => {
     expect(await fixture.attempt(job)).toMatchObject({ state: "open" });
   });
 
-  test("closes no other attempt than its own", async () => {
+  test("closes its own attempt only", async () => {
     const job = await fixture.accepted(owner);
     const neighbour = await fixture.hold(owner);
     const end = reportEnd({ ...job, attemptId: neighbour.attemptId }, costing(3n));
@@ -116,7 +116,7 @@ describe("the end of a job", () => {
     await fixture.ledger.close(voidRow(neighbour.attemptId));
   });
 
-  test("cannot be half done: when the job cannot be written, nothing is debited", async () => {
+  test("debits nothing when the job cannot be written", async () => {
     const job = await fixture.accepted(owner);
     const end = reportEnd(job, costing(320n));
     await fixture.whileBroken("update", async () => {
@@ -129,7 +129,7 @@ describe("the end of a job", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("counts in the month of its admission", async () => {
+  test("counts in the month of the job's admission", async () => {
     const job = await fixture.accepted(owner);
     await fixture.backend.query("begin");
     await fixture.backend.query("set local session_replication_role = replica");
@@ -138,7 +138,7 @@ describe("the end of a job", () => {
     const spenders = [owner.orgId, owner.keyId];
     await fixture.backend.query(`update spend set ${earlier} where id = any ($1)`, [spenders]);
     await fixture.backend.query("commit");
-    // In flight it counts against every month.
+    // A hold in flight counts against every month.
     const { recordStore } = fixture.backend;
     expect(await recordStore.monthSpend(owner.orgId)).toMatchObject({ inFlightMicroUsd: 1_000n });
     await fixture.backend.jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
@@ -153,7 +153,7 @@ describe("the end of a job", () => {
 });
 
 describe("a job whose attempt another process closed", () => {
-  test("ends all the same, and shows what was debited", async () => {
+  test("ends too, and shows what was debited", async () => {
     const job = await fixture.accepted(owner);
     await fixture.ledger.close(closeRow(job.attemptId, 77n));
     const end = await fixture.backend.jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
@@ -162,7 +162,7 @@ describe("a job whose attempt another process closed", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("at its reserve, not knowing, returns the difference", async () => {
+  test("at its reserve returns the difference", async () => {
     const charged = async (): Promise<NewVideoJob> => {
       const job = await fixture.accepted(owner);
       await fixture.ledger.close(voidRow(job.attemptId, { basis: "unknown_after_crash" }));
@@ -181,8 +181,8 @@ describe("a job whose attempt another process closed", () => {
   });
 });
 
-describe("beside running traffic", () => {
-  test("ends, closings, holds and polls of the same organizations never block each other for good", async () => {
+describe("video jobs beside running traffic", () => {
+  test("end, close, hold and poll for the same organizations without a lasting deadlock", async () => {
     const owners = await Promise.all([fixture.owner(), fixture.owner(), fixture.owner()]);
     const jobs = await Promise.all(
       Array.from({ length: 45 }, (_, i) => fixture.accepted(owners[i % 3] ?? owner, {}, 10n)),
@@ -207,7 +207,7 @@ describe("beside running traffic", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("a database that does not answer is a fault within seconds; asked again, the end is one", async () => {
+  test("fail within seconds when the database does not answer, and end once when repeated", async () => {
     const job = await fixture.accepted(owner);
     await fixture.backend.query("begin");
     const wallet = `wallet:${owner.orgId}`;
@@ -216,7 +216,7 @@ describe("beside running traffic", () => {
     await expect(jobStore.finish(job.jobId, reportEnd(job, costing(5n)))).rejects.toThrow();
     await fixture.backend.query("rollback");
     const { costMicroUsd } = await jobStore.finish(job.jobId, reportEnd(job, costing(9n)));
-    // The first one may have committed after all.
+    // The first call may have committed although it failed.
     expect([5n, 9n]).toContain(costMicroUsd);
     expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - (costMicroUsd ?? 0n));
     expect(await fixture.brokenBooks()).toEqual([]);

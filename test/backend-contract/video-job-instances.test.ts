@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 describe("a job whose instance is dead", () => {
-  test("continues: declared dead, recovered, joined again, without a loss", async () => {
+  test("continues without loss after it was declared dead, recovered and joined again", async () => {
     const { ledgerBatchStore: store, jobStore } = fixture.backend;
     const dead = await store.join("filming", 0);
     const attempts = [rowOf(), rowOf()];
@@ -51,7 +51,7 @@ describe("a job whose instance is dead", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("is not made while a peer declares its instance dead, in either order", async () => {
+  test("is not accepted while a peer declares its instance dead, in either order", async () => {
     const { ledgerBatchStore: store } = fixture.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();
@@ -129,7 +129,7 @@ describe("the day of a job's admission", () => {
     return retireOldDays(books, { key, archive: new DayFolder(join(folder, "days")) });
   }
 
-  test("stays in the journal until it ends, and may leave it before the job is forgotten", async () => {
+  test("stays in the journal until the job ends, and can be retired before the job is deleted", async () => {
     const { jobStore } = books.backend;
     const [job, voided] = [await accepted(), await accepted()];
     await books.close(voidRow(voided.attemptId));
@@ -139,7 +139,7 @@ describe("the day of a job's admission", () => {
     });
 
     const end = await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
-    // Its day is settled with the provider: it counts in the period in which it ended.
+    // The day is settled with the provider, so the job counts in the period of its end.
     const late = `select from attempt, settlement_horizon
       where attempt_id = $1 and closed_at >= through`;
     expect(await books.backend.query(late, [job.attemptId])).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("the day of a job's admission", () => {
 
     expect(await jobStore.find(job.orgId, job.jobId)).toEqual(end);
     expect(await jobStore.finish(job.jobId, reportEnd(job))).toEqual(end);
-    // This one was not polled while its attempt was still there.
+    // This job was not polled before its attempt was retired.
     expect(await jobStore.finish(voided.jobId, reportEnd(voided, costing(9n)))).toMatchObject({
       state: "completed",
       costMicroUsd: 0n,

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 describe("an accepted job", () => {
-  test("is there with everything it was made of, and its attempt outlives its instance", async () => {
+  test("is stored with all its fields, and its attempt outlives its instance", async () => {
     const before = Date.now();
     const job = await fixture.accepted(owner, { connectionId: "conn_1", progress: 3 });
     const { deadlineMs: _, ...made } = job;
@@ -82,7 +82,7 @@ describe("an accepted job", () => {
     expect(await fixture.brokenBooks()).toEqual([]);
   });
 
-  test("asked for again after a lost answer, also at once, is the same job", async () => {
+  test("is the same job when it is accepted again after a lost answer", async () => {
     const job = newVideoJob(await fixture.hold(owner));
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) => fixture.stores[i % 2 === 0 ? 0 : 1].accept(job)),
@@ -96,7 +96,7 @@ describe("an accepted job", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("is none when its attempt was closed before, or belongs to another request", async () => {
+  test("is refused when its attempt was closed or belongs to another request", async () => {
     const row = await fixture.hold(owner);
     const stranger = newVideoJob({ ...row, ...(await fixture.owner()) });
     expect(await fixture.backend.jobStore.accept(stranger)).toBe(false);
@@ -107,7 +107,7 @@ describe("an accepted job", () => {
     expect(await fixture.attempt(job)).toMatchObject({ state: "void", resumable: false });
   });
 
-  test("does not take another job's id, and leaves no mark on its attempt then", async () => {
+  test("cannot take another job's id, and then leaves its attempt unmarked", async () => {
     const first = await fixture.accepted(owner);
     const second = newVideoJob(await fixture.hold(owner), { jobId: first.jobId });
     await expect(fixture.backend.jobStore.accept(second)).rejects.toThrow("another attempt");
@@ -116,7 +116,7 @@ describe("an accepted job", () => {
     expect((await fixture.found(first)).attemptId).toBe(first.attemptId);
   });
 
-  test("cannot be half there: when it cannot be written, its attempt is not marked", async () => {
+  test("leaves its attempt unmarked when it cannot be written", async () => {
     const job = newVideoJob(await fixture.hold(owner));
     await fixture.whileBroken("insert", async () => {
       await expect(fixture.backend.jobStore.accept(job)).rejects.toThrow("broken on purpose");
@@ -127,7 +127,7 @@ describe("an accepted job", () => {
     expect(await fixture.attempt(job)).toMatchObject({ state: "open", resumable: true });
   });
 
-  test("that has ended already is a fault of the caller", async () => {
+  test("that has already ended is a fault of the caller", async () => {
     const job = newVideoJob(await fixture.hold(owner), { state: "completed", progress: 100 });
     await expect(fixture.backend.jobStore.accept(job)).rejects.toThrow("has not ended");
     await fixture.ledger.close(voidRow(job.attemptId));
@@ -135,7 +135,7 @@ describe("an accepted job", () => {
 });
 
 describe("another organization's job", () => {
-  test("is like one that never was, to read and to poll", async () => {
+  test("is answered like an unknown job, for reads and polls", async () => {
     const job = await fixture.accepted(owner);
     const { orgId } = await fixture.owner();
     const { jobStore } = fixture.backend;
@@ -150,10 +150,10 @@ describe("another organization's job", () => {
   });
 });
 
-describe("the polls that are due", () => {
+describe("polls that are due", () => {
   beforeEach(() => fixture.endOthers());
 
-  test("go to one process each, also at the same moment", async () => {
+  test("go to one process each, even at the same moment", async () => {
     const jobs = await Promise.all(
       Array.from({ length: 40 }, () => fixture.accepted(owner, {}, 1n)),
     );
@@ -171,7 +171,7 @@ describe("the polls that are due", () => {
     expect(taken.length).toBeGreaterThan(0);
   });
 
-  test("come in the order in which they are due, no more than asked for", async () => {
+  test("come in the order of their due times, and at most as many as requested", async () => {
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => fixture.accepted(owner)));
     if (first === undefined || second === undefined || third === undefined) throw new Error();
     await fixture.setBack(20_000, first, second, third);
@@ -184,7 +184,7 @@ describe("the polls that are due", () => {
     expect(await take()).toEqual([]);
   });
 
-  test("are others' when the process that took them is gone", async () => {
+  test("go to another process when the one that took them is gone", async () => {
     const job = await fixture.accepted(owner);
     await fixture.setBack(10_000, job);
     const [taken] = await fixture.backend.jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS });
@@ -196,7 +196,7 @@ describe("the polls that are due", () => {
     expect(again?.jobId).toBe(job.jobId);
   });
 
-  test("are those of running jobs only", async () => {
+  test("exist for running jobs only", async () => {
     const job = await fixture.accepted(owner);
     await fixture.setBack(60_000, job);
     await fixture.backend.jobStore.finish(job.jobId, reportEnd(job));
@@ -205,8 +205,8 @@ describe("the polls that are due", () => {
   });
 });
 
-describe("a poll that a customer asks for", () => {
-  test("is one at a time, and not too soon after the last one", async () => {
+describe("a poll at a customer's request", () => {
+  test("is taken by one process at a time, and not too soon after the last one", async () => {
     const job = await fixture.accepted(owner);
     const take = (at: 0 | 1): Promise<TakenJob | undefined> =>
       fixture.stores[at].takeOne(owner.orgId, job.jobId, POLL);
@@ -229,7 +229,7 @@ describe("a poll that a customer asks for", () => {
 });
 
 describe("the result of a poll", () => {
-  test("is kept, releases the poll, and says when it is due again", async () => {
+  test("is stored, releases the poll, and sets when the job is due again", async () => {
     await fixture.endOthers();
     const job = await fixture.accepted(owner);
     const { jobStore } = fixture.backend;
@@ -253,7 +253,7 @@ describe("the result of a poll", () => {
     expect(await jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toHaveLength(1);
   });
 
-  test("never takes progress or a state back", async () => {
+  test("never lowers progress or a state", async () => {
     const job = await fixture.accepted(owner);
     const { jobStore } = fixture.backend;
     await jobStore.keep(job.jobId, jobUpdate({ progress: 40 }));
@@ -271,7 +271,7 @@ describe("the result of a poll", () => {
     await expect(fixture.backend.query(sql, [job.jobId])).rejects.toThrow("has ended");
   });
 
-  test("makes the same of a job as the rules in plain code, whatever was seen", async () => {
+  test("changes a job in the database as the rules in TypeScript do", async () => {
     const anyPoll = fc.oneof(
       fc
         .record({

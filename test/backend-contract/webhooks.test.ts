@@ -136,7 +136,7 @@ async function wrapped(sql: string, values: unknown[]): Promise<{ rows: unknown[
 }
 
 describe("a delivery", () => {
-  test("is verified by the official library, and says what happened once", async () => {
+  test("is verified by the official library, and reports its event once", async () => {
     const { secret } = await addWebhook();
     await backend.alertStore.changeRules(
       orgId,
@@ -159,7 +159,7 @@ describe("a delivery", () => {
     expect(await states()).toEqual([["balance.low", "delivered", 1, "status 204"]]);
   });
 
-  test("is tried again after a 500 with the same id and body, and a time of its own", async () => {
+  test("is sent again after a 500 with the same id and body, and a new time", async () => {
     const { destinationId, secret } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(500).end("a word of theirs"));
     await backend.alertStore.sendTest(orgId, destinationId);
@@ -205,7 +205,7 @@ describe("a delivery", () => {
     expect(line).toEqual(["alerts.test", "waiting", 1, "not sent: the address is private"]);
   });
 
-  test("to an address that is gone disables it at once, with an event of its own", async () => {
+  test("to an address that is gone disables it at once, and reports that with an event", async () => {
     const { destinationId } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(410).end());
     await backend.alertStore.sendTest(orgId, destinationId);
@@ -217,7 +217,7 @@ describe("a delivery", () => {
     expect(await deliver()).toBe(0);
   });
 
-  test("with a secret that no encryption key opens is not sent", async () => {
+  test("is not sent when no encryption key decrypts its secret", async () => {
     const { destinationId } = await addWebhook();
     await backend.alertStore.sendTest(orgId, destinationId);
     await deliver({ ring: vaultOf(SECOND_KEY) });
@@ -227,7 +227,7 @@ describe("a delivery", () => {
 });
 
 describe("a slow receiver", () => {
-  test("gets two at once at most, from all processes together, and delays nobody else", async () => {
+  test("gets at most two deliveries at once from all processes, and delays no other receiver", async () => {
     const slow = await addWebhook();
     const waiting: (() => void)[] = [];
     receiver.answer(path, (response) => void waiting.push(() => response.writeHead(204).end()));
@@ -257,8 +257,8 @@ describe("a slow receiver", () => {
   });
 });
 
-describe("the secret", () => {
-  test("of before a rotation is valid for 24 hours beside the new one, then it is not used", async () => {
+describe("the secret of a webhook", () => {
+  test("from before a rotation is valid for 24 hours beside the new one", async () => {
     const { destinationId, secret } = await addWebhook();
     const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
@@ -277,7 +277,7 @@ describe("the secret", () => {
     expect(await onlyDestination()).toMatchObject({ formerSecretUntilMs: null });
   });
 
-  test("is sealed again with the first encryption key, the former one too, and stays the same", async () => {
+  test("is sealed again with the first encryption key, also the former one", async () => {
     const { destinationId, secret } = await addWebhook();
     const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
@@ -306,7 +306,7 @@ describe("the secret", () => {
     verified(got, next);
   });
 
-  test("of a webhook that is removed is deleted", async () => {
+  test("is deleted with its webhook", async () => {
     const { destinationId } = await addWebhook();
     await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
     const read = "select sealed_secret, former_secret from alert_destination";
@@ -315,7 +315,7 @@ describe("the secret", () => {
 });
 
 describe("settings of customers", () => {
-  test("a destination gets the kinds that it has chosen, or all", async () => {
+  test("a destination gets the kinds of events that it has chosen, or all", async () => {
     const { destinationId } = await addWebhook({ kinds: ["org_cap.reached"] });
     await report("balance.low");
     await report("org_cap.reached");
@@ -343,7 +343,7 @@ describe("settings of customers", () => {
     expect(await deliver()).toBe(1);
   });
 
-  test("only one of two destinations with one address is enabled", async () => {
+  test("only one of two destinations with the same address can be enabled", async () => {
     const { destinationId } = await addWebhook();
     const pause = { isEnabled: false };
     await backend.alertStore.changeDestination(orgId, destinationId, pause, testOperator);
@@ -355,7 +355,7 @@ describe("settings of customers", () => {
     );
   });
 
-  test("a failed delivery is sent again with its id; one that has not failed is not", async () => {
+  test("a failed delivery can be sent again with its id, and another cannot", async () => {
     const { destinationId, secret } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(500).end());
     const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
@@ -376,7 +376,7 @@ describe("settings of customers", () => {
     expect(await backend.alertStore.sendAgain(stranger, destinationId, eventId)).toBeUndefined();
   });
 
-  test("a delivery whose try is under way is not queued beside it", async () => {
+  test("a delivery that is being sent is not queued again", async () => {
     const { destinationId } = await addWebhook();
     const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
     const [taken] = await backend.alertQueue.takeDue(10);
@@ -391,7 +391,7 @@ describe("settings of customers", () => {
     expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe(true);
   });
 
-  test("tests that nobody receives do not pile up", async () => {
+  test("tests that nobody receives stop at 20", async () => {
     const { destinationId } = await addWebhook();
     const answers: unknown[] = [];
     for (let count = 0; count < 21; count += 1) {
@@ -402,14 +402,14 @@ describe("settings of customers", () => {
 });
 
 describe("an event that happens once", () => {
-  test("is reported once, in the transaction of whoever reports it", async () => {
+  test("is reported once, in the transaction of its cause", async () => {
     await addWebhook();
     expect(await report("balance.low", "topup 1")).toBe(true);
     expect(await report("balance.low", "topup 1")).toBe(false);
     expect(await states()).toHaveLength(1);
   });
 
-  test("is the expiry of a key: 7 days before, 1 day before, then, and again for another date", async () => {
+  test("is made for a key's expiry 7 days and 1 day before, at the expiry, and for a new date", async () => {
     await backend.alertStore.changeRules(orgId, { hasKeyExpiry: true }, testOperator);
     await backend.query(`update alert_rules set key_expiry_since = now() - interval '9 days'`);
     await addKey(backend, orgId);

@@ -24,12 +24,12 @@ import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
 import { newFolder } from "../support/run-folder.ts";
 
 const NAMES = Object.keys(INSTALLATIONS);
-/** The oldest that the chart accepts, the one that it is rendered for, and the newest known here. */
+/** The oldest version that the chart accepts, the rendered one, and the validator's newest. */
 const KUBERNETES_VERSIONS = ["1.27.0", "1.30.0", "1.37.0"];
 const VALIDATOR = ["kubernetes-validate==1.37.0"];
 const SIGNING = { TM_RETENTION_SIGNING_KEY: { secret: "signing", key: "pem" } };
 
-describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
+describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   const rendered = hasHelm ? Object.values(INSTALLATIONS).map((values) => objectsOf(values)) : [];
   const objects = rendered.flat();
   const ofKind = (kind: string): readonly KubernetesObject[] =>
@@ -43,7 +43,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(status, stdout + stderr).toBe(0);
   });
 
-  test("makes what an operator installs, and what is optional only when it is asked for", () => {
+  test("makes what an operator installs, and optional objects only when they are enabled", () => {
     const [plain = [], everything = [], brought = []] = rendered.map((each) =>
       each.map(
         ({ kind, metadata }) => `${kind} ${metadata.name.replace(/^prod-tokenmarket/, "*")}`,
@@ -69,7 +69,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(brought.filter((each) => /^(?:Hori|Config|ServiceA)/.test(each))).toEqual([]);
   });
 
-  test("brings the rules and the dashboards as they are", () => {
+  test("contains the rules and the dashboards unchanged", () => {
     const files = join(CHART, "files");
     const rules = ofKind("PrometheusRule").map(({ spec }) => spec);
     expect(rules).toEqual(textsIn(join(files, "prometheus")).map(([, text]) => parse(text)));
@@ -107,7 +107,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(stderr).toContain(word);
   });
 
-  test("a new pod is ready before an old one ends, and two or more stay", () => {
+  test("starts a new pod before an old one ends, and keeps at least two", () => {
     expect(gateways).toHaveLength(NAMES.length);
     for (const { object } of gateways) {
       expect(object.spec["strategy"]).toEqual({
@@ -115,7 +115,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
         rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
       });
     }
-    // With a number of pods of its own the deployment would undo the scaling at each upgrade.
+    // A fixed number of replicas would undo the autoscaling at each upgrade.
     const replicas = gateways.map(({ object }) => object.spec["replicas"]);
     expect(replicas).toEqual([undefined, undefined, 3, undefined]);
     const scalers = ofKind("HorizontalPodAutoscaler").map(({ spec }) => spec["minReplicas"]);
@@ -124,7 +124,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(budgets).toEqual([1, 1, 1, 1]);
   });
 
-  test("probes ask what the internal port answers, and give a start two minutes", async () => {
+  test("probes paths that the internal port answers, and allows a start two minutes", async () => {
     const readiness = { isReady: true, isDraining: false, report: () => expect.fail() };
     const metrics = { scrape: () => expect.fail("no probe scrapes") };
     const server = await listenLocally(createInternalServer({ metrics, readiness }));
@@ -150,7 +150,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     }
   });
 
-  test("Kubernetes waits longer for the end of a pod than the program needs", () => {
+  test("waits longer for the end of a pod than the program needs", () => {
     const seconds = gateways.map(({ pod, container }) => [
       Number(environmentOf(container)["TM_SHUTDOWN_DELAY_MS"]) / 1_000,
       Number(environmentOf(container)["TM_SHUTDOWN_GRACE_MS"]) / 1_000,
@@ -161,7 +161,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(450_000).toBeGreaterThanOrEqual(SETTINGS.generationTimeoutMs.fallback);
   });
 
-  test("no pod may change the schema, have rights, a token or memory without a bound", () => {
+  test("gives no pod the right to change the schema, privileges, a token or unlimited memory", () => {
     for (const { pod, container } of workloads) {
       const { spec } = pod;
       expect([spec.automountServiceAccountToken, spec.enableServiceLinks]).toEqual([false, false]);
@@ -176,7 +176,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     }
   });
 
-  test("a secret reaches the program as a file that is mounted, and no object has its text", () => {
+  test("passes secrets as mounted files, and no object contains their text", () => {
     const secretNames = new Set(settings.filter(({ secret }) => secret === true).flatMap(namesOf));
     for (const { pod, container } of workloads) {
       const environment = environmentOf(container);
@@ -203,7 +203,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(environmentOf(gateways[1]?.container)).not.toHaveProperty("REDIS_URL_FILE");
   });
 
-  test("selectors are the same for ever and find the gateways' pods alone", () => {
+  test("has constant selectors that match the gateways' pods only", () => {
     const selector = {
       "app.kubernetes.io/name": "tokenmarket",
       "app.kubernetes.io/instance": "prod",
@@ -230,7 +230,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     ]);
   });
 
-  test("the network lets pods reach names and the listed ports, and metrics only who is named", () => {
+  test("lets pods reach DNS and the listed ports, and only named clients reach the metrics", () => {
     const [plain, everything, brought] = ofKind("NetworkPolicy").map(({ spec }) => {
       const { ingress, egress } = spec as unknown as NetworkRules;
       return { open: ingress.map(portsOf), reached: egress.map(portsOf) };
@@ -245,7 +245,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(brought?.reached).toEqual([[53, 53]]);
   });
 
-  test("the migration runs before the release exists, so it uses nothing that the release makes", () => {
+  test("runs the migration first, with nothing that the release itself makes", () => {
     const jobs = commands.filter(({ object }) => object.kind === "Job");
     expect(jobs).toHaveLength(NAMES.length);
     const made = new Set(
@@ -260,7 +260,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(jobs[2]?.pod.spec.serviceAccountName).toBe("mine");
   });
 
-  test("manifests are mounted as a whole folder, where the program looks for them", () => {
+  test("mounts manifests as a whole folder, where the program reads them", () => {
     const mounted = gateways.map(({ pod, container }) => [
       container.volumeMounts.find(({ name }) => name === "manifests")?.mountPath,
       pod.spec.volumes.find(({ name }) => name === "manifests")?.configMap?.name,
@@ -271,7 +271,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(maps[1]?.data).toEqual(INSTALLATIONS["everything on"]?.["manifests"]);
   });
 
-  test("pods run commands and options that the program has, and are scaled by its metrics", async () => {
+  test("runs commands and options that the program has, and scales by its metrics", async () => {
     expect(new Set(gateways.map(({ container }) => container.args.join(" ")))).toEqual(
       new Set(["serve"]),
     );
@@ -291,7 +291,7 @@ describe.skipIf(!hasHelm)("the chart, as Helm renders it", () => {
     expect(names.map((name) => METRICS[name as MetricName].type)).toEqual(["gauge", "gauge"]);
   });
 
-  test("no name is too long, however long the release's is", () => {
+  test("has no name that is too long, even for the longest release name", () => {
     const values = { ledgerRetire: { enabled: true, archiveClaim: "a" }, secrets: SIGNING };
     const made = objectsOf(values, "a".repeat(53));
     const names = made.map(({ kind, metadata }) => `${kind} ${metadata.name}`);

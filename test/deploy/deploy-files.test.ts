@@ -15,19 +15,19 @@ describe("the Dockerfile", () => {
   const stages = stagesOf(text);
   const targets = stages.filter(({ name }) => name === "gateway" || name === "embedded");
 
-  test("has nothing that a linter complains of", () => {
+  test("passes its linter", () => {
     expect(validate(text).map(({ message }) => message)).toEqual([]);
     expect(validate("FROM node\nRUNN x\n")).not.toEqual([]);
   });
 
-  test("takes every base image by its digest", () => {
+  test("pins every base image by its digest", () => {
     const names = new Set(stages.map(({ name }) => name));
     const images = stages.map(({ base }) => base).filter((base) => !names.has(base));
     expect(images.length).toBe(3);
     expect(images.filter((image) => !DIGEST.test(image))).toEqual([]);
   });
 
-  test("uses the network for npm ci alone, which runs no script of a package", () => {
+  test("uses the network only for npm ci, which runs no package scripts", () => {
     const commands = stages.flatMap(({ steps }) =>
       steps.flatMap((step) => (step.kind === "run" ? [step.command] : [])),
     );
@@ -37,7 +37,7 @@ describe("the Dockerfile", () => {
     expect(commands.filter((command) => /\b(?:curl|wget|apt-get|npx)\b/.test(command))).toEqual([]);
   });
 
-  test("starts both images without rights, with a health check and an orderly stop", () => {
+  test("starts both images without privileges, with a health check and a stop signal", () => {
     expect(targets.map(({ name }) => name)).toEqual(["gateway", "embedded"]);
     for (const { config } of targets) {
       expect(config.user).toBe("65532:65532");
@@ -48,7 +48,7 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("copies into an image only what a stage before it has made", () => {
+  test("copies into an image only what an earlier stage made", () => {
     const made = stages.map(({ name }) => name);
     for (const { name, steps } of targets) {
       const copies = steps.flatMap((step) => (step.kind === "copy" ? [step.from ?? ""] : []));
@@ -58,7 +58,7 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("sets only what is a setting", () => {
+  test("sets only known settings", () => {
     const names = targets.flatMap(({ config }) => Object.keys(config.env));
     expect(names.filter((name) => !isEnvironmentName(name))).toEqual([]);
     expect(isEnvironmentName("TM_NO_SUCH_THING")).toBe(false);
@@ -72,13 +72,13 @@ describe("the compose file", () => {
   };
   const gateways = Object.values(services).filter(({ image }) => image === "tokenmarket:local");
 
-  test("sets only what is a setting on the gateways", () => {
+  test("sets only known settings on the gateways", () => {
     expect(gateways.length).toBe(3);
     const names = gateways.flatMap(({ environment }) => Object.keys(environment ?? {}));
     expect(names.filter((name) => !isEnvironmentName(name))).toEqual([]);
   });
 
-  test("gives secrets as files, and each of them is declared", () => {
+  test("passes secrets as files, all of which are declared", () => {
     const { secrets } = parse(text) as { readonly secrets: Readonly<Record<string, unknown>> };
     const secretNames = new Set(settings.filter(({ secret }) => secret === true).flatMap(namesOf));
     const written = gateways.flatMap(({ environment = {} }) => Object.keys(environment));
@@ -111,7 +111,7 @@ describe("the compose file", () => {
     }
   });
 
-  test("gives no service a right that is not named with it, nor a root folder to write to", () => {
+  test("gives a service only the capabilities that are listed, and no writable root folder", () => {
     const rights = Object.entries(services).flatMap(([name, service]) => {
       expect(service, name).toMatchObject({
         read_only: true,
@@ -127,7 +127,7 @@ describe("the compose file", () => {
     });
   });
 
-  test("takes every image of others by its digest", () => {
+  test("pins every external image by its digest", () => {
     const images = Object.values(services).map(({ image = "" }) => image);
     expect(images.length).toBeGreaterThan(8);
     expect(new Set(images.filter((image) => !DIGEST.test(image)))).toEqual(

@@ -25,7 +25,7 @@ interface Job {
 }
 
 describe("workflows", () => {
-  test("name every action by its whole commit, with the version beside it", () => {
+  test("pin every action by its full commit, with the version beside it", () => {
     expect(workflows.map(({ name }) => name).toSorted()).toEqual(["check.yml", "release.yml"]);
     expect(workflows.flatMap(({ text }) => looseActions(text))).toEqual([]);
     const loose = [
@@ -37,14 +37,14 @@ describe("workflows", () => {
     expect(looseActions(loose.join("\n"))).toHaveLength(loose.length);
   });
 
-  test("one action is one commit everywhere", () => {
+  test("use the same commit of an action everywhere", () => {
     const found = workflows.flatMap(({ text }) => [...text.matchAll(/uses: ([\w/-]+)@(\w+)/g)]);
     expect(found.length).toBeGreaterThan(3);
     const names = new Set(found.map(([, name]) => name));
     expect(new Set(found.map(([whole]) => whole)).size).toBe(names.size);
   });
 
-  test("have no right by default, each job only its own, and an end in time", () => {
+  test("have no permissions by default, the least for each job, and a timeout", () => {
     for (const { text } of workflows) {
       const { permissions, jobs } = parse(text) as Workflow;
       expect(permissions).toEqual({});
@@ -55,7 +55,7 @@ describe("workflows", () => {
     }
   });
 
-  test("put nothing that others wrote into a command line", () => {
+  test("put no untrusted expression into a command line", () => {
     for (const { text } of workflows) {
       const { jobs } = parse(text) as Workflow;
       const steps = Object.values(jobs).flatMap((job) => job.steps);
@@ -63,7 +63,7 @@ describe("workflows", () => {
     }
   });
 
-  test("release both targets of the Dockerfile, with provenance and parts, signed by digest", () => {
+  test("release both targets of the Dockerfile with provenance and an SBOM, signed by digest", () => {
     const text = workflows.find(({ name }) => name === "release.yml")?.text ?? "";
     const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
     // The metrics of a released image name its commit.
@@ -85,7 +85,7 @@ describe("workflows", () => {
   });
 });
 
-test("every image that a Dockerfile begins with has a digest", () => {
+test("every base image of a Dockerfile has a digest", () => {
   const files = readdirSync(ROOT).filter((name) => name.startsWith("Dockerfile"));
   expect(files).toEqual(["Dockerfile"]);
   const loose = files.flatMap((file) => looseImages(readFileSync(join(ROOT, file), "utf8")));

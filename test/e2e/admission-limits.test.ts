@@ -53,7 +53,7 @@ async function refusedCall(call: () => Promise<HttpAnswer>): Promise<HttpAnswer>
 }
 
 describe("a key that lowers its own limits", () => {
-  test("gets what is stored and the result, and reads it at once", async () => {
+  test("gets the stored and the effective limits, and reads the same at once", async () => {
     const account = await gateway.account("5.00");
     const answer = await setLimit(account, { scope: "key", rpm: 50, tpm: 2_000 });
     expect(answer.status).toBe(200);
@@ -77,7 +77,7 @@ describe("a key that lowers its own limits", () => {
     });
   });
 
-  test("is refused beyond them, by the key's name", async () => {
+  test("has its calls refused beyond them, and the refusal names the key", async () => {
     const account = await gateway.account("5.00");
     expect((await chat(account)).status).toBe(200);
     expect((await setLimit(account, { scope: "key", rpm: 3 })).status).toBe(200);
@@ -90,7 +90,7 @@ describe("a key that lowers its own limits", () => {
     });
   });
 
-  test("may limit tokens and requests in flight alike", async () => {
+  test("can limit tokens and requests in flight as well", async () => {
     const account = await gateway.account("5.00");
     expect((await setLimit(account, { scope: "key", tpm: 10, concurrency: 1 })).status).toBe(200);
     const refused = await refusedCall(() => chat(account));
@@ -98,7 +98,7 @@ describe("a key that lowers its own limits", () => {
     expect(at(await limitsOf(account), "effective.concurrency.limit")).toBe(1);
   });
 
-  test("changes only what it names, and removes what it sets to null", async () => {
+  test("changes only the limits that it names, and removes those that it sets to null", async () => {
     const account = await gateway.account("5.00");
     await setLimit(account, { scope: "key", rpm: 50, tpm: 2_000 });
     const key_id = account.keyId;
@@ -112,7 +112,7 @@ describe("a key that lowers its own limits", () => {
     expect(await stored(account)).toEqual([]);
   });
 
-  test("leaves every other key as it was", async () => {
+  test("leaves every other key unchanged", async () => {
     const account = await gateway.account("5.00");
     const sibling = await addKey(gateway.backend, account.orgId);
     await setLimit(account, { scope: "key", rpm: 2 });
@@ -120,7 +120,7 @@ describe("a key that lowers its own limits", () => {
     expect((await chat(account, "test/a", sibling.key)).status).toBe(200);
   });
 
-  test("may not go above its ceiling, which the refusal names", async () => {
+  test("cannot exceed its ceiling, which the refusal names", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 60 });
     const route = { gateway, account, path: PATH };
     for (const [body, message] of [
@@ -136,7 +136,7 @@ describe("a key that lowers its own limits", () => {
     expect((await setLimit(account, { scope: "key", rpm: 60 })).status).toBe(200);
   });
 
-  test("may go up to what a contract says, and stays within one that went down", async () => {
+  test("can use the ceiling of its contract, and stays within a ceiling that was lowered", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const { rulesStore } = gateway.backend;
@@ -153,7 +153,7 @@ describe("a key that lowers its own limits", () => {
     });
   });
 
-  test("does not count in the windows that it sets: a key undoes at once what it lowered", async () => {
+  test("can undo at once a limit that refuses its calls", async () => {
     const account = await gateway.account("5.00");
     await setLimit(account, { scope: "key", rpm: 1 });
     await refusedCall(() => chat(account));
@@ -161,7 +161,7 @@ describe("a key that lowers its own limits", () => {
     expect((await chat(account)).status).toBe(200);
   });
 
-  test(`may happen ${changesMax} times a minute; what is refused does not count`, async () => {
+  test(`can change limits ${changesMax} times a minute; refused changes do not count`, async () => {
     const account = await gateway.account("5.00");
     await setLimit(account, { scope: "key", rpm: 0 });
     for (let n = 1; n <= changesMax; n += 1) await setLimit(account, { scope: "key", tpm: n });
@@ -172,7 +172,7 @@ describe("a key that lowers its own limits", () => {
 });
 
 describe("limits of a model", () => {
-  test("hold for that model under that key alone, and are named by the model", async () => {
+  test("apply to that model under that key only, and refusals name the model", async () => {
     const account = await gateway.account("5.00");
     const sibling = await addKey(gateway.backend, account.orgId);
     const answer = await setLimit(account, { scope: "model", model: "test/a", rpm: 1 });
@@ -195,7 +195,7 @@ describe("limits of a model", () => {
     expect(await stored(account)).toMatchObject([{ scope: "model", keyId: account.keyId }]);
   });
 
-  test("are refused for a model that is not listed, with the message of a call for it", async () => {
+  test("are refused for an unlisted model with the same error as a call", async () => {
     const account = await gateway.account("5.00");
     const answer = await setLimit(account, { scope: "model", model: "test/none", rpm: 1 });
     expectRefusal(answer, { status: 404, code: "model_unavailable", message: '"test/none"' });
@@ -204,7 +204,7 @@ describe("limits of a model", () => {
     expect(await stored(account)).toEqual([]);
   });
 
-  test("stay changeable and removable when the model is no longer listed", async () => {
+  test("can be changed and removed when the model is no longer listed", async () => {
     const account = await gateway.account("5.00");
     const keyId = account.keyId as KeyId;
     const target = { source: "self", scope: "model", modelId: "test/gone", keyId } as const;
@@ -223,7 +223,7 @@ describe("limits of a model", () => {
     expect(await stored(account)).toEqual([]);
   });
 
-  test("may not go above the ceiling of their key", async () => {
+  test("cannot exceed the ceiling of their key", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 60 });
     const above = await setLimit(account, { scope: "model", model: "test/a", rpm: 61 });
     expectRefusal(above, { status: 400, code: "invalid_request", message: "rpm 61" });
@@ -245,14 +245,14 @@ describe("limits of a model", () => {
     const drop = "delete from limit_override where org_id = $1 and model_id = 'full/1'";
     await runSql(gateway, drop, [account.orgId]);
     expect((await setLimit(account, add)).status).toBe(200);
-    // One that is stored can be changed although no other can be added.
+    // A stored limit can be changed although no other can be added.
     expect((await setLimit(account, { ...add, rpm: 2 })).status).toBe(200);
     expect((await setLimit(account, { ...add, model: "test/b" })).status).toBe(400);
   });
 });
 
 describe("limits of others", () => {
-  test("another key is refused the same way whether it exists, and whose it is", async () => {
+  test("cannot be set for another key, and the answer does not reveal whether that key exists", async () => {
     const account = await gateway.account("5.00");
     const stranger = await gateway.account("5.00");
     const sibling = await addKey(gateway.backend, account.orgId);
@@ -270,7 +270,7 @@ describe("limits of others", () => {
     expect((await chat(account, "test/a", sibling.key)).status).toBe(200);
   });
 
-  test("the organization's are closed to its keys until it opens them", async () => {
+  test("are closed to keys for the organization until the organization allows it", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const body = { scope: "org", rpm: 2 };
@@ -298,7 +298,7 @@ describe("limits of others", () => {
   });
 });
 
-describe("bodies that are refused", () => {
+describe("a body of a limit change that is refused", () => {
   const key = { scope: "key" };
   const bad: readonly (readonly [unknown, string | RegExp])[] = [
     ["hello", "not valid JSON"],
@@ -323,7 +323,7 @@ describe("bodies that are refused", () => {
     [{ scope: "org", key_id: "key_1", rpm: 5 }, /^key_id does not go with scope "org"/],
   ];
 
-  test("name what is wrong, store nothing, cost nothing and are known by their id", async () => {
+  test("is answered with the problem, is logged by its id, and stores and costs nothing", async () => {
     const account = await gateway.account("5.00");
     const route = { gateway, account, path: PATH };
     for (const [body, message] of bad) {
@@ -333,7 +333,7 @@ describe("bodies that are refused", () => {
     expect((await chat(account)).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 
-  test("come in the specified order: key, e-mail, size, JSON, shape, model, ceiling", async () => {
+  test("is checked in the specified order: key, e-mail, size, JSON, shape, model, ceiling", async () => {
     const account = await gateway.account("5.00");
     const noKey = await httpCall(gateway.url + PATH, { body: "hello" });
     expectRefusal(noKey, { status: 401, code: "auth" });
@@ -350,7 +350,7 @@ describe("bodies that are refused", () => {
     expectRefusal(model, { status: 404, code: "model_unavailable" });
   });
 
-  test("a GET of the route is a 404", async () => {
+  test("is sent with POST only: a GET is a 404", async () => {
     const account = await gateway.account("5.00");
     const answer = await httpCall(gateway.url + PATH, { headers: bearer(account.key) });
     expectRefusal(answer, { status: 404, code: "not_found" });
@@ -367,7 +367,7 @@ describe("a person of the organization", () => {
     return made.ok ? made.stored : made.refusal;
   }
 
-  test("sets limits of the organization, of any key, and of a model in all of it", async () => {
+  test("sets limits of the organization, of any key, and of a model for all keys", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 60 });
     const { keyId } = account;
     const rpm = { requestsPerMinute: 40 };
@@ -382,7 +382,7 @@ describe("a person of the organization", () => {
     expect(listAt(await limitsOf(account, "?model=test/a"), "scopes")).toHaveLength(4);
   });
 
-  test("is bound by the ceilings of what is changed", async () => {
+  test("cannot exceed the ceilings of what they change", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 60 });
     const { keyId } = account;
     const ask = { requestsPerMinute: 61 };
@@ -393,7 +393,7 @@ describe("a person of the organization", () => {
     expect(textAt(ofOrg, "message")).toContain("ceiling of 300");
   });
 
-  test("gets the same answer for another organization's key and of one that never was", async () => {
+  test("gets the same answer for another organization's key as for an unknown key", async () => {
     const account = await gateway.account("5.00");
     const stranger = await gateway.account("5.00");
     const ask = { requestsPerMinute: 1 };

@@ -51,7 +51,7 @@ describe.each(routes)("%s", (path, call) => {
     expect((await ask(path, call, { authorization: `bearer ${key}` })).status).toBe(200);
   });
 
-  test("the Bearer form wins when both are there", async () => {
+  test("uses the Bearer key when both headers have one", async () => {
     const { key } = account;
     const rightFirst = { ...bearer(key), "x-api-key": UNKNOWN_KEY };
     expect((await ask(path, call, rightFirst)).status).toBe(200);
@@ -59,7 +59,7 @@ describe.each(routes)("%s", (path, call) => {
     expect((await ask(path, call, wrongFirst)).status).toBe(401);
   });
 
-  test("every cause gets the same 401, byte for byte but for the id", async () => {
+  test("answers every wrong key with the same 401, except for the request id", async () => {
     const calls = gateway.simulator.counts().total;
     const answers: unknown[] = [];
     for (const [cause, headers] of wrongCredentials()) {
@@ -71,7 +71,7 @@ describe.each(routes)("%s", (path, call) => {
     expect(gateway.simulator.counts().total).toBe(calls);
   });
 
-  test("a key in the URL, a cookie or the body is not a key", async () => {
+  test("ignores a key in the URL, in a cookie or in the body", async () => {
     const { key } = account;
     const names = ["api_key", "apikey", "key", "access_token", "authorization", "x-api-key"];
     const query = names.map((name) => `${name}=${key}`).join("&");
@@ -83,8 +83,8 @@ describe.each(routes)("%s", (path, call) => {
   });
 });
 
-describe("the 401 itself", () => {
-  test("on the wire_a shape it is exactly this", async () => {
+describe("the 401 of a request without a key", () => {
+  test("has exactly this body and these headers on wire_a routes", async () => {
     for (const path of ["/v1/chat/completions", "/v1/models", "/v1/usage", "/v1/no/such/route"]) {
       const answer = await ask(path, {});
       const id = expectAuthHeaders(answer);
@@ -100,7 +100,7 @@ describe("the 401 itself", () => {
     }
   });
 
-  test("on the messages route and below it is exactly this", async () => {
+  test("has exactly this body and these headers on the messages routes", async () => {
     for (const path of ["/v1/messages", "/v1/messages/count_tokens", "/v1/messages?beta=true"]) {
       const answer = await ask(path, chat);
       const id = expectAuthHeaders(answer);
@@ -117,14 +117,14 @@ describe("the 401 itself", () => {
     }
   });
 
-  test("it comes before the route, the size and the shape of the request", async () => {
+  test("comes before any check of the route, the size and the shape", async () => {
     const tooLarge = { body: Buffer.alloc(BODY_BYTES_MAX + 1, "x") };
     expect((await ask("/v1/chat/completions", tooLarge)).status).toBe(401);
     expect((await ask("/v1/chat/completions", { body: "no JSON" })).status).toBe(401);
     expect((await ask("/v1/no/such/route", {})).status).toBe(401);
   });
 
-  test("a flood of wrong keys does not shut out the right one", async () => {
+  test("does not lock out the right key after a flood of wrong ones", async () => {
     const wrong = Array.from({ length: 200 }, (_item, n) =>
       ask("/v1/models", {}, bearer(`tm_vk_${n.toString(16).padStart(48, "0")}`)),
     );
@@ -158,7 +158,7 @@ describe("an account whose e-mail is not verified", () => {
   });
 });
 
-test("neither a customer's key nor a provider's is in the log", async () => {
+test("no customer's key and no provider's key is in the log", async () => {
   await ask("/v1/chat/completions", chat, bearer(account.key));
   await ask("/v1/chat/completions", { body: "no JSON" }, bearer(account.key));
   const log = gateway.log();
@@ -168,7 +168,7 @@ test("neither a customer's key nor a provider's is in the log", async () => {
   }
 });
 
-test("the provider gets its own key and never the customer's", async () => {
+test("a provider gets its own key and never the customer's", async () => {
   await ask("/v1/chat/completions", chat, bearer(account.key));
   await ask("/v1/messages", { body: chatBody("test/b") }, { "x-api-key": account.key });
   const sent = JSON.stringify(gateway.simulator.calls());

@@ -120,7 +120,7 @@ describe("an output bound outside the rules is a 400 gateway_error", () => {
   });
 });
 
-describe.concurrent("a field that a request may not bring is a 400 that names it", () => {
+describe.concurrent("a field that a request may not contain is a 400 that names it", () => {
   const refused = [
     ["provider.sort", { provider: { sort: "price" } }],
     ["provider.upstream.api_key", { provider: { upstream: { api_key: "sk-1" } } }],
@@ -133,14 +133,14 @@ describe.concurrent("a field that a request may not bring is a 400 that names it
     await expectRefused({ body: { ...good, ...more } }, invalid(named(name)));
   });
 
-  test("a control that leaves no provider is named", async () => {
+  test("a provider control that leaves no provider", async () => {
     const only = { ...good, provider: { only: ["prov-b"] } };
     await expectRefused({ body: only }, invalid("provider.only"));
     const ignore = { ...good, provider: { ignore: ["prov-a"] } };
     await expectRefused({ body: ignore }, invalid("provider.ignore"));
   });
 
-  test("a secret in a refused field does not come back in the message", async () => {
+  test("a secret in a refused field is not repeated in the message", async () => {
     const body = { ...good, api_key: "sk-my-own-secret" };
     const { text: answered } = await expectRefused({ body }, invalid("api_key"));
     expect(answered).not.toContain("sk-my-own-secret");
@@ -193,40 +193,40 @@ describe.concurrent("a request that no provider of the model can serve as sent i
     await expectRefused({ body: chatBody(model, more) }, invalid(field));
   });
 
-  test("a part that the model does not take: the message names the kinds it takes", async () => {
+  test("a part that the model does not take, and the message names the kinds it takes", async () => {
     await expectRefused({ body: chatBody("test/both", asks(image)) }, invalid(/image.*text/));
   });
 
-  test("an image model belongs to another route, which the message names", async () => {
+  test("an image model on this route, and the message names the right one", async () => {
     await expectRefused({ body: chatBody("test/painter") }, invalid("/v1/images/generations"));
   });
 
-  test("a refused request that asked for a stream gets one JSON document", async () => {
+  test("a refused stream, which gets one JSON document", async () => {
     await expectRefused({ body: { ...good, stream: true, n: 2 } }, invalid(named("n")));
     const body = chatBody("test/b", { stream: true, temperature: 1.5 });
     await expectRefused({ body }, invalid("temperature"));
   });
 });
 
-describe("bodies that are too large or packed", () => {
+describe("bodies that are too large or compressed", () => {
   const tooLarge = { status: 413, code: "request_too_large", message: "10485760" };
   const filled = chatBody("test/a", { messages: [{ role: "user", content: "{filler}" }] });
 
-  test("one byte over 10 MB is a 413 that the client reads", async () => {
+  test("one byte over 10 MB is a 413 that the client can read", async () => {
     await expectRefused({ body: bodyOfSize(filled, BODY_BYTES_MAX + 1) }, tooLarge);
   });
 
-  test("so is one that comes in chunks and never says its length", async () => {
+  test("a chunked body without a length is cut off at 10 MB too", async () => {
     await expectRefused({ body: bodyOfSize(filled, BODY_BYTES_MAX + 1), chunked: true }, tooLarge);
   });
 
-  test("exactly 10 MB of text is read, and refused by its tokens only", async () => {
+  test("exactly 10 MB of text is read, and refused only for its tokens", async () => {
     const answer = await post({ body: bodyOfSize(filled, BODY_BYTES_MAX) });
     expectRefusal(answer, { status: 429, code: "rate_limit" });
     expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
   });
 
-  test("exactly 10 MB with an inline image is served: its bytes are not tokens", async () => {
+  test("exactly 10 MB with an inline image is served, because its bytes are not tokens", async () => {
     const filler = { type: "image_url", image_url: { url: "data:image/png;base64,{filler}" } };
     const body = chatBody("test/a", { messages: [{ role: "user", content: [filler] }] });
     const answer = await post({ body: bodyOfSize(body, BODY_BYTES_MAX) });
@@ -250,18 +250,18 @@ describe("an unusual but valid request", () => {
     expect(at(answer.json, "choices.0.message.content")).toBe("You said: a\ud800b\udc00");
   });
 
-  test.each(["test/a", "test/b"])("null means an absent field in front of %s", async (model) => {
+  test.each(["test/a", "test/b"])("a null field counts as absent in front of %s", async (model) => {
     const names = ["stream", "temperature", "top_p", "stop", "tools", "tool_choice", "n", "user"];
     const nulls = Object.fromEntries([...names, "provider"].map((name) => [name, null]));
     const answer = await post({ body: { ...chatBody(model), ...nulls } });
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  test("a temperature above 1 is served where the wire takes it", async () => {
+  test("a temperature above 1 is served when the wire accepts it", async () => {
     expect(await post({ body: { ...good, temperature: 1.5 } })).toMatchObject({ status: 200 });
   });
 
-  test("names that are not header text are dropped and still named safely", async () => {
+  test("unprintable field names are dropped and named safely", async () => {
     const odd = { "x\r\nx-injected: 1": 1, "ünïcode🙂": 2, "a,b": 3, "": 4 };
     const many = Object.fromEntries(Array.from({ length: 900 }, (_item, n) => [`field_${n}`, n]));
     for (const more of [odd, many]) {

@@ -12,7 +12,7 @@ const [DISHONEST, CLUMSY] = [false, true].map((isHonest) =>
   NAMES.filter((name) => name.startsWith("honest-") === isHonest),
 ) as [string[], string[]];
 
-/** In a quick run the first cheat of each kind of listing and feature that each check is to notice. */
+/** All cheats; in a quick run the first of each kind of listing and feature for each check. */
 const PLAYED = DISHONEST.filter(
   (name, at) => isDeep || DISHONEST.map(kindOf).indexOf(kindOf(name)) === at,
 );
@@ -46,7 +46,7 @@ describe.concurrent(
 );
 
 describe.concurrent(
-  "a provider that keeps every promise passes, however late, slow or busy it is",
+  "a provider that keeps every promise passes although it is late, slow or busy",
   () => {
     test.each(HOSTS)("$name", async (host) => {
       const runs = HOSTS.indexOf(host) < HONEST_RUNS % HOSTS.length ? SHARE + 1 : SHARE;
@@ -74,7 +74,7 @@ const SHARE = Math.floor(HONEST_RUNS / HOSTS.length);
 const STRIDE = 7;
 const CALLS_FIRST = 3;
 
-/** In a quick run one host for each, in rotation. */
+/** All chat hosts; in a quick run one host for each model, in rotation. */
 function hostsOfClumsy(name: string, turn: number): readonly (readonly [string, Host])[] {
   const hosts = CHAT.filter((_host, at) => isDeep || at === turn % CHAT.length);
   return hosts.map((host) => [name, host]);
@@ -85,7 +85,7 @@ function kindOf(name: string): string {
   return [modalities, checks, needs].join();
 }
 
-/** Does the host have what the cheat is about? */
+/** True if the host has the feature that the cheat concerns. */
 function isAskedOf(
   { modality, lacks = [] }: Host,
   { modalities, needs = "" }: NamedCheat,

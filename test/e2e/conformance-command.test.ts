@@ -76,14 +76,14 @@ describe("the exit code", () => {
     expect(stdout).toMatch(/^op\/model: pass\noperated: pass \(\$0\.\d+ spent\)\n$/);
   });
 
-  test("is 1 for one that does not, and the text says what", async () => {
+  test("is 1 for a provider that breaks a promise, and the text names the check", async () => {
     simulator.script({ fault: "model_echo:cheaper" });
     const { code, stdout } = await run([]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^op\/model: fail\n {2}C7 fail: /);
   });
 
-  test("is 2 for one that cannot be reached, soon", async () => {
+  test("is 2 for a provider that cannot be reached", async () => {
     folder.writeManifest("first.json", operatorManifest("http://127.0.0.1:1", ["op/model"]));
     const { code, stdout } = await run([]);
     expect(code).toBe(2);
@@ -115,7 +115,7 @@ describe("the exit code", () => {
     });
   });
 
-  test("is 3 for a manifest that wants a secret of this program as its key, which is not sent", async () => {
+  test("is 3 for a manifest whose key variable is a secret of this program, which is not sent", async () => {
     const text = readFileSync(manifest, "utf8").replace("TEST_PROVIDER_KEY", "DATABASE_URL");
     folder.writeManifest("first.json", text);
     const before = await calls();
@@ -142,7 +142,7 @@ describe("the exit code", () => {
 });
 
 describe("the cost of a run", () => {
-  test("is said without sending anything, for people and for programs", async () => {
+  test("is printed without a call, for people and for programs", async () => {
     const before = await calls();
     const { code, stdout } = await run(["--estimate"]);
     expect({ code, stdout }).toEqual({
@@ -157,7 +157,7 @@ describe("the cost of a run", () => {
     expect(await calls()).toBe(before);
   });
 
-  test("is said to be too much for a smaller budget", async () => {
+  test("is reported as higher than a smaller budget", async () => {
     const { stdout } = await run(["--estimate", "--budget-usd", "0.0001"]);
     expect(stdout).toContain("more than the budget");
   });
@@ -180,7 +180,7 @@ describe("a run without a terminal", () => {
     expect(stderr).not.toContain("\u001B");
   });
 
-  test("a choice of checks and of models is what runs", async () => {
+  test("runs only the chosen checks and models", async () => {
     folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b", "x/a"]));
     const { stdout } = await run(["--json", "--models", "op/*", "x/b", "--checks", "c7,C1"]);
     const report = JSON.parse(stdout) as Report;
@@ -192,7 +192,7 @@ describe("a run without a terminal", () => {
   });
 });
 
-test("ended by Ctrl-C it reports what ran, says that this is not all, and answers 2", async () => {
+test("a run that Ctrl-C ends reports what ran, says that it is incomplete, and exits with 2", async () => {
   folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
   simulator.script({ model: "op/b", fault: "hang:headers" });
   const args = ["--allow-private", "--concurrency", "1", "--json", inFolder("report.json")];
@@ -253,7 +253,7 @@ describe("the budget", () => {
   const door = withResource(() => bill.listen(simulator.url));
 
   test.each([0, 100, 1_000, 5_000, 1_000_000])(
-    "of %i micro-dollars is not passed, and what was spent is what the provider billed",
+    "of %i micro-dollars is not exceeded, and the spend is what the provider billed",
     async (budget) => {
       folder.writeManifest("first.json", operatorManifest(door.url, ["op/a", "op/b", "op/c"]));
       bill.microUsd = 0;
@@ -272,7 +272,7 @@ describe("the budget", () => {
 });
 
 describe("the report", () => {
-  test("is written as JSON, Markdown, JUnit and a file of evidence a model", async () => {
+  test("is written as JSON, Markdown, JUnit and one file of evidence per model", async () => {
     folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
     simulator.script({ model: "op/b", fault: "model_echo:cheaper" });
     const evidence = inFolder("evidence/of/today");
@@ -320,7 +320,7 @@ describe("stored verdicts", () => {
     return at(json, "data", 0, "providers", 0, "verification");
   }
 
-  /** A process knows a verdict of another one after some seconds. */
+  /** Waits until the gateway shows another process's verdict, which takes some seconds. */
   async function untilState(state: string): Promise<unknown> {
     return await until(`it is ${state}`, async () => {
       const shown = await verification();
@@ -332,7 +332,7 @@ describe("stored verdicts", () => {
     return runCommand(["conformance", ...args], stores());
   }
 
-  test("are checked before anything is spent: a database that is away ends the command", async () => {
+  test("need a database, whose absence ends the command before it calls the provider", async () => {
     const before = await calls();
     const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/nothing" };
     const { code, stderr } = await run(["--record"], nowhere);
@@ -341,7 +341,7 @@ describe("stored verdicts", () => {
     expect(await calls()).toBe(before);
   });
 
-  test("are not made by a run of some checks, which says so", async () => {
+  test("are not made by a run of chosen checks, which says so", async () => {
     const args = [served(), "--allow-private", "--record", "--checks", "C1,C2"];
     const { code, stdout } = await conformance("run", ...args);
     expect(code).toBe(0);
@@ -349,7 +349,7 @@ describe("stored verdicts", () => {
     expect(at(await verification(), "state")).toBe("unchecked");
   });
 
-  test("of a signed report are stored, and of any other are refused", async () => {
+  test("come from a signed report only, and any other report is refused", async () => {
     const report = inFolder("report.json");
     const key = inFolder("keys/lab.pem");
     const made = await conformance(
@@ -389,7 +389,7 @@ describe("stored verdicts", () => {
     ]);
   });
 
-  test("are what GET /v1/models shows: verified, changed, failed with what", async () => {
+  test("are shown by GET /v1/models as verified, changed, or failed with the checks", async () => {
     const args = [served(), "--allow-private", "--record"];
     const passed = await conformance("run", ...args);
     expect(passed).toMatchObject({ code: 0 });

@@ -21,7 +21,7 @@ interface Call {
   readonly body: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Writes as long as the other side reads. */
+  /** Writes for as long as the other side reads. */
   readonly pour: (piece: Buffer) => void;
 }
 
@@ -138,17 +138,17 @@ const HOSTILE: readonly (readonly [string, Handler])[] = [
   ],
 ];
 
-describe.concurrent("a run against a hostile provider ends, with a verdict", () => {
+describe.concurrent("a run against a hostile provider ends with a verdict", () => {
   test.each(HOSTILE)("%s", async (_what, answer) => {
     const { report, calls, bytesSent } = await runAgainstHost(answer);
     expect(["fail", "inconclusive"]).toContain(report.verdict);
     expect(report.is_complete).toBe(true);
-    // The host is asked little more when it is of no use, and is not read without a bound.
+    // A useless host gets few more calls, and its answers are read up to a bound.
     expect(calls.length).toBeLessThan(80);
     expect(bytesSent).toBeLessThan(2 * 1024 ** 3);
   });
 
-  test("at a private address that is not allowed is never asked", async () => {
+  test("a provider at a private address is not called unless that is allowed", async () => {
     const handler: Handler = ({ response }) => response.writeHead(200, JSON_TYPE).end("{}");
     const { report, calls } = await runAgainstHost(handler, { allowPrivate: false });
     expect(report.verdict).not.toBe("pass");
@@ -158,7 +158,7 @@ describe.concurrent("a run against a hostile provider ends, with a verdict", () 
 
 type Part = "model" | "finish" | "text" | "role" | "call" | "id" | "type" | "error" | "everything";
 
-/** Answers as a chat provider does, and sends back all that it was sent in one part of it. */
+/** Answers as a chat provider does, and echoes the whole request in one part of its answer. */
 function echoes(part: Part, status = 200): Handler {
   return ({ body, request, response }) => {
     const heard = `${request.headers.authorization} ${body} `.repeat(3);
@@ -194,7 +194,7 @@ function echoes(part: Part, status = 200): Handler {
 }
 
 describe.concurrent(
-  "a report has no key, no prompt, and no long text of a provider that sends all of it back",
+  "a report has no key, no prompt and no long text, although the provider echoes all of it",
   () => {
     test.each<[Part, number]>([
       ["model", 200],

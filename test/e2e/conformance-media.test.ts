@@ -85,7 +85,7 @@ const enveloped: ManifestAt = {
   change: ({ models }) => models.splice(1),
 };
 
-describe("what breaks one promise is noticed by one check", () => {
+describe("a broken promise fails the one check of that promise", () => {
   test.each<[ManifestAt, string, string, string]>([
     [images, 'image:{"count":1}', "C2", "1 images where 2 were asked for"],
     [images, 'image:{"not_an_image":true}', "C2", "data[0].b64_json is not a PNG"],

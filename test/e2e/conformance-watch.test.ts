@@ -51,7 +51,7 @@ async function calls(): Promise<number> {
   return Number(at((await httpCall(`${simulator.url}/calls`)).json, "total"));
 }
 
-/** The recorded verdicts and runs are so many hours older than they are. */
+/** Makes the recorded verdicts and runs older by `hours`. */
 async function age(hours: number): Promise<void> {
   const by = `- interval '${hours} hours'`;
   await backend.query(`update listing_verdict set checked_at = checked_at ${by}`);
@@ -81,7 +81,7 @@ describe("watch --once", () => {
     expect(stored?.checks).toHaveLength(12);
   });
 
-  test("asks nothing of a listing that is not due, and says when it is", async () => {
+  test("calls no listing that is not due, and says when the next one is", async () => {
     await once();
     await age(24);
     const before = await calls();
@@ -93,7 +93,7 @@ describe("watch --once", () => {
     expect(await calls()).toBe(before);
   });
 
-  test("runs a listing again whose last run is an interval old", async () => {
+  test("runs a listing again when its last run is an interval old", async () => {
     await once();
     await age(WEEK_HOURS);
     const { runs } = await once();
@@ -104,7 +104,7 @@ describe("watch --once", () => {
     expect((await once("--every", "12h")).runs).toHaveLength(1);
   });
 
-  test("runs a suspect listing at once, and a passed run ends the suspicion", async () => {
+  test("runs a suspect listing at once, and a run that passes ends the suspicion", async () => {
     await once();
     const breaches = {
       answers: 200,
@@ -121,7 +121,7 @@ describe("watch --once", () => {
     expect(await backend.verdictStore.suspects()).toEqual([]);
   });
 
-  test("runs a suspect listing that fails once, not again and again", async () => {
+  test("runs a suspect listing that fails only once", async () => {
     await once();
     simulator.script({ fault: "model_echo:cheaper" });
     const listing = { providerId: "operated", modelId: "op/model" };
@@ -137,7 +137,7 @@ describe("watch --once", () => {
     expect((await once()).runs).toEqual([]);
   });
 
-  test("runs a listing again whose manifest has changed", async () => {
+  test("runs a listing again when its manifest has changed", async () => {
     await once();
     const manifest = { ...operatorManifest(simulator.url, ["op/model"]), note: "another text" };
     folder.writeManifest("first.json", manifest);
@@ -146,7 +146,7 @@ describe("watch --once", () => {
     expect((await once()).runs).toEqual([]);
   });
 
-  test("leaves a listing that no server would route", async () => {
+  test("skips a listing that no server would route", async () => {
     const models = ["op/model", "op/staged"];
     const manifest = JSON.parse(JSON.stringify(operatorManifest(simulator.url, models))) as {
       models: Record<string, unknown>[];
@@ -163,7 +163,7 @@ describe("watch --once", () => {
     expect(await calls()).toBe(before);
   });
 
-  test("answers 2 for a listing that cannot be reached, and tries it again a day later", async () => {
+  test("exits with 2 for an unreachable listing, and tries it again a day later", async () => {
     folder.writeManifest("first.json", operatorManifest("http://127.0.0.1:1", ["op/model"]));
     const { code, runs } = await once();
     expect(runs).toEqual([expect.objectContaining({ verdict: "inconclusive", recorded: true })]);
@@ -174,7 +174,7 @@ describe("watch --once", () => {
     expect((await once()).runs).toEqual([expect.objectContaining({ reason: "retry" })]);
   });
 
-  test("answers 3 where the manifests are not valid, and asks nothing", async () => {
+  test("exits with 3 for invalid manifests, and calls no provider", async () => {
     folder.writeManifest("second.json", "{");
     const before = await calls();
     const { code, events } = await once();
@@ -188,7 +188,7 @@ describe("watch --once", () => {
 });
 
 describe("the budget of an interval", () => {
-  test("is never passed: what is due waits, and the log says so", async () => {
+  test("is not exceeded: listings that are due wait, and the log says so", async () => {
     folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b", "op/c"]));
     const amounts = ["--budget-usd", "0.05", "--interval-budget-usd", "0.0600"];
     const { code, runs, events } = await once(...amounts);
@@ -205,7 +205,7 @@ describe("the budget of an interval", () => {
       interval_spend_usd: spent.toFixed(6),
       interval_budget_usd: "0.060000",
     });
-    // Another process knows what this one has spent, until the interval is over.
+    // Another process counts the spend of this one until the interval ends.
     const before = await calls();
     expect((await once(...amounts)).runs).toEqual([]);
     expect(await calls()).toBe(before);
@@ -213,7 +213,7 @@ describe("the budget of an interval", () => {
     expect((await once(...amounts)).runs.length).toBeGreaterThan(0);
   });
 
-  test("counts a run whose process died with its whole budget, and does not repeat it at once", async () => {
+  test("counts a run whose process died at its whole budget, and repeats it a day later", async () => {
     await backend.query(
       "insert into watched_run (provider_id, model_id, budget) values ('operated', 'op/model', 500000)",
     );
@@ -253,8 +253,8 @@ describe("several watches of one installation", () => {
   });
 });
 
-describe("a watch that stays", () => {
-  test("checks what becomes due, and ends with 0 at SIGTERM", async () => {
+describe("a watch that keeps running", () => {
+  test("waits when nothing is due, and exits with 0 at SIGTERM", async () => {
     const running = await spawnCommand(args(), env());
     await until("nothing is due", () => running.stdout().includes('"waiting"'));
     expect(await running.end("SIGTERM")).toBe(0);
@@ -262,7 +262,7 @@ describe("a watch that stays", () => {
     expect(events).toEqual(["run", "waiting", "ended"]);
   });
 
-  test("ends a run under way at SIGINT: nothing is recorded, and the listing stays due", async () => {
+  test("ends a run at SIGINT, records nothing, and the listing stays due", async () => {
     simulator.script({ fault: "hang:headers" });
     const before = await calls();
     const running = await spawnCommand(args(), env());

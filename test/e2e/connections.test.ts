@@ -17,7 +17,7 @@ const BAD_KEY = "customer-invalid-key-0123456789";
 /** The first characters are what the simulator shows of a key. */
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
-/** Everything that clients were answered. */
+/** All answers that clients got. */
 const reported: string[] = [];
 
 const gateway = withGateway(() => {
@@ -75,7 +75,7 @@ function connections(value: string): Pick<Ask, "more"> {
   return { more: { provider: { connections: value } } };
 }
 
-/** Whose key each call since the last reset was sent with. */
+/** The owner of the key of each call since the last reset. */
 function keysSent(): readonly string[] {
   return gateway.simulator.calls().map(({ headers }) => {
     const sent = `${String(headers["authorization"])} ${String(headers["x-api-key"])}`;
@@ -89,7 +89,7 @@ async function settledMicroUsd(account: TestAccount): Promise<bigint> {
   return (await gateway.backend.recordStore.balance(account.orgId)).settledMicroUsd;
 }
 
-describe("a request with an own key", () => {
+describe("a request with the customer's own provider key", () => {
   test.each([
     ["wire_a", "wire_a", false],
     ["wire_a", "wire_a", true],
@@ -124,7 +124,7 @@ describe("a request with an own key", () => {
     },
   );
 
-  test("costs nothing either where the provider reports what it costs", async () => {
+  test("costs nothing even when the provider reports a cost", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "metered" });
     const text = 'Hello [[fault:usage:{"cost":0.25}]]';
@@ -133,7 +133,7 @@ describe("a request with an own key", () => {
     expect(costOf(answer)).toBe(0n);
     expect(keysSent()).toEqual(["own"]);
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
-    // With the marketplace's key, the provider's cost is billed.
+    // The provider's cost is billed when the marketplace's key was used.
     const charged = await asking(account, {
       model: "test/metered",
       text,
@@ -142,7 +142,7 @@ describe("a request with an own key", () => {
     expect(costOf(charged)).toBeGreaterThan(0n);
   });
 
-  test("keeps what changes the provider's price, which the marketplace's key never pays", async () => {
+  test("keeps fields that change the price, which the marketplace's key never pays", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b" });
     const tier = { wire: "wire_b", model: "test/b" } as const;
@@ -158,7 +158,7 @@ describe("a request with an own key", () => {
     expect(bodies.map((body) => /"ttl":"1h"/.test(body))).toEqual([true, false]);
   });
 
-  test("is sent with the key of the caller's own virtual key before its organization's", async () => {
+  test("uses the connection of its virtual key before that of the organization", async () => {
     const account = await gateway.account("0");
     await connect(account, { keyId: account.keyId });
     await connect(account, { providerKey: BAD_KEY });
@@ -170,7 +170,7 @@ describe("a request with an own key", () => {
 });
 
 describe("provider.connections", () => {
-  test("prefer falls back to the marketplace's key, which is paid as always", async () => {
+  test("set to prefer falls back to the marketplace's key, which is charged as usual", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { providerKey: BAD_KEY });
     const answer = await asking(account, connections("prefer"));
@@ -188,7 +188,7 @@ describe("provider.connections", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n - debitOf(record));
   });
 
-  test("prefer without credit for the marketplace's key tells what the provider said", async () => {
+  test("set to prefer without credit returns the provider's refusal", async () => {
     const account = await gateway.account("0");
     await connect(account, { providerKey: BAD_KEY });
     const answer = await asking(account);
@@ -200,7 +200,7 @@ describe("provider.connections", () => {
     });
   });
 
-  test("never sends the marketplace's key", async () => {
+  test("set to never uses the marketplace's key although a connection exists", async () => {
     const account = await gateway.account("1.00");
     await connect(account);
     const answer = await asking(account, connections("never"));
@@ -209,7 +209,7 @@ describe("provider.connections", () => {
     expect(costOf(answer)).toBeGreaterThan(0n);
   });
 
-  test("only sends the own key and nothing else, wherever it leads and however it ends", async () => {
+  test("set to only uses the customer's key, also when the provider fails", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b2" });
     const both = { model: "test/both", ...connections("only") };
@@ -224,7 +224,7 @@ describe("provider.connections", () => {
   });
 
   test.each(["wire_a", "wire_b"] as const)(
-    "only: a model that no connection serves looks like one that never was (%s)",
+    "set to only answers for a model without a connection as for an unknown model (%s)",
     async (wire) => {
       const account = await gateway.account("1.00");
       await connect(account, { provider: "prov-b2" });
@@ -241,7 +241,7 @@ describe("provider.connections", () => {
     },
   );
 
-  test("anything else is refused, and so is a connection named by the request", async () => {
+  test("set to anything else is a 400, as is a connection that the request names", async () => {
     const account = await gateway.account("1.00");
     const id = await connect(account);
     for (const more of [
@@ -258,7 +258,7 @@ describe("provider.connections", () => {
   });
 });
 
-describe("a provider's refusal of an own key", () => {
+describe("a provider's refusal of a customer's key", () => {
   test.each([401, 402, 403])("keeps its status: %i", async (status) => {
     const account = await gateway.account("1.00");
     await connect(account);
@@ -274,7 +274,7 @@ describe("a provider's refusal of an own key", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
   });
 
-  test("as a 429 cools down that connection alone", async () => {
+  test("with a 429 pauses that connection only", async () => {
     const account = await gateway.account("1.00");
     const id = await connect(account);
     const text = "[[fault:status:429;retry_after:30]] Hello";
@@ -283,14 +283,14 @@ describe("a provider's refusal of an own key", () => {
     expect(cooling.status).toBe(429);
     expect(cooling.headers["x-tm-limit-id"]).toBe(`pool:connection:${id}`);
     expect(keysSent()).toEqual(["own"]);
-    // The marketplace's capacity of the same listing, and another customer's, are not touched.
+    // The pause concerns neither the marketplace's capacity nor another customer's.
     expect((await asking(account, connections("never"))).status).toBe(200);
     const other = await gateway.account("0");
     await connect(other);
     expect((await asking(other, connections("only"))).status).toBe(200);
   });
 
-  test("as failures opens no circuit of the marketplace's", async () => {
+  test("opens the circuit of that connection, not the marketplace's", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { providerKey: BAD_KEY });
     for (let failures = 0; failures < 8; failures += 1) {
@@ -306,7 +306,7 @@ describe("a provider's refusal of an own key", () => {
   });
 });
 
-test("another organization's connection is nobody else's", async () => {
+test("an organization's connection is not used for another organization", async () => {
   const owner = await gateway.account("0");
   await connect(owner);
   const stranger = await gateway.account("1.00");
@@ -315,7 +315,7 @@ test("another organization's connection is nobody else's", async () => {
   expect((await asking(stranger, connections("only"))).status).toBe(404);
 });
 
-test("a key that does not open is sent to nobody: the marketplace's is used, or none", async () => {
+test("a key that cannot be decrypted is not sent: the marketplace's key is used, or none", async () => {
   const account = await gateway.account("1.00");
   const encryptionKey = Buffer.alloc(32, 6).toString("base64");
   await connect(account, { encryptionKey });
@@ -337,7 +337,7 @@ test("the books balance after all tests, and no key has reached a log or a clien
   }
 });
 
-/** The part that is the same in two answers to two requests of one shape. */
+/** An answer without its date and request id, to compare two answers. */
 function anonymous({ status, headers, text, requestId }: HttpAnswer): object {
   const { date: _date, ...rest } = headers;
   const name = (value: string): string =>

@@ -49,7 +49,7 @@ function expectCount(answer: HttpAnswer): void {
 }
 
 describe("the provider's own count", () => {
-  test("is told as it is, and nothing but it", async () => {
+  test("is returned unchanged, and only the count", async () => {
     const before = await accountState(gateway, account);
     const answer = await count(question("test/b"));
     expectCount(answer);
@@ -63,23 +63,26 @@ describe("the provider's own count", () => {
     expect(await accountState(gateway, account)).toEqual(before);
   });
 
-  test.each(ANTHROPIC_CLIENTS)("reaches the official client %s", async (_version, Client) => {
-    const client = new Client({ baseURL: gateway.url, apiKey: account.key, maxRetries: 0 });
-    const params = { model: "test/b", messages: [say("Hello there")] };
-    const own = await client.messages.countTokens(params);
-    const beta = await client.beta.messages.countTokens(params);
-    expect(own.input_tokens).toBeGreaterThan(0);
-    expect(beta.input_tokens).toBe(own.input_tokens);
-  });
+  test.each(ANTHROPIC_CLIENTS)(
+    "is readable by the official client %s",
+    async (_version, Client) => {
+      const client = new Client({ baseURL: gateway.url, apiKey: account.key, maxRetries: 0 });
+      const params = { model: "test/b", messages: [say("Hello there")] };
+      const own = await client.messages.countTokens(params);
+      const beta = await client.beta.messages.countTokens(params);
+      expect(own.input_tokens).toBeGreaterThan(0);
+      expect(beta.input_tokens).toBe(own.input_tokens);
+    },
+  );
 
-  test("takes ?beta=true, thinking and any output bound", async () => {
+  test("works with ?beta=true, thinking and any output bound", async () => {
     expectCount(await count(question("test/b"), account, `${PATH}?beta=true`));
     expectCount(await count(question("test/b", { thinking: { type: "adaptive" } })));
     expectCount(await count(question("test/b", { max_tokens: 64_000 })));
   });
 
   test.each(["reset:headers", "hang:headers", "hang:accept", "gzip_bomb"])(
-    "is replaced by an estimate when it fails (%s), and the provider's health is left alone",
+    "is replaced by an estimate when it fails (%s), and the provider gets no strike",
     async (fault) => {
       gateway.simulator.script({ path: COUNTING, fault, times: 1 });
       const answer = await count(question("test/b"));
@@ -99,7 +102,7 @@ describe("the provider's own count", () => {
 });
 
 describe("the local estimate", () => {
-  test("answers for a model of the other wire, and says that it is one", async () => {
+  test("answers for a model of the other wire, and is marked as an estimate", async () => {
     const before = await accountState(gateway, account);
     const answer = await count(question("test/a"));
     expectCount(answer);
@@ -113,11 +116,11 @@ describe("the local estimate", () => {
     expect(await accountState(gateway, account)).toEqual(before);
   });
 
-  test("takes thinking, which a call to that model could not have", async () => {
+  test("accepts thinking, although a call to that model could not", async () => {
     expectCount(await count(question("test/a", { thinking: { type: "adaptive" } })));
   });
 
-  test("the candidate that a call would go to first decides who counts", async () => {
+  test("the first candidate of a call decides who counts", async () => {
     expect((await count(question("test/both"))).headers["x-tm-estimate"]).toBe("local");
     expect((await count(question("test/ba"))).headers["x-tm-provider"]).toBe("prov-b");
     const thinking = question("test/both", { thinking: { type: "adaptive" } });
@@ -128,7 +131,7 @@ describe("the local estimate", () => {
 });
 
 describe("counting is free", () => {
-  test("it uses up one request of the minute, no token and no money", async () => {
+  test("a count takes one request of the minute, and no tokens or money", async () => {
     const poor = await gateway.account("0.00", { requestsPerMinute: 3 });
     for (const [model, left] of [
       ["test/b", "2"],
@@ -164,7 +167,7 @@ describe("refusals are in the wire_b shape and cost nothing", () => {
   });
 
   test.each(brokenBodies(question("test/b", { messages: [say("Hello")] })))(
-    "%s is no request",
+    "%s is a 400",
     async (_name, body, message) => {
       const answer = await httpCall(gateway.url + PATH, { body, headers: bearer(account.key) });
       expectRefusal(answer, { status: 400, code: "invalid_request", message });

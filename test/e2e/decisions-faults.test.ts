@@ -92,7 +92,7 @@ const gateway = withGateway({
 });
 const account = withAccount(gateway, "100");
 
-/** Asks once, with this fault in the state. */
+/** Sends one request with this fault in its state. */
 async function asking(
   model: string,
   fault: string,
@@ -147,12 +147,12 @@ async function next(model: string): Promise<HttpAnswer> {
   return await decide(gateway, account, decisionBody(model));
 }
 
-describe("the provider's free allowance is used up", () => {
+describe("a provider whose free allowance is used up", () => {
   test.each([
     ["f54", 3036],
     ["f54-4006", 4006],
   ])(
-    "F54 (%s): a 429 with code %i is model_unavailable 503, retryable false",
+    "F54 (%s): a 429 with code %i becomes a 503 model_unavailable that is not retryable",
     async (model, code) => {
       const answer = await asking(model, `envelope:{"code":${code}}`);
       await expectFailure(answer, {
@@ -161,7 +161,7 @@ describe("the provider's free allowance is used up", () => {
         upstreamStatus: 429,
         retryable: false,
       });
-      // Like every 429 it puts the pool into cooldown, and is not a strike: what comes next meets
+      // Like every 429 it puts the pool into cooldown and is no strike, so the next request meets
       // the pool.
       const cooling = await next(model);
       expect(cooling.status).toBe(429);
@@ -169,13 +169,13 @@ describe("the provider's free allowance is used up", () => {
     },
   );
 
-  test("another provider serves", async () => {
+  test("fails over to the next provider", async () => {
     await expectServedBySecond(await asking("f54-over", 'envelope:{"code":3036}'));
   });
 });
 
-describe("the provider is busy", () => {
-  test("F55: a 429 with code 3040 is rate_limit with a retry-after", async () => {
+describe("a provider that is busy", () => {
+  test("F55: a 429 with code 3040 becomes a 429 rate_limit with retry-after", async () => {
     const answer = await asking("f55", 'envelope:{"code":3040};retry_after:300');
     await expectFailure(answer, {
       status: 429,
@@ -186,13 +186,13 @@ describe("the provider is busy", () => {
     expect(answer.headers["retry-after"]).toBe("60");
   });
 
-  test("another provider serves", async () => {
+  test("fails over to the next provider", async () => {
     await expectServedBySecond(await asking("f55-over", 'envelope:{"code":3040}'));
   });
 });
 
-describe("the prompt is too long", () => {
-  test("F56: a 413 with code 5021 is context_overflow 413 with the provider's message", async () => {
+describe("a prompt that is too long for the provider", () => {
+  test("F56: a 413 with code 5021 becomes a 413 context_overflow with the provider's message", async () => {
     const answer = await asking("f56", 'envelope:{"code":5021}');
     expect(answer.status).toBe(413);
     expect(answer.headers).toMatchObject({
@@ -205,21 +205,21 @@ describe("the prompt is too long", () => {
     expect((await next("f56")).status).toBe(200);
   });
 
-  test("no other provider is asked", async () => {
+  test("does not fail over to the next provider", async () => {
     const before = gateway.simulator.counts().total;
     const answer = await asking("f56-over", 'envelope:{"code":5021}');
     expect(answer.status).toBe(413);
     expect(gateway.simulator.counts().total).toBe(before + 1);
   });
 
-  test("and so is one inside the message of another envelope", async () => {
+  test("is a 413 also when the provider's error is nested in another message", async () => {
     const fault = 'envelope:{"code":5021,"nested":true,"message":"70000 tokens are over 65536"}';
     const answer = await asking("f56-nested", fault);
     expect(answer.status).toBe(413);
     expect(textAt(answer.json, "error.message")).toContain("70000 tokens are over 65536");
   });
 
-  test("a 400 about the maximum context length keeps the 400", async () => {
+  test("keeps the status 400 when the provider answers 400 about the context length", async () => {
     const message = "Input length (262145) exceeds model's maximum context length (262144)";
     const answer = await asking("too-long", `status:400;message:${message}`);
     expect(answer.status).toBe(400);
@@ -229,9 +229,9 @@ describe("the prompt is too long", () => {
   });
 });
 
-describe("the provider refuses the account", () => {
+describe("a provider that refuses the account", () => {
   test.each([401, 402, 403])(
-    "F57: a %i on the marketplace's key is model_unavailable 503, retryable false",
+    "F57: a %i on the marketplace's key becomes a 503 model_unavailable that is not retryable",
     async (status) => {
       const answer = await asking(`f57-${status}`, `status:${status}`);
       await expectFailure(answer, {
@@ -243,11 +243,11 @@ describe("the provider refuses the account", () => {
     },
   );
 
-  test("another provider serves", async () => {
+  test("fails over to the next provider", async () => {
     await expectServedBySecond(await asking("f57-over", "status:402"));
   });
 
-  test("each refusal counts: soon the model cools down, 503 gateway_error, kind health", async () => {
+  test("counts as a strike: after three refusals the model answers 503 of kind health", async () => {
     for (const state of ["It is down.", "It is slow.", "It is up."]) {
       await asking("f57-circuit", "status:402", { more: { state } });
     }
@@ -260,7 +260,7 @@ describe("the provider refuses the account", () => {
     });
   });
 
-  test("a GLiNER provider's 401 is relayed as auth; one that speaks of credit is not", async () => {
+  test("is a 401 auth from GLiNER for a bad key, and model_unavailable for used-up credit", async () => {
     gateway.simulator.script({
       model: "tag/auth",
       fault: "status:401;message:Invalid API key",
@@ -275,33 +275,30 @@ describe("the provider refuses the account", () => {
   });
 });
 
-describe("the caller's own key", () => {
+describe("a request with the caller's own provider key", () => {
   async function owner(usd: string): Promise<TestAccount> {
     const made = await gateway.account(usd);
     await addConnection(gateway.backend, { orgId: made.orgId, provider: "wrapped" });
     return made;
   }
 
-  test.each([401, 402, 403])(
-    "keeps the provider's %i, and no other provider is asked",
-    async (status) => {
-      const own = await owner("1.00");
-      const before = gateway.simulator.counts().total;
-      const answer = await asking("own", `status:${status}`, { account: own });
-      expect(answer.status).toBe(status);
-      expect(answer.headers).toMatchObject({
-        "x-tm-error-code": "auth",
-        "x-tm-error-origin": "upstream",
-        "x-tm-upstream-status": String(status),
-        "x-tm-attempts": "1",
-      });
-      expect(textAt(answer.json, "error.message")).toContain("your organization's own key");
-      expect(gateway.simulator.counts().total).toBe(before + 1);
-      await expectUnbilled(answer, own);
-    },
-  );
+  test.each([401, 402, 403])("keeps the provider's %i and does not fail over", async (status) => {
+    const own = await owner("1.00");
+    const before = gateway.simulator.counts().total;
+    const answer = await asking("own", `status:${status}`, { account: own });
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject({
+      "x-tm-error-code": "auth",
+      "x-tm-error-origin": "upstream",
+      "x-tm-upstream-status": String(status),
+      "x-tm-attempts": "1",
+    });
+    expect(textAt(answer.json, "error.message")).toContain("your organization's own key");
+    expect(gateway.simulator.counts().total).toBe(before + 1);
+    await expectUnbilled(answer, own);
+  });
 
-  test("is free and serves an empty wallet", async () => {
+  test("costs nothing and is served with an empty wallet", async () => {
     const own = await owner("0");
     const answer = await decide(gateway, own, decisionBody("own"));
     expect(answer.status).toBe(200);
@@ -309,7 +306,7 @@ describe("the caller's own key", () => {
     await expectUnbilled(answer, own);
   });
 
-  test("may fail in any other way like the marketplace's", async () => {
+  test("fails over to the next provider after a 500", async () => {
     const own = await owner("1.00");
     const answer = await asking("own", "status:500", { account: own });
     expect(answer.status).toBe(200);
@@ -317,22 +314,25 @@ describe("the caller's own key", () => {
   });
 });
 
-describe("the provider is slow or down", () => {
+describe("a provider that is slow or down", () => {
   test.each([
     ["f58-408", "status:408", 408],
     ["f58-504", "status:504;body:html", 504],
     ["f58-hang", "hang:headers", undefined],
-  ])("F58 (%s): 504 upstream_error", async (model, fault, upstreamStatus) => {
-    const answer = await asking(model, fault);
-    await expectFailure(answer, {
-      status: 504,
-      code: "upstream_error",
-      retryable: true,
-      ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
-    });
-  });
+  ])(
+    "F58 (%s): becomes a 504 upstream_error that is retryable",
+    async (model, fault, upstreamStatus) => {
+      const answer = await asking(model, fault);
+      await expectFailure(answer, {
+        status: 504,
+        code: "upstream_error",
+        retryable: true,
+        ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+      });
+    },
+  );
 
-  test("lone timeouts open no circuit", async () => {
+  test("opens no circuit by timeouts alone", async () => {
     for (let n = 0; n < 4; n += 1) {
       const answer = await asking("f58-lone", "status:408");
       expect(answer.headers["x-tm-attempts"]).toBe("1");
@@ -340,7 +340,7 @@ describe("the provider is slow or down", () => {
     expect((await next("f58-lone")).status).toBe(200);
   });
 
-  test("a model that is being loaded (425) is worth a second try: 503, retryable", async () => {
+  test("becomes a retryable 503 when its model is still loading (425)", async () => {
     const answer = await asking("warming", "status:425");
     await expectFailure(answer, {
       status: 503,
@@ -352,17 +352,17 @@ describe("the provider is slow or down", () => {
   });
 });
 
-describe("a failure in the form of a 200", () => {
-  test("F59: success false is upstream_error 502 and bills nothing", async () => {
+describe("a failure that the provider sends with status 200", () => {
+  test("F59: success false becomes a 502 upstream_error and bills nothing", async () => {
     const answer = await asking("f59", 'envelope:{"success":false}');
     await expectFailure(answer, { status: 502, code: "upstream_error", upstreamStatus: 200 });
   });
 
-  test("another provider serves", async () => {
+  test("fails over to the next provider", async () => {
     await expectServedBySecond(await asking("f59-over", 'envelope:{"success":false}'));
   });
 
-  test("with a code it is what the code says", async () => {
+  test("is classified by its code when it has one", async () => {
     const answer = await asking("f59-coded", 'envelope:{"success":false,"code":3036}');
     await expectFailure(answer, { status: 503, code: "model_unavailable", retryable: false });
   });
@@ -375,18 +375,18 @@ describe("an answer that cannot be represented", () => {
     ["missing", "missing_answer"],
     ["words", "body:html;status:200"],
     ["broken", "bad_json"],
-  ])("%s: 502 gateway_error, nothing billed", async (model, fault) => {
+  ])("%s: becomes a 502 gateway_error and bills nothing", async (model, fault) => {
     const answer = await asking(model, fault);
     await expectFailure(answer, { status: 502, code: "gateway_error", upstreamStatus: 200 });
   });
 
-  test("answers without a question are left out", async () => {
+  test("loses only the answers that no question asked for", async () => {
     const answer = await asking("extra", "extra_answer");
     expect(answer.status).toBe(200);
     expect(Object.keys(at(answer.json, "answers") as object)).toEqual(["urgent"]);
   });
 
-  test("more than 4 MiB is not read", async () => {
+  test("becomes a 502 gateway_error when it exceeds 4 MiB", async () => {
     const note = "x".repeat(4 * 1024 * 1024);
     const fault = `answers:${JSON.stringify({ urgent: { type: "noul", noul: 1, note } })}`;
     await expectFailure(await asking("large", fault), { status: 502, code: "gateway_error" });
@@ -395,7 +395,7 @@ describe("an answer that cannot be represented", () => {
 
 describe("a request that the provider rejects", () => {
   test.each(["rejected", "rejected-over"])(
-    "is reported at its status, without the reason, and no other provider is asked (%s)",
+    "keeps its status without the provider's words, and does not fail over (%s)",
     async (model) => {
       const before = gateway.simulator.counts().total;
       const answer = await asking(model, "status:422;message:secret-provider-words");
@@ -410,7 +410,7 @@ describe("a request that the provider rejects", () => {
   );
 });
 
-test("the books are whole after all of this, and nothing is held", async () => {
+test("the books balance and nothing is held after all of these failures", async () => {
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -95,7 +95,7 @@ function invalid(message: string | RegExp): ExpectedRefusal {
 const FLAT = { type: "classification", labels: ["a", "b"] };
 const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
 
-describe("refused with a 400 that names the place, before any money", () => {
+describe("a request is refused with a 400 that names the place, before any money is held, for", () => {
   test.each<[string, unknown, string]>([
     [
       "a GLiNER question on a systemone listing",
@@ -158,7 +158,7 @@ describe("refused with a 400 that names the place, before any money", () => {
   });
 
   test.each(["temperature", "stream", "messages"])(
-    "the field %s, which these models do not take",
+    "the field %s, which decisions models do not accept",
     async (field) => {
       for (const body of [decisionBody("judge/plain"), glinerBody("tag/plain")]) {
         await expectRefused(
@@ -169,19 +169,19 @@ describe("refused with a 400 that names the place, before any money", () => {
     },
   );
 
-  test("a duplicated key, with its place", async () => {
+  test("a duplicated key", async () => {
     const body = '{"model":"judge/plain","state":{"x":{"y":1,"y":2}},"questions":{}}';
     await expectRefused(body, invalid("state.x.y is duplicated"));
   });
 
-  test("what is not JSON", async () => {
+  test("a body that is not JSON", async () => {
     await expectRefused('{"model":', invalid("the body is not valid JSON"));
   });
 });
 
-describe("the wrong route", () => {
+describe("a model on the wrong route", () => {
   test.each(["/v1/chat/completions", "/v1/messages"])(
-    "a decisions model sent to %s is a 400 that names the right one",
+    "of decisions on %s is a 400 that names the right route",
     async (path) => {
       const messages = [{ role: "user", content: "Hello" }];
       const body = { model: "judge/plain", max_tokens: 5, messages };
@@ -197,11 +197,11 @@ describe("the wrong route", () => {
     ["test/a", "POST /v1/chat/completions"],
     ["acme/brush", "POST /v1/images/generations"],
     ["acme/reel", "POST /v1/videos"],
-  ])("and so is %s sent here: it belongs to %s", async (model, route) => {
+  ])("%s on the decisions route is a 400 that names %s", async (model, route) => {
     await expectRefused(decisionBody(model), invalid(route));
   });
 
-  test("an unknown model is a 404 that echoes the id", async () => {
+  test("that is unknown is a 404 that echoes the id", async () => {
     await expectRefused(decisionBody("judge/nobody"), {
       status: 404,
       code: "model_unavailable",
@@ -209,7 +209,7 @@ describe("the wrong route", () => {
     });
   });
 
-  test("a chat body stays what it was on its own route", async () => {
+  test("of chat is still served on its own route", async () => {
     const headers = bearer(account.key);
     const url = `${gateway.url}/v1/chat/completions`;
     expect((await httpCall(url, { body: chatBody("test/a"), headers })).status).toBe(200);
@@ -222,17 +222,17 @@ describe("a body of 1 MB", () => {
     return JSON.stringify(decisionBody("judge/plain", { state: "s".repeat(bytes - empty) }));
   }
 
-  test("is read to the last byte; one byte more is 413", async () => {
+  test("is read, and one byte more is a 413", async () => {
     const over = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX + 1));
     expectRefusal(over, { status: 413, code: "request_too_large" });
-    // Past the door; a token limit of a million is what it meets next.
+    // The body is read, and the token limit of a million refuses it.
     const read = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX));
     expectRefusal(read, { status: 429, code: "rate_limit" });
   });
 });
 
 describe("limits", () => {
-  test("questions beyond count: the state once per question can exceed a token limit, kind tpm", async () => {
+  test("count a state once per question, and refuse a request over the tokens per minute", async () => {
     const other = await gateway.account("100");
     const state = "s".repeat(10_000);
     const questions = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`q${n}`, URGENT]));
@@ -250,13 +250,13 @@ describe("limits", () => {
     expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
     expect(await accountState(gateway, other)).toEqual(before);
     await expectRefusedRecord(gateway, other, refused);
-    // Control: the same body where the state counts once, and the same state with few questions.
+    // The control sends the same body where the state counts once, and fewer questions.
     expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
     const few = decisionBody("judge/per-question", { state, questions: { a: URGENT, b: URGENT } });
     expect((await decide(gateway, other, few)).status).toBe(200);
   });
 
-  test("one organization has three quarters of a decisions pool", async () => {
+  test("give one organization at most three quarters of a decisions pool", async () => {
     const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
     const ask = decisionBody("judge/small-pool");
     for (let n = 0; n < 3; n += 1) expect((await decide(gateway, greedy, ask)).status).toBe(200);
@@ -273,7 +273,7 @@ describe("limits", () => {
     expect(full.headers["x-tm-limit-id"]).toBe("pool:sys/judge/small-pool");
   });
 
-  test("a provider's 429 pauses the pool for all its models, and opens no circuit", async () => {
+  test("pause a pool for all its models after a provider's 429, and open no circuit", async () => {
     const fault = "status:429;retry_after:30";
     gateway.simulator.script({ model: "judge/twin-one", fault, times: 1 });
     const throttled = await decide(gateway, account, decisionBody("judge/twin-one"));
@@ -295,7 +295,7 @@ describe("limits", () => {
     }
   });
 
-  test("a balance that does not cover the worst case refuses before anything is sent", async () => {
+  test("refuse a request whose worst case exceeds the balance before anything is sent", async () => {
     const poor = await gateway.account("0.001");
     const body = decisionBody("judge/plain", { state: "s".repeat(2_000) });
     const before = await accountState(gateway, poor);
@@ -306,7 +306,7 @@ describe("limits", () => {
   });
 });
 
-test("the books are whole after all of this, and nothing is held", async () => {
+test("the books balance and nothing is held after all tests", async () => {
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
 });

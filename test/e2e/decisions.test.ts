@@ -95,7 +95,7 @@ async function recordOf(answer: HttpAnswer): ReturnType<typeof ended> {
 }
 
 describe("POST /v1/decisions", () => {
-  test("gives typed answers to questions about a state, and says what they cost", async () => {
+  test("gives typed answers to questions about a state, with their cost", async () => {
     const answer = await decide(
       gateway,
       account,
@@ -140,7 +140,7 @@ describe("POST /v1/decisions", () => {
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 
-  test("takes the questions as a list, and answers by name", async () => {
+  test("accepts the questions as a list, and answers by name", async () => {
     const questions = [{ name: "second", ...URGENT }, URGENT, { id: "first", ...URGENT }];
     const answers = await answersOf(decisionBody("judge/plain", { questions }));
     expect(Object.keys(answers)).toEqual(["second", "q2", "first"]);
@@ -165,7 +165,7 @@ describe("POST /v1/decisions", () => {
     expect(Object.keys(all)).toEqual(Object.keys(questions));
   });
 
-  test("passes confidences and places of a GLiNER answer on", async () => {
+  test("passes the confidences and spans of a GLiNER answer on", async () => {
     const asked = { include_confidence: true, include_spans: true };
     const questions = {
       people: { type: "entities", labels: ["person"] },
@@ -182,8 +182,8 @@ describe("POST /v1/decisions", () => {
   });
 });
 
-describe("the provider is asked", () => {
-  test("at the endpoint's path, or the model's own; the body carries upstream_id as model", async () => {
+describe("the call to the provider", () => {
+  test("goes to the endpoint's or the model's path, and has upstream_id as the model", async () => {
     await answersOf(decisionBody("judge/plain"));
     expect(lastSent()).toMatchObject({ path: "/sys/v1/as_sent", body: { model: "judge/plain" } });
     await answersOf(decisionBody("judge/renamed"));
@@ -193,14 +193,14 @@ describe("the provider is asked", () => {
     expect(lastSent()).toMatchObject({ path: "/sys/v1/systemone", body: { model: "j-8" } });
   });
 
-  test("in the buyer's own format", async () => {
+  test("keeps the buyer's format", async () => {
     const body = decisionBody("judge/plain", { user: "u-1" });
     await answersOf(body);
     const { questions, state } = body as { questions: object; state: string };
     expect(lastSent().body).toMatchObject({ questions, state });
   });
 
-  test("in the public form of its wire where the operator says so: a strict host takes it", async () => {
+  test("has the public form of the wire when the operator says so, which a strict host accepts", async () => {
     const answers = await answersOf(
       decisionBody("judge/public", {
         state: { shop: "down" },
@@ -219,7 +219,7 @@ describe("the provider is asked", () => {
     expect([-1, 0, 1]).toContain(answers["stars"]?.["value"]);
   });
 
-  test("in the public form of GLiNER, and the flat answer comes back by the buyer's names", async () => {
+  test("has the public form of GLiNER, and its flat answer returns under the buyer's names", async () => {
     const questions = {
       people: { type: "entities", labels: ["person", "city"] },
       mood: { type: "classification", labels: ["up", "down"], threshold: 0.5 },
@@ -237,7 +237,7 @@ describe("the provider is asked", () => {
     });
   });
 
-  test("and its envelope is opened before the answer is read", async () => {
+  test("is answered in an envelope, which is removed", async () => {
     const flat = { urgent: { type: "noul", instructions: "Is it urgent?" } };
     const answer = await decide(
       gateway,
@@ -257,7 +257,7 @@ describe("an image in the state", () => {
   const state = { photo: { type: "image_url", image_url: { url: pixel } } };
   const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
 
-  test("is read by a listing that reads images, and a box is answered", async () => {
+  test("is read by a listing that reads images, and the answer is a box", async () => {
     const answers = await answersOf(decisionBody("judge/each", { state, questions }));
     const side: unknown = expect.any(Number);
     expect(answers["mug"]?.["value"]).toEqual({ top: side, bottom: side, left: side, right: side });
@@ -272,11 +272,11 @@ describe("an image in the state", () => {
   });
 });
 
-describe("money", () => {
+describe("the money of a decision", () => {
   const state = "s".repeat(10_000);
   const questions = { a: URGENT, b: URGENT, c: URGENT };
 
-  test("the reserve counts the state once", async () => {
+  test("is reserved for the state once", async () => {
     const answer = await decide(
       gateway,
       account,
@@ -287,7 +287,7 @@ describe("money", () => {
     expect(held).toBeLessThan(11_000);
   });
 
-  test("or once per question where the provider runs one prompt for each", async () => {
+  test("is reserved for the state once per question if the provider runs one prompt for each", async () => {
     const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
     const record = await recordOf(answer);
     const held = Number(record.attempts[0]?.reserveMicroUsd);
@@ -297,7 +297,7 @@ describe("money", () => {
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 
-  test("what came from the provider's cache has the cached price", async () => {
+  test("is the cached price for tokens from the provider's cache", async () => {
     const usage = { input_tokens: 1_000, output_tokens: 10 };
     const details = { input_tokens_details: { cached_tokens: 600 } };
     const fault = `[[fault:usage:${JSON.stringify({ ...usage, ...details })}]]`;
@@ -313,7 +313,7 @@ describe("money", () => {
     expect(debitOf(await recordOf(answer))).toBe(480n);
   });
 
-  test("an answer without usage is served and costs nothing", async () => {
+  test("is nothing for an answer without usage", async () => {
     const body = decisionBody("judge/plain", { state: "[[fault:no_usage]] The shop is down." });
     const answer = await decide(gateway, account, body);
     expect(answer.status).toBe(200);
@@ -321,7 +321,7 @@ describe("money", () => {
     expect((await recordOf(answer)).attempts).toMatchObject([{ basis: "none", debitMicroUsd: 0n }]);
   });
 
-  test("the dry run reports the same reserve and sends nothing", async () => {
+  test("is reserved as the dry run reports, which sends nothing", async () => {
     const before = gateway.simulator.counts().total;
     const url = `${gateway.url}/v1/route?for=decisions`;
     const body = decisionBody("judge/each", { state, questions });
@@ -335,7 +335,7 @@ describe("money", () => {
     expect(gateway.simulator.counts().total).toBe(before);
   });
 
-  test("the books are whole after all of this, and nothing is held", async () => {
+  test("adds up in the books, and nothing is held", async () => {
     await nothingHeld(gateway, account);
     expect(await brokenBooks(gateway)).toEqual([]);
   });

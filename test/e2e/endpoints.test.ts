@@ -65,7 +65,7 @@ async function chat(account: TestAccount, model: string, more: object = {}): Pro
   return await httpCall(url, { body: chatBody(model, more), headers: bearer(account.key) });
 }
 
-/** An answer without what has to differ: the request's id and the model's. */
+/** An answer without its request id and model id, to compare two answers. */
 function reported(answer: HttpAnswer, modelId: string): string {
   return answer.text
     .replaceAll(textAt(answer.json, "request_id"), "id")
@@ -73,7 +73,7 @@ function reported(answer: HttpAnswer, modelId: string): string {
 }
 
 describe("a dedicated endpoint", () => {
-  test("serves its organization's requests for its models, on both wires, and no other's", async () => {
+  test("serves only its organization's requests, for its models, on both wires", async () => {
     const owner = await ownerOf("one");
     const stranger = await gateway.account("5.00");
     const served = await chat(owner, "house/one");
@@ -91,7 +91,7 @@ describe("a dedicated endpoint", () => {
     expect(reported(refused, "house/one")).toBe(reported(unknown, "house/none"));
   });
 
-  test("takes a model that is public too to its own capacity and nowhere else", async () => {
+  test("serves a model that is also public from its own capacity only", async () => {
     const owner = await ownerOf("two");
     expect((await chat(owner, "test/both")).headers["x-tm-provider"]).toBe("private-two");
     const failing = { messages: [{ role: "user", content: "[[fault:status:503]] Hello" }] };
@@ -100,7 +100,7 @@ describe("a dedicated endpoint", () => {
     expect(failed.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("is listed, priced and explained to no one, and neither is a staged listing", async () => {
+  test("is not listed, priced or explained to others, and neither is a staged listing", async () => {
     const stranger = await gateway.account("5.00");
     const headers = bearer(stranger.key);
     const list = await httpCall(`${gateway.url}/v1/models`, { headers });
@@ -125,7 +125,7 @@ describe("a dedicated endpoint", () => {
     }
   });
 
-  test("has limits of its own in place of the defaults, reported as scope endpoint", async () => {
+  test("replaces the default limits by its own, with scope endpoint", async () => {
     const owner = await ownerOf("three", { requestsPerMinute: 2, tokensPerMinute: 50_000 });
     const first = await chat(owner, "house/three");
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
@@ -138,11 +138,11 @@ describe("a dedicated endpoint", () => {
       "x-tm-limit-kind": "rpm",
       "x-tm-limit-id": expect.stringMatching(/^endpoint:\w+$/),
     });
-    // Requests to other models use the default limits, of which nothing is used yet.
+    // Requests to other models use the default limits, which are unused so far.
     expect((await chat(owner, "test/a")).headers["x-tm-remaining-rpm"]).toBe("299");
   });
 
-  test("has the whole capacity of its manifest: it is not shared", async () => {
+  test("gives its organization the whole capacity of its manifest", async () => {
     const owner = await ownerOf("eight");
     for (let n = 0; n < 3; n += 1) {
       expect((await chat(owner, "house/eight-capacity")).status).toBe(200);
@@ -172,7 +172,7 @@ describe("an endpoint with a rate", () => {
       (answer.status === 200 ? served : refused).push(answer);
     });
     await until("the rest is refused", () => refused.length === 19);
-    // One turn every 250 ms, and none later than a second.
+    // The endpoint gives one turn every 250 ms, and none later than after a second.
     for (const count of [1, 2, 3, 4, 5]) {
       await until("the next has its slot", () => served.length >= count);
       expect(served).toHaveLength(count);
@@ -191,7 +191,7 @@ describe("an endpoint with a rate", () => {
     }
   });
 
-  test("that is hard refuses the rest of a second's requests at once", async () => {
+  test("that may not queue refuses the rest of a second's requests at once", async () => {
     const owner = await ownerOf("six", { requestsPerSecond: 2 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => chat(owner, "house/six")));
     const refused = answers.filter(({ status }) => status === 429);
@@ -206,13 +206,13 @@ describe("an endpoint with a rate", () => {
     }
   });
 
-  test("a place in the queue that is later than the routing deadline is a 504 of the gateway", async () => {
+  test("refuses with a 504 a place in its queue after the routing deadline", async () => {
     const paced = { perSecond: 0.05, waitMsMax: 60_000 };
     const owner = await ownerOf("nine", { paced });
     expect(
       await gateway.backend.rulesStore.setPolicy(owner.orgId, { timeoutMs: 2_000 }, testOperator),
     ).toBe(true);
-    // One of two requests within twenty seconds is first, and the other waits too long.
+    // Of two requests, the second would wait twenty seconds, which is too long.
     const answers = await Promise.all([1, 2].map(() => chat(owner, "house/nine")));
     const refused = answers.find(({ status }) => status !== 200);
     if (refused === undefined) throw new Error("both were served");
@@ -221,7 +221,7 @@ describe("an endpoint with a rate", () => {
     expect(refused.headers).not.toHaveProperty("x-tm-attempts");
   });
 
-  test("a client that leaves the queue frees its place: nothing sent, nothing held", async () => {
+  test("frees the place of a client that leaves its queue: nothing is sent or held", async () => {
     const paced = { perSecond: 0.2, waitMsMax: 7_000 };
     const owner = await ownerOf("seven", { paced, concurrent: 50 });
     expect((await chat(owner, "house/seven")).status).toBe(200);
@@ -239,7 +239,7 @@ describe("an endpoint with a rate", () => {
       return at(limits.json, "effective.concurrency.in_use");
     };
     await until("it is in the queue", async () => (await inFlight()) === 1);
-    // The queue has one slot: as long as that one waits, another is refused.
+    // The queue has one slot, so another request is refused while the first one waits.
     const full = await chat(owner, "house/seven");
     expect(full.headers["x-tm-limit-kind"]).toBe("rps_queue");
     leaving.abort();

@@ -27,7 +27,7 @@ describe("the code of the guides and of the README's first screen", () => {
 
   test("runs in a shell as it is copied, with a key in the environment", async () => {
     const shells = all.filter(({ language }) => language === "sh");
-    // One after another, as a reader does: on a busy machine all at once meet the limit of a pool.
+    // The snippets run one after another, because all at once can exceed a pool's limit.
     for (const snippet of shells) {
       const output = await inShell(snippet);
       const isError = /"error":\s*\{/.test(output);
@@ -61,7 +61,7 @@ describe("the code of the guides and of the README's first screen", () => {
   });
 });
 
-/** Runs every script of its folder in one process: a process each takes a second each. */
+/** Runs every script of its folder in one process, because each process takes a second. */
 const ALL = `
 const failed: [number, string][] = [];
 await Promise.all(

@@ -77,7 +77,7 @@ describe("routes that do not exist", () => {
     });
   });
 
-  test("none of them reaches a provider", async () => {
+  test("none of these routes reaches a provider", async () => {
     const calls = gateway.simulator.counts().total;
     for (const [method, path] of unknown) await askWithKey(path, { method });
     expect(gateway.simulator.counts().total).toBe(calls);
@@ -100,9 +100,9 @@ describe("probes", () => {
     },
   );
 
-  test("the internal listener shows the metrics, and only it does", async () => {
+  test("only the internal listener shows the metrics", async () => {
     await askWithKey("/v1/chat/completions", { body: chatBody("test/a") });
-    // It listens where the setting says: a cluster's scraper is not on loopback.
+    // The listener uses the address of its setting, because scrapers are not on loopback.
     expect(new URL(gateway.running.internalUrl).hostname).toBe(INTERNAL_HOST);
     const answer = await httpCall(`${gateway.running.internalUrl}/metrics`);
     expect(answer.status).toBe(200);
@@ -132,7 +132,7 @@ describe("browsers", () => {
       expect(answer.status).toBe(204);
       expect(answer.text).toBe("");
       expect(answer.headers["access-control-allow-origin"]).toBe("*");
-      // A fixed list: what a page asks for is not repeated to it.
+      // The list of headers is fixed and does not echo the request.
       expect(answer.headers["access-control-allow-headers"]).toBe(
         "authorization, content-type, x-api-key, *",
       );
@@ -164,7 +164,7 @@ describe("browsers", () => {
     expect(EXPOSED).not.toContain("x-tm-error-code");
   });
 
-  test("the console is same-origin: it says nothing to other origins", async () => {
+  test("the console sends no CORS headers to other origins", async () => {
     const answer = await httpCall(`${gateway.running.consoleUrl}/api/models.json`, {
       headers: { origin: "https://app.example.com" },
     });
@@ -175,7 +175,7 @@ describe("browsers", () => {
 });
 
 describe("request ids", () => {
-  test("are made here, whatever the client or the provider sends", async () => {
+  test("are made by the gateway, whatever the client or the provider sends", async () => {
     const own = { "x-request-id": "mine", "request-id": "mine" };
     for (const model of ["test/a", "test/b"]) {
       const call = { body: chatBody(model), headers: own };
@@ -193,7 +193,7 @@ describe("request ids", () => {
     expect(refused.headers["x-request-id"]).toMatch(REQUEST_ID);
   });
 
-  test("are never given twice", async () => {
+  test("are never repeated", async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask("/healthz")));
     expect(new Set(answers.map((each) => each.headers["x-request-id"])).size).toBe(100);
   });
@@ -244,7 +244,7 @@ describe("response headers", () => {
     [false, true].flatMap((stream) => faults.map((fault) => [model, stream, fault] as const)),
   );
 
-  test("are ours alone: nothing of a provider's leaks, whatever it answers", async () => {
+  test("are the gateway's own: none of a provider's passes through", async () => {
     for (const [model, stream, fault] of cases) {
       const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
       const body = chatBody(model, { stream, messages: [{ role: "user", content }] });

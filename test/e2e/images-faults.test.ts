@@ -6,18 +6,18 @@ import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
-/** One thing that goes wrong at the provider, and what every party sees of it. */
+/** A fault of the provider, and the answer that the client gets. */
 interface Row {
   readonly id: string;
   readonly what: string;
-  /** In the simulator's language. */
+  /** The fault in the simulator's notation. */
   readonly fault: string;
   /** Default the reference, which prices tokens; `metered` reports its own cost. */
   readonly host?: "metered" | "ticks";
   readonly status: number;
   readonly code: string;
   readonly upstreamStatus?: string;
-  /** Is a second provider asked? */
+  /** True if the request fails over to a second provider. */
   readonly failsOver: boolean;
 }
 
@@ -146,7 +146,7 @@ const ROWS: readonly Row[] = [
 const HOSTS = { reference: "img", metered: "imgor", ticks: "imgx" } as const;
 const SECOND = { reference: "img-second", metered: "imgor-second", ticks: "imgx-second" } as const;
 
-/** Every row has listings of its own, so that no failure puts another's provider into cooldown. */
+/** Each row has its own listings, so that its failures cool down no other row's provider. */
 const modelOf = (row: Row, hasSecond: boolean): string =>
   `pic/${row.id}-${ROWS.indexOf(row)}${hasSecond ? "-second" : ""}`;
 
@@ -194,7 +194,7 @@ const gateway = withGateway(() => {
 });
 const account = withAccount(gateway, "100");
 
-/** Two images; the fault is the first provider's, this once. */
+/** Requests two images, with the fault for the first provider's next call. */
 async function draw(
   row: Row,
   hasSecond: boolean,
@@ -218,9 +218,9 @@ async function expectFree(answer: HttpAnswer, attempts: number): Promise<void> {
 }
 
 describe.each(ROWS)("$id $what", (row) => {
-  test("is reported as what it is, whenever it comes, and costs nothing", async () => {
+  test("is reported as its own class of failure every time, and costs nothing", async () => {
     const before = await gateway.backend.recordStore.balance(account.orgId);
-    // The largest answers once: each is tens of megabytes.
+    // The largest answers are requested once, because each is tens of megabytes.
     for (let run = 1; run <= (row.id === "F45" ? 1 : 2); run += 1) {
       const answer = await draw(row, false);
       expectRefusal(answer, { status: row.status, code: row.code });
@@ -271,7 +271,7 @@ function rowOf(what: string): Row {
   return row;
 }
 
-test("a provider is hung up on at the bound, not read to its end", async () => {
+test("an answer without a length is cut off at the bound, and its provider is disconnected", async () => {
   const { abandoned } = gateway.simulator.counts();
   const row = rowOf("over 32 MiB without a length");
   const answer = await draw(row, false, 'image:{"bytes":2000000000}');
@@ -280,7 +280,7 @@ test("a provider is hung up on at the bound, not read to its end", async () => {
 });
 
 describe("the health of a provider", () => {
-  test("is not hurt by moderation, nor by images that are too large, however often", async () => {
+  test("is not hurt by moderation or by images that are too large", async () => {
     const row = rowOf("moderation with a 400");
     for (let i = 0; i < 8; i += 1) expect((await draw(row, false)).status).toBe(400);
     const large = rowOf("over 32 MiB together");
@@ -289,7 +289,7 @@ describe("the health of a provider", () => {
     }
   });
 
-  test("is hurt by unusable answers: in the end nothing is sent any more", async () => {
+  test("is hurt by unusable answers until the gateway sends nothing more", async () => {
     const row = rowOf("a 200 that cannot be parsed");
     const statuses: number[] = [];
     for (let i = 0; i < 8; i += 1) {

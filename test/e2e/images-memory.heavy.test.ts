@@ -29,7 +29,7 @@ async function carry(order: ImageAnswerOrder): Promise<ImageAnswerCost> {
 
 describe("an image answer of 30 MiB on its way through", () => {
   test.each(quickOrDeep([65_536, 1_400], [65_536, 1_400, 64]))(
-    "in pieces of %i bytes is never copied as a whole, and blocks nothing else",
+    "is never copied as a whole in pieces of %i bytes, and blocks nothing else",
     async (pieceBytes) => {
       const cost = await carry({ fileBytes: FILE_BYTES, pieceBytes });
       expect(cost.answerBytes).toBeGreaterThan((FILE_BYTES * 4) / 3);
@@ -72,7 +72,7 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
   }
 
   test("holds at most three copies of an answer of 30 MiB at any moment", async () => {
-    // Twice: what the first answers make for good does not count.
+    // Two warm-up answers keep permanent allocations out of the measurement.
     for (let i = 0; i < 2; i += 1) expect((await draw(1_000)).status).toBe(200);
     const before = peakFromNow();
     const answer = await draw(FILE_BYTES);
@@ -81,14 +81,14 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
     expect(memoryBytes("VmHWM") - before).toBeLessThan(3 * answer.text.length);
   });
 
-  test("gives the memory of a flood back at the bound", async () => {
+  test("refuses an answer of 400 MiB with a peak below three times the bound", async () => {
     const before = peakFromNow();
     const answer = await draw(400 * MiB);
     expect([answer.status, answer.headers["x-tm-error-code"]]).toEqual([502, "gateway_error"]);
     expect(memoryBytes("VmHWM") - before).toBeLessThan(3 * 44 * MiB);
   });
 
-  /** Starts the kernel's peak anew; answers what is resident now. */
+  /** Resets the kernel's peak of resident memory; returns the resident bytes. */
   function peakFromNow(): number {
     writeFileSync(`/proc/${running?.process.pid}/clear_refs`, "5");
     return memoryBytes("VmRSS");

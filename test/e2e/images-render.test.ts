@@ -56,7 +56,7 @@ function draw(account: TestAccount, { url } = gateway): Promise<HttpAnswer> {
   });
 }
 
-/** Waits until so many renders have begun since the test began, and gives the newest. */
+/** Waits until `count` renders have begun in this test; returns the newest. */
 async function begun(count: number): Promise<ServerResponse> {
   return await until(`${count} renders have begun`, () => renders.at(count - 1));
 }
@@ -65,7 +65,7 @@ async function held(account: TestAccount): Promise<bigint> {
   return (await gateway.backend.recordStore.balance(account.orgId)).heldMicroUsd;
 }
 
-test("a render holds one slot and its worst case from beginning to end", async () => {
+test("a render holds one slot and its worst-case cost until its answer has ended", async () => {
   renders.length = 0;
   const account = await gateway.account("10");
   const first = draw(account);
@@ -109,7 +109,7 @@ test("a client that leaves pays for the render that was made for it, and for not
   expect(settledMicroUsd).toBe(10_000_000n - (10n * 5n + 100n * 40n));
 });
 
-test("an answer that comes in any pieces is the same answer", async () => {
+test("an answer that arrives byte by byte is served like any other", async () => {
   renders.length = 0;
   const account = await gateway.account("10");
   const asked = draw(account);
@@ -117,7 +117,7 @@ test("an answer that comes in any pieces is the same answer", async () => {
   render.writeHead(200, { "content-type": "text/plain" });
   for (const byte of Buffer.from(` \n${ANSWER}\n`)) {
     render.write(Buffer.of(byte));
-    // Each byte is a packet of its own.
+    // Each byte is sent in a separate packet.
     await new Promise((done) => setImmediate(done));
   }
   render.end();
@@ -129,7 +129,7 @@ test("an answer that comes in any pieces is the same answer", async () => {
   expect(record.attempts).toMatchObject([{ debitMicroUsd: 4_050n, basis: "reported" }]);
 });
 
-test("a render that never ends is given up: a 504 that costs nothing, and no strike", async () => {
+test("a render that never ends is given up with a 504 that costs nothing and is no strike", async () => {
   renders.length = 0;
   const clock = new PatientClock();
   const impatient = await startTestGateway(optionsWith({ generationTimeoutMs: 200 }, clock));

@@ -45,7 +45,7 @@ const route = (): { gateway: TestGateway; account: TestAccount; path: string } =
 
 const LISTED = "prompt, n, size, quality, output_format, output_compression";
 
-/** The members of a body beside a model and a prompt, and the text of its refusal. */
+/** Fields added to a body with a model and a prompt, and the text of the refusal. */
 const REFUSED: readonly (readonly [object, string])[] = [
   [{ prompt: undefined }, "prompt is missing; add it"],
   [{ prompt: "x".repeat(32_001) }, "prompt has 32001 characters; shorten it to at most 32000"],
@@ -65,7 +65,7 @@ const REFUSED: readonly (readonly [object, string])[] = [
   [{ provider: { only: ["nobody"] } }, "provider.only leaves no provider of pic/one"],
 ];
 
-describe("a request that no deployment can serve as sent costs nothing and asks no provider", () => {
+describe("a request that no deployment can serve as sent costs nothing and calls no provider", () => {
   test.each(REFUSED)("%j", async (more, message) => {
     const body = { model: "pic/one", prompt: "a red bicycle", ...more };
     const expected = { status: 400, code: "invalid_request", message };
@@ -85,7 +85,7 @@ describe("a request that no deployment can serve as sent costs nothing and asks 
   });
 });
 
-describe("a model that is not for this route", () => {
+describe("a model that is not for the images route", () => {
   test.each(["nobody/has-this", "pic/one:free", "pic/staged", "PIC/ONE"])(
     "%s is unknown: a 404 that echoes the id",
     async (model) => {
@@ -94,7 +94,7 @@ describe("a model that is not for this route", () => {
     },
   );
 
-  test("of text names the chat routes", async () => {
+  test("of text is referred to the chat routes", async () => {
     await expectCleanRefusal(
       route(),
       { body: { model: "talk/a", prompt: "x" } },
@@ -103,7 +103,7 @@ describe("a model that is not for this route", () => {
   });
 
   test.each(["/v1/chat/completions", "/v1/messages"])(
-    "of images on %s names this one",
+    "of images on %s is referred to the images route",
     async (path) => {
       await expectCleanRefusal(
         { ...route(), path },
@@ -114,7 +114,7 @@ describe("a model that is not for this route", () => {
   );
 });
 
-describe("a request that is refused before it is read", () => {
+describe("a request is refused unread when it", () => {
   test("has no key, or a wrong one", async () => {
     for (const headers of [{}, bearer(`tm_vk_${"0".repeat(48)}`)]) {
       const body = { model: "pic/one", prompt: "x" };
@@ -136,10 +136,10 @@ describe("a request that is refused before it is read", () => {
   });
 });
 
-describe("money is checked last, and before the provider", () => {
+describe("money is checked last, before the provider is called:", () => {
   const body = { model: "pic/one", prompt: "x", n: 4 };
 
-  test("a balance below n ceilings refuses, and fewer images are served", async () => {
+  test("a balance below n ceilings refuses n images, and fewer are served", async () => {
     const poor = await gateway.account("0.50");
     const poorRoute = { ...route(), account: poor };
     const answer = await expectCleanRefusal(
@@ -162,7 +162,7 @@ describe("money is checked last, and before the provider", () => {
     expect(answer.headers["x-tm-cap-reset"]).toMatch(/^\d{4}-\d\d-01T00:00:00/);
   });
 
-  test("a refused shape is reported even without money", async () => {
+  test("a wrong size is reported also without money", async () => {
     const broke = await gateway.account("0");
     await expectCleanRefusal(
       { ...route(), account: broke },

@@ -92,7 +92,7 @@ function lastSent(): unknown {
 const PNG_BASE64 = /^iVBORw0KGgo[A-Za-z0-9+/]+={0,2}$/;
 
 describe("the official client", () => {
-  test("gets as many images as it asked for, with their usage and the whole cost", async () => {
+  test("gets the number of images that it requested, with their usage and the whole cost", async () => {
     const answer = await client.images.generate({
       model: "pic/one",
       prompt: "ein rotes Fahrrad 🚲",
@@ -122,7 +122,7 @@ describe("the official client", () => {
     });
   });
 
-  test("may send what the reference takes and no listing has", async () => {
+  test("can send parameters of the API that no listing supports", async () => {
     const answer = await client.images.generate({
       model: "pic/one",
       prompt: "a red bicycle",
@@ -137,7 +137,7 @@ describe("the official client", () => {
     expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
   });
 
-  test("gets an error as it knows errors", async () => {
+  test("gets an error in its own class with code and message", async () => {
     const asked = client.images.generate({ model: "pic/one", prompt: "x", size: "256x256" });
     await expect(asked).rejects.toMatchObject({
       status: 400,
@@ -147,7 +147,7 @@ describe("the official client", () => {
   });
 });
 
-test("the example of this repository writes the images it asked for", async () => {
+test("the example of this repository writes the images that it requested", async () => {
   const folder = newFolder("images");
   const example = resolve(import.meta.dirname, "../../examples/clients/images.mjs");
   const env = {
@@ -167,8 +167,8 @@ test("the example of this repository writes the images it asked for", async () =
   expect(stdout).toContain('"cost":');
 });
 
-describe("a request that is served", () => {
-  test("says who served it and what is left", async () => {
+describe("a served request for images", () => {
+  test("says which provider served it and what is left", async () => {
     const answer = await draw({ model: "pic/one" });
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({
@@ -185,7 +185,7 @@ describe("a request that is served", () => {
   });
 
   test.each(["/v1/images/generations", "/images/generations"])(
-    "comes on %s, with either key header",
+    "is accepted on %s, with either key header",
     async (path) => {
       expect((await draw({ model: "pic/one" }, path)).status).toBe(200);
       const other = await httpCall(gateway.url + path, {
@@ -196,7 +196,7 @@ describe("a request that is served", () => {
     },
   );
 
-  test("loses the routing fields of other gateways, each named", async () => {
+  test("loses the routing fields of other gateways, each of which is named", async () => {
     const more = { transforms: ["x"], models: ["a", "b"], route: "fallback" };
     const answer = await draw({ model: "pic/one", ...more });
     expect(answer.status).toBe(200);
@@ -204,7 +204,7 @@ describe("a request that is served", () => {
     expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
   });
 
-  test("has pictures of the format that was asked for, and says which", async () => {
+  test("returns images in the requested format, and names it", async () => {
     for (const [format, beginning] of [
       ["png", "iVBORw0KGgo"],
       ["jpeg", "/9j/"],
@@ -217,7 +217,7 @@ describe("a request that is served", () => {
     }
   });
 
-  test("knows the marketplace's model id, and the provider knows its own", async () => {
+  test("has the marketplace's model id for the client, and the provider's own for the provider", async () => {
     const { json } = await draw({ model: "pic/relay", aspect_ratio: "16:9", resolution: "2K" });
     expect(at(json, "model")).toBe("pic/relay");
     expect(lastSent()).toEqual({
@@ -228,7 +228,7 @@ describe("a request that is served", () => {
     });
   });
 
-  test("asks a host for base64 that would answer with addresses", async () => {
+  test("requests base64 from a host that would return addresses", async () => {
     const answer = await draw({ model: "pic/ticks", n: 2 });
     expect(answer.status).toBe(200);
     expect(lastSent()).toMatchObject({ response_format: "b64_json" });
@@ -236,7 +236,7 @@ describe("a request that is served", () => {
     expect(at(answer.json, "data")).toHaveLength(2);
   });
 
-  test("reaches a provider of the other wire with the headers of that wire", async () => {
+  test("reaches a provider of the other wire with that wire's headers", async () => {
     expect((await draw({ model: "pic/b" })).status).toBe(200);
     const call = gateway.simulator.calls().at(-1);
     expect(call).toMatchObject({
@@ -247,7 +247,7 @@ describe("a request that is served", () => {
     expect(call?.headers["authorization"]).toBeUndefined();
   });
 
-  test("goes to the provider that takes its values, whichever is tried first", async () => {
+  test("goes to a provider that accepts its values, in any routing order", async () => {
     const bySize = await draw({ model: "pic/split", size: "1536x1024" });
     const byRatio = await draw({ model: "pic/split", aspect_ratio: "1:1" });
     expect(bySize.headers["x-tm-provider"]).toBe("painter");
@@ -260,7 +260,7 @@ describe("a request that is served", () => {
 });
 
 describe("an image request on the books", () => {
-  test("holds n times the ceiling and the prompt, and owes what was reported", async () => {
+  test("holds n times the ceiling plus the prompt, and is charged what was reported", async () => {
     const body = { model: "pic/one", prompt: "a red bicycle", n: 3, quality: "low" };
     const answer = await draw(body);
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
@@ -286,7 +286,7 @@ describe("an image request on the books", () => {
   });
 
   test.each(["pic/relay", "pic/ticks"])(
-    "of %s owes the provider's own cost, and shows no cost units as tokens",
+    "of %s is charged the provider's own cost, and shows no cost units as tokens",
     async (model) => {
       const answer = await draw({ model, n: 3 });
       const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
@@ -305,15 +305,18 @@ describe("an image request on the books", () => {
     ['image:{"cost":"0.00000099"}', 0n, "reported"],
     ['image:{"cost":null}', 0n, "none"],
     ["no_usage", 0n, "none"],
-  ])("is rounded down, and free when no cost is reported: %s", async (fault, debit, basis) => {
-    const answer = await draw({ model: "pic/relay", prompt: `a bicycle [[fault:${fault}]]` });
-    expect(answer.status).toBe(200);
-    const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
-    expect(record.attempts).toMatchObject([{ debitMicroUsd: debit, basis }]);
-    expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
-  });
+  ])(
+    "is charged rounded down, and nothing without a reported cost: %s",
+    async (fault, debit, basis) => {
+      const answer = await draw({ model: "pic/relay", prompt: `a bicycle [[fault:${fault}]]` });
+      expect(answer.status).toBe(200);
+      const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+      expect(record.attempts).toMatchObject([{ debitMicroUsd: debit, basis }]);
+      expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
+    },
+  );
 
-  test("without usage is delivered and free: a guess is never billed", async () => {
+  test("without usage is delivered and free", async () => {
     const answer = await draw({ model: "pic/one", prompt: "a bicycle [[fault:no_usage]]" });
     expect(answer.status).toBe(200);
     expect(at(answer.json, "usage")).toEqual({ cost: 0 });
@@ -379,7 +382,7 @@ describe("an image request on the books", () => {
     }
   });
 
-  test("the dry run reports the same hold, and nothing happens", async () => {
+  test("is held as the dry run reports, which sends nothing", async () => {
     const calls = gateway.simulator.counts().total;
     const body = { model: "pic/one", prompt: "a red bicycle", n: 2 };
     const reported = await httpCall(`${gateway.url}/v1/route?for=images`, {

@@ -40,7 +40,7 @@ const elsewhere = withGateway(options);
 
 const OWN = { provider: { connections: "only" } };
 
-/** The answers to requests with the key here and elsewhere. */
+/** The outcomes of requests with the key here and elsewhere. */
 async function outcomes(account: TestAccount, more: object = {}): Promise<readonly Outcome[]> {
   return [await outcomeOf(here, account, more), await outcomeOf(elsewhere, account, more)];
 }
@@ -94,16 +94,22 @@ const CHANGES = [
   },
 ] as const;
 
-test.each(CHANGES)("$what acts at once here, and soon elsewhere", async ({ change, outcome }) => {
-  const account = await here.account("1.00");
-  expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
-  await change(account);
-  const changedAtMs = performance.now();
-  expect(await outcomeOf(here, account)).toBe(outcome);
-  await knownElsewhere(changedAtMs, async () => (await outcomeOf(elsewhere, account)) === outcome);
-});
+test.each(CHANGES)(
+  "$what takes effect at once in this process, and soon in the other",
+  async ({ change, outcome }) => {
+    const account = await here.account("1.00");
+    expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
+    await change(account);
+    const changedAtMs = performance.now();
+    expect(await outcomeOf(here, account)).toBe(outcome);
+    await knownElsewhere(
+      changedAtMs,
+      async () => (await outcomeOf(elsewhere, account)) === outcome,
+    );
+  },
+);
 
-test("a hold on unusual use acts soon in every process, and so does its lifting", async () => {
+test("a hold on unusual use and its lifting take effect soon in every process", async () => {
   const account = await here.account("0");
   const trial = { orgId: account.orgId, amountMicroUsd: microUsd(1n), ref: "a trial" };
   await here.backend.creditStore.grant({ ...trial, isTrial: true }, testOperator);
@@ -135,7 +141,7 @@ async function knownElsewhere(changedAtMs: number, isKnown: () => Promise<boolea
   expect(performance.now() - changedAtMs).toBeLessThan(KNOWN_WITHIN_MS);
 }
 
-test("a connection acts at once here, and soon elsewhere, when made and when disabled", async () => {
+test("a connection that is made or disabled takes effect at once here, and soon elsewhere", async () => {
   const owner = await here.account("0");
   expect(await outcomes(owner, OWN)).toEqual(["refused", "refused"]);
   const connectionId = await connect(here, owner);
@@ -163,7 +169,7 @@ async function allReceived(account: TestAccount): Promise<void> {
   }
 }
 
-test("a change without a notice acts after five seconds, and no later", async () => {
+test("a change without a notice takes effect after exactly five seconds", async () => {
   const account = await here.account("1.00");
   await allReceived(account);
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
@@ -206,7 +212,7 @@ test("changes are received again after the notice connection was lost", async ()
   );
 });
 
-/** The answer of a dry run: two instances of one process name cannot both write the journal. */
+/** Uses a dry run, because two instances with one name cannot both write the journal. */
 async function outcomeOf(
   { url }: TestGateway,
   { key }: TestAccount,

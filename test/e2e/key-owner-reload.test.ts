@@ -10,7 +10,7 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../suppo
 const gateway = withGateway({ settings: { providerKeyOrigins: "" } });
 const account = withAccount(gateway, "5.00");
 
-/** Writes a manifest that names the variable of the standard ones for an origin of its own. */
+/** Writes a manifest of another origin that names the standard manifests' key variable. */
 function write(file: string, provider: string, port: number): void {
   const manifest = simulatorManifest({
     provider,
@@ -44,7 +44,7 @@ async function expectServed(): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test("a new file that sorts first takes no key away from the origin that has it", async () => {
+test("a new file that sorts first takes no provider key from the origin that has it", async () => {
   const owned = { "prov-a": "TEST_PROVIDER_KEY", "prov-b": "TEST_PROVIDER_KEY" };
   expect(keysOf()).toMatchObject(owned);
   write("a-newcomer.json", "newcomer", 1);
@@ -54,7 +54,7 @@ test("a new file that sorts first takes no key away from the origin that has it"
     `TEST_PROVIDER_KEY belongs to ${new URL(gateway.simulator.url).origin}, which manifest-0.json`,
   );
   await expectServed();
-  // Nor at any later time, with other files beside it.
+  // The same holds later, beside other files.
   write("0-another.json", "another", 2);
   await reloaded("another");
   expect(keysOf()).toMatchObject({ ...owned, newcomer: "key_elsewhere", another: "key_elsewhere" });

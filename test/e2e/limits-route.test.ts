@@ -39,7 +39,7 @@ const DEFAULTS = { tpm: 1_000_000, concurrency: 8 };
 const BY_DEFAULT = { rpm: "default", tpm: "default", concurrency: "default" };
 
 describe("GET /v1/limits", () => {
-  test("shows a fresh key its limits, whole and unused", async () => {
+  test("shows a fresh key all its limits, unused", async () => {
     const account = await gateway.account("5.00", { orgCapUsd: "40.00", keyCapUsd: "7.50" });
     const { json, status, headers } = await limitsOf(account);
     expect(status).toBe(200);
@@ -79,7 +79,7 @@ describe("GET /v1/limits", () => {
     });
   });
 
-  test("shows what a call has used up: the request, the observed tokens, the money", async () => {
+  test("shows what a call used: one request, the observed tokens and the money", async () => {
     const account = await gateway.account("5.00");
     const called = await chat(account);
     await settledRecord(gateway, account, String(called.headers["x-request-id"]));
@@ -94,7 +94,7 @@ describe("GET /v1/limits", () => {
     expect(at(json, "spend.key")).toMatchObject({ cap_usd: null, settled_usd: cost });
   });
 
-  test("shows requests in flight and what they hold", async () => {
+  test("shows the requests in flight and what they hold", async () => {
     const account = await gateway.account("5.00");
     const held = { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] };
     const running = [1, 2].map(() => chat(account, chatBody("test/a", held)));
@@ -108,7 +108,7 @@ describe("GET /v1/limits", () => {
     expect(at(after.json, "effective.concurrency.in_use")).toBe(0);
   });
 
-  test("names the scope that has the least left, whatever the limits are", async () => {
+  test("names the scope that has the least left", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const target = { source: "contract", scope: "org" } as const;
@@ -127,18 +127,18 @@ describe("GET /v1/limits", () => {
     expect(at(json, "effective.tpm.bound_by")).toBe(`key:${account.keyId}`);
   });
 
-  test("uses up nothing, however often it is asked", async () => {
+  test("uses up nothing", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 1 });
     const before = await accountState(gateway, account);
     for (let n = 0; n < 20; n += 1) expect((await limitsOf(account)).status).toBe(200);
     expect(await accountState(gateway, account)).toEqual(before);
     expect((await chat(account)).status).toBe(200);
-    // With nothing left it still answers.
+    // The route answers also when no request is left.
     const spent = await limitsOf(account);
     expect(at(spent.json, "effective.rpm")).toMatchObject({ limit: 1, remaining: 0 });
   });
 
-  test("a model that is not listed is the same 404 as a call for it", async () => {
+  test("answers an unlisted model with the same 404 as a call", async () => {
     const account = await gateway.account("5.00");
     const reported = await limitsOf(account, "?model=test%2Fnone");
     const called = await chat(account, chatBody("test/none"));
@@ -157,7 +157,7 @@ describe("GET /v1/limits", () => {
 });
 
 describe("the source of a limit", () => {
-  test("is the unfunded limit of twenty a minute until there is credit", async () => {
+  test("is the unfunded limit of twenty a minute before there is credit", async () => {
     const account = await gateway.account("0.00");
     const { json } = await limitsOf(account);
     expect(at(json, "effective.rpm")).toEqual({
@@ -171,7 +171,7 @@ describe("the source of a limit", () => {
     ]);
   });
 
-  test("is the contract instead of the default, or a lower limit of the customer", async () => {
+  test("is the contract in place of the default, or a lower limit of the customer", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const keyId = account.keyId as KeyId;
@@ -204,7 +204,7 @@ describe("the source of a limit", () => {
     expect(at(json, "effective.tpm.limit")).toBe(700);
   });
 
-  test("is a row for a model, of the key and of the organization, where a limit names it", async () => {
+  test("is shown per model, of the key and of the organization, when a limit names that model", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const keyId = account.keyId as KeyId;
@@ -283,7 +283,7 @@ describe("the source of a limit", () => {
   });
 });
 
-test("the first credit is shown at once", async () => {
+test("the first credit lifts the shown limit at once", async () => {
   const account = await gateway.account("5.00");
   const forget = "update org set funded_at = null where org_id = $1";
   await runSql(gateway, forget, [account.orgId]);
@@ -292,7 +292,7 @@ test("the first credit is shown at once", async () => {
   expect(at((await limitsOf(account)).json, "effective.rpm.limit")).toBe(300);
 });
 
-test("a limit store that does not answer is a 503, not a guess", async () => {
+test("a limit store that does not answer gives a 503", async () => {
   const alone = await startTestGateway({ settings: { redisUrl: "redis://127.0.0.1:1" } });
   try {
     const account = await alone.account("5.00");

@@ -33,7 +33,7 @@ const remaining = (answer: HttpAnswer, kind: "rpm" | "tpm"): number =>
   Number(answer.headers[`x-tm-remaining-${kind}`]);
 
 describe("requests per minute of a key", () => {
-  test("the refusal has the exact headers and body of the specification", async () => {
+  test("refuse with the exact headers and body of the specification", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 2 });
     expect((await chat(account)).status).toBe(200);
     expect((await chat(account)).status).toBe(200);
@@ -77,7 +77,7 @@ describe("requests per minute of a key", () => {
     await expectRefusedRecord(gateway, account, answer);
   });
 
-  test("on the messages route it is a rate_limit_error", async () => {
+  test("refuse on the messages route with a rate_limit_error", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const url = `${gateway.url}/v1/messages`;
     const call = { body: chatBody("test/b"), headers: bearer(account.key) };
@@ -94,7 +94,7 @@ describe("requests per minute of a key", () => {
     });
   });
 
-  test("both wires and both headers count against the same key", async () => {
+  test("count both wires and both headers for the same key", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 2 });
     expect((await chat(account)).status).toBe(200);
     const messages = { body: chatBody("test/b"), headers: { "x-api-key": account.key } };
@@ -103,7 +103,7 @@ describe("requests per minute of a key", () => {
     expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(429);
   });
 
-  test("one key's limit is no other's", async () => {
+  test("of one key do not limit another key", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const sibling = await anotherKey(account);
     const stranger = await gateway.account("1.00");
@@ -113,7 +113,7 @@ describe("requests per minute of a key", () => {
     expect((await chat(stranger)).status).toBe(200);
   });
 
-  test("reading routes use up nothing", async () => {
+  test("are not used up by the reading routes", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const headers = bearer(account.key);
     for (const path of ["/v1/models", "/v1/models/test%2Fa", "/v1/usage", "/v1/generation?id=x"]) {
@@ -124,7 +124,7 @@ describe("requests per minute of a key", () => {
     expect(remaining(answer, "rpm")).toBe(0);
   });
 
-  test("requests at the same moment do not slip through together", async () => {
+  test("hold for simultaneous requests", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 3 });
     const answers = await Promise.all(Array.from({ length: 12 }, () => chat(account)));
     const statuses = answers.map((answer) => answer.status);
@@ -134,7 +134,7 @@ describe("requests per minute of a key", () => {
 });
 
 describe("an organization without credit of its own", () => {
-  test(`runs at ${UNFUNDED_REQUESTS_PER_MINUTE} a minute, whatever its key allows`, async () => {
+  test(`has ${UNFUNDED_REQUESTS_PER_MINUTE} requests a minute, whatever its key allows`, async () => {
     const account = await gateway.account("1.00");
     // Money that was neither bought nor granted: the rule checks the purchase, not the balance.
     await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
@@ -156,11 +156,11 @@ describe("an organization without credit of its own", () => {
     });
   });
 
-  test("the first grant lifts it", async () => {
+  test("has its key's limit after the first grant", async () => {
     const account = await gateway.account("0.00");
     expectRefusal(await chat(account), { status: 429, code: "insufficient_quota" });
     await grantCredit(gateway.backend, account.orgId, "1.00");
-    // Not so often that the low limit is reached before it is lifted.
+    // The calls are rare enough not to reach the low limit before it is lifted.
     const left = await callUntil(
       "the low limit is lifted",
       () => chat(account),
@@ -177,7 +177,7 @@ describe("requests in flight", () => {
   const openCalls = (count: number): Promise<boolean> =>
     until(`${count} are at the provider`, () => gateway.simulator.counts().open === count);
 
-  test(`the ${CONCURRENT_REQUESTS_MAX + 1}th of a key is refused, and let in when one ended`, async () => {
+  test(`of a key are refused at the ${CONCURRENT_REQUESTS_MAX + 1}th, and admitted when one ended`, async () => {
     const account = await gateway.account("1.00");
     const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () => chat(account, held));
     await openCalls(CONCURRENT_REQUESTS_MAX);
@@ -195,11 +195,11 @@ describe("requests in flight", () => {
     await Promise.all(running);
     const after = await chat(account);
     expect(after.status).toBe(200);
-    // Eight served, one refused, one more: the refused one used up nothing.
+    // Eight requests and this one are counted; the refused one is not.
     expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
   });
 
-  test("the organization's keys share one bound", async () => {
+  test("of all keys of an organization share one bound", async () => {
     const account = await gateway.account("1.00");
     const [second, third] = [await anotherKey(account), await anotherKey(account)];
     const half = CONCURRENT_REQUESTS_MAX / 2;
@@ -220,7 +220,7 @@ describe("requests in flight", () => {
     );
   });
 
-  test("refused requests hold no place", async () => {
+  test("that are refused hold no place", async () => {
     const account = await gateway.account("1.00");
     const bad = { ...chatBody("test/a"), n: 2 };
     await Promise.all(Array.from({ length: 30 }, () => chat(account, bad)));
@@ -241,7 +241,7 @@ describe("tokens per minute", () => {
     expect(remaining(second, "rpm")).toBe(298);
   });
 
-  test("one request over the bound is refused by its estimate, for good, and told what would fit", async () => {
+  test("refuse for good a request whose estimate exceeds them, and say what would fit", async () => {
     const account = await gateway.account("25.00");
     const messages = [{ role: "user", content: "x".repeat(TOKENS_PER_MINUTE) }];
     const answer = await chat(account, chatBody("test/a", { messages }));
@@ -262,8 +262,8 @@ describe("tokens per minute", () => {
   });
 });
 
-describe("a refusal leaves no trace", () => {
-  test("a key's refusals use up nothing of its organization", async () => {
+describe("a refusal uses up no limit", () => {
+  test("of the organization when its key is over its own", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const sibling = await anotherKey(account);
     expect((await chat(account)).status).toBe(200);
@@ -272,7 +272,7 @@ describe("a refusal leaves no trace", () => {
     expect(remaining(answer, "rpm")).toBe(298);
   });
 
-  test("a request that no balance covers uses up no limit", async () => {
+  test("when no balance covers the request", async () => {
     const poor = await gateway.account("0.000100");
     for (let n = 0; n < 10; n += 1) {
       expectRefusal(await chat(poor), { status: 429, code: "insufficient_quota" });
@@ -282,7 +282,7 @@ describe("a refusal leaves no trace", () => {
     expect(remaining(cheap, "rpm")).toBe(299);
   });
 
-  test("a request refused for its shape uses up no limit", async () => {
+  test("when the request has the wrong shape", async () => {
     const account = await gateway.account("1.00");
     await chat(account, { ...chatBody("test/a"), n: 2 });
     await chat(account, chatBody("nope"));

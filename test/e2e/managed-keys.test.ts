@@ -54,8 +54,8 @@ function noted(answer: HttpAnswer): HttpAnswer {
 const chat = (key: ManagedKey): Promise<HttpAnswer> =>
   post(key, "/v1/chat/completions", chatBody("test/a"));
 
-describe.each<[Origin]>([["playground"], ["optimize"]])("the key of %s", (origin) => {
-  test("has that name in the usage of its organization, as JSON and as files", async () => {
+describe.each<[Origin]>([["playground"], ["optimize"]])("the managed key of %s", (origin) => {
+  test("is shown by that name in its organization's usage, as JSON and as files", async () => {
     const { account, raw } = await managedKey(origin);
     await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
     await ask(gateway.url, { key: account.key, wire: "wire_a", model: "test/a", text: "Hi" });
@@ -80,7 +80,7 @@ describe.each<[Origin]>([["playground"], ["optimize"]])("the key of %s", (origin
     expect(sums.text).toContain(`\r\n${origin},1,`);
   });
 
-  test("has that name in its limits, also in those it sets", async () => {
+  test("is shown by that name in its limits and in those that it sets", async () => {
     const key = await managedKey(origin);
     const change = { scope: "model", model: "test/a", rpm: 7 };
     const changed = await post(key, "/api/admission-limits", change);
@@ -91,7 +91,7 @@ describe.each<[Origin]>([["playground"], ["optimize"]])("the key of %s", (origin
     expect(at(limits.json, "scopes.1")).toMatchObject({ scope: "model", key_id: origin });
   });
 
-  test("has that name in refusals by its limits, its cap and its refused requests", async () => {
+  test("is shown by that name in refusals by its limits, its cap and its refused requests", async () => {
     const limited = await managedKey(origin, { rpm: 1 });
     await chat(limited);
     expect((await chat(limited)).headers["x-tm-limit-id"]).toBe(`key:${origin}`);
@@ -106,7 +106,7 @@ describe.each<[Origin]>([["playground"], ["optimize"]])("the key of %s", (origin
   });
 });
 
-test("no answer and no line of the log of all these calls had the id of a managed key", () => {
+test("no answer and no log line of these calls has the id of a managed key", () => {
   const shown = [...answered, gateway.log()].join("\n");
   expect(ids.length).toBeGreaterThan(0);
   expect(answered.length).toBeGreaterThan(0);

@@ -97,20 +97,20 @@ describe("an output bound that fits", () => {
     expect(await post({ body })).toMatchObject({ status: 200 });
   });
 
-  test("a body without a bound is served: 4096 is written into it", async () => {
+  test("a body without a bound is served, and 4096 is written into it", async () => {
     const answer = await post({ body: { ...good, max_tokens: undefined } });
     expect(answer).toMatchObject({ status: 200 });
     expect(gateway.simulator.calls().at(-1)?.body).toMatchObject({ max_tokens: 4096 });
   });
 
-  test("the name of the other wire counts as well", async () => {
+  test("the name of the other wire is accepted too", async () => {
     const body = { ...good, max_tokens: undefined, max_completion_tokens: 7 };
     expect(await post({ body })).toMatchObject({ status: 200 });
     expect(gateway.simulator.calls().at(-1)?.body).toMatchObject({ max_tokens: 7 });
   });
 });
 
-describe.concurrent("a field that a request may not bring is a 400 that names it", () => {
+describe.concurrent("a field that a request may not contain is a 400 that names it", () => {
   test.each([
     ["api_key", { api_key: "sk-1" }],
     ["provider.data_collection", { provider: { data_collection: "deny" } }],
@@ -163,23 +163,23 @@ describe.concurrent("a request that no provider of the model can serve as sent i
   });
 });
 
-describe("bodies that are too large or packed", () => {
+describe("bodies that are too large or compressed", () => {
   const filled = chatBody("test/b", { messages: [{ role: "user", content: "{filler}" }] });
 
-  test("one byte over 10 MB is a 413 that the client reads", async () => {
+  test("one byte over 10 MB is a 413 that the client can read", async () => {
     await expectRefused(
       { body: bodyOfSize(filled, BODY_BYTES_MAX + 1) },
       { status: 413, code: "request_too_large", type: "request_too_large", message: "10485760" },
     );
   });
 
-  test("exactly 10 MB of text is read, and refused by its tokens only", async () => {
+  test("exactly 10 MB of text is read, and refused only for its tokens", async () => {
     const answer = await post({ body: bodyOfSize(filled, BODY_BYTES_MAX) });
     expectRefusal(answer, { status: 429, code: "rate_limit" });
     expect(answer.headers["x-tm-limit-kind"]).toBe("tpm");
   });
 
-  test("exactly 10 MB with an inline image is served: its bytes are not tokens", async () => {
+  test("exactly 10 MB with an inline image is served, because its bytes are not tokens", async () => {
     const filler = { type: "base64", media_type: "image/png", data: "{filler}" };
     const messages = [{ role: "user", content: [{ type: "image", source: filler }] }];
     const body = bodyOfSize(chatBody("test/b", { messages }), BODY_BYTES_MAX);
@@ -204,7 +204,7 @@ describe("an unusual but valid request", () => {
     expect(at(answer.json, "content.0.text")).toBe("You said: a\ud800b\udc00");
   });
 
-  test("a version header of any value and ?beta=true change nothing upstream", async () => {
+  test("any version header and ?beta=true are accepted, and neither is passed on", async () => {
     const call = { body: good, headers: { "anthropic-version": "1999-01-01" } };
     const answer = await postWithKey({ gateway, account, path: "/v1/messages?beta=true" }, call);
     expect(answer).toMatchObject({ status: 200 });

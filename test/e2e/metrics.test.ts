@@ -32,7 +32,7 @@ beforeAll(async () => {
   const method = "POST";
   await fetch(`${gateway.simulator.url}/faults`, { method, body: JSON.stringify(fault) });
   await ask(gateway.url, { ...asked, text: CANARY });
-  // One more than the key may send in a minute.
+  // This request exceeds the key's requests a minute.
   await ask(gateway.url, { ...asked, text: CANARY });
   await ask(gateway.url, { ...asked, key: `tm_vk_${CANARY}`, text: CANARY });
   await gateway.backend.audit();
@@ -40,7 +40,7 @@ beforeAll(async () => {
   shown = await scrape();
 });
 
-test("every metric of the reference is there after a few calls, unless it may be empty", () => {
+test("every metric of the reference is exposed after a few calls, unless it may be empty", () => {
   const names = shownNames(shown);
   const missing = Object.entries(METRICS)
     .filter(([name, row]) => row.mayBeEmpty !== true && !names.has(name))
@@ -48,7 +48,7 @@ test("every metric of the reference is there after a few calls, unless it may be
   expect(missing).toEqual([]);
 });
 
-test("nothing is shown that the reference does not have, and each with its type", () => {
+test("every exposed metric is in the reference, with the same type", () => {
   const typed = [...shown.matchAll(/^# TYPE (tm_\S+) (\S+)/gm)];
   const found = typed.map(([, name = "", type = ""]) => [name, type]);
   const known = Object.entries(METRICS).map(([name, { type }]) => [name, type]);
@@ -57,7 +57,7 @@ test("nothing is shown that the reference does not have, and each with its type"
   expect(others.filter((name) => !/^(process|nodejs)_/.test(name))).toEqual([]);
 });
 
-test("labels are those of the reference, and none names an organization, a key or a prompt", () => {
+test("every label is in the reference, and none names an organization, a key or a prompt", () => {
   for (const [, name = "", labels = ""] of shown.matchAll(/^(tm_\w+)\{(.*)\} /gm)) {
     const base = name.replace(/_(bucket|sum|count)$/, "");
     const row = Object.entries(METRICS).find(([each]) => each === name || each === base)?.[1];
@@ -70,7 +70,7 @@ test("labels are those of the reference, and none names an organization, a key o
   }
 });
 
-test("the figures are those of the calls", () => {
+test("the values are those of the calls", () => {
   const lines = shown.split("\n");
   const value = (series: string): number =>
     Number(
@@ -101,7 +101,7 @@ test("the figures are those of the calls", () => {
   expect(value('tm_changes_total{action="key.create"}')).toBe(1);
 });
 
-test("a scraper that asks for OpenMetrics gets the same series, and an end", async () => {
+test("a scraper that asks for OpenMetrics gets the same series and an end mark", async () => {
   const text = await scrape("application/openmetrics-text;version=1.0.0,text/plain;q=0.5");
   expect(text.endsWith("\n# EOF\n")).toBe(true);
   expect(text).toContain("# TYPE tm_requests counter\ntm_requests_total{");
@@ -110,8 +110,8 @@ test("a scraper that asks for OpenMetrics gets the same series, and an end", asy
   expect(new Set(names(text))).toEqual(new Set(names(shown)));
 });
 
-describe.skipIf(!hasPromtool)("Prometheus' own checker", () => {
-  test("has nothing to complain about", () => {
+describe.skipIf(!hasPromtool)("promtool's check of the metrics", () => {
+  test("finds nothing", () => {
     expect(promtoolComplaints(shown)).toBe("");
   });
 });

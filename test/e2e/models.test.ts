@@ -116,7 +116,7 @@ const CHECKED = {
 };
 
 describe("GET /v1/models", () => {
-  test("an entry of the wire_a list has every field", async () => {
+  test("lists entries with every field in the wire_a shape", async () => {
     const { json, status } = await askWithKey("/v1/models");
     expect(status).toBe(200);
     expect(at(json, "object")).toBe("list");
@@ -174,7 +174,7 @@ describe("GET /v1/models", () => {
     });
   });
 
-  test("a model of several providers names them, the first one first", async () => {
+  test("names all providers of a model, the first choice first", async () => {
     const { json } = await askWithKey("/v1/models/test%2Fba");
     expect(json).toMatchObject({
       owned_by: "prov-b",
@@ -185,7 +185,7 @@ describe("GET /v1/models", () => {
     });
   });
 
-  test("the version header of the second wire changes the shape", async () => {
+  test("lists in the wire_b shape when the version header is sent", async () => {
     const headers = { "anthropic-version": "2023-06-01" };
     const { json } = await askWithKey("/v1/models", { headers });
     expect(json).toMatchObject({ has_more: false, first_id: "acme/rich-1", last_id: "test/both" });
@@ -203,7 +203,7 @@ describe("GET /v1/models", () => {
     });
   });
 
-  test("a bad page size is a 400 that names it", async () => {
+  test("refuses a bad page size with a 400 that names limit", async () => {
     const headers = { "anthropic-version": "2023-06-01" };
     for (const limit of ["0", "-1", "1001", "x", "1.5", ""]) {
       const answer = await askWithKey(`/v1/models?limit=${limit}`, { headers });
@@ -211,7 +211,7 @@ describe("GET /v1/models", () => {
     }
   });
 
-  test("its filters and its order hold in both shapes, and a bad one is a 400", async () => {
+  test("filters and sorts in both shapes, and refuses a bad filter with a 400", async () => {
     const query = "sort=prompt_price&max_prompt_price=3";
     const inA = await askWithKey(`/v1/models?${query}`);
     const ids = ["test/a", "test/b", "test/ba", "test/both", "acme/rich-1"];
@@ -225,7 +225,7 @@ describe("GET /v1/models", () => {
     }
   });
 
-  test("one model, its slash encoded or not, in both shapes", async () => {
+  test("returns one model in both shapes, with its slash encoded or not", async () => {
     for (const path of ["/v1/models/acme%2Frich-1", "/v1/models/acme/rich-1"]) {
       expect((await askWithKey(path)).json).toMatchObject({ id: "acme/rich-1", object: "model" });
       const headers = { "anthropic-version": "2023-06-01" };
@@ -234,7 +234,7 @@ describe("GET /v1/models", () => {
     }
   });
 
-  test("an unknown model is the 404 that a request for it would get", async () => {
+  test("answers an unknown model with the 404 that a request would get", async () => {
     const answer = await askWithKey("/v1/models/no%2Fsuch%3Afree");
     expectRefusal(answer, { status: 404, code: "model_unavailable", message: '"no/such:free"' });
     const body = chatBody("no/such:free");
@@ -246,7 +246,7 @@ describe("GET /v1/models", () => {
 describe("the console's public list of models", () => {
   const url = (): string => `${gateway.running.consoleUrl}/api/models.json`;
 
-  test("has every id, may be kept for a minute, and is not sent twice", async () => {
+  test("has every id, can be cached for a minute, and is not sent again unchanged", async () => {
     const answer = await httpCall(url());
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
@@ -262,7 +262,7 @@ describe("the console's public list of models", () => {
     expect(other.status).toBe(200);
   });
 
-  test("weak and listed tags match too, and so does the star", async () => {
+  test("answers 304 to weak and listed tags and to a star", async () => {
     const etag = String((await httpCall(url())).headers.etag);
     for (const tag of [`W/${etag}`, `"other", ${etag}`, "*"]) {
       const answer = await httpCall(url(), { headers: { "if-none-match": tag } });
@@ -270,7 +270,7 @@ describe("the console's public list of models", () => {
     }
   });
 
-  test("what a provider is paid is in no list", async () => {
+  test("does not contain what providers are paid, nor does any other list", async () => {
     const lists = [
       await askWithKey("/v1/models"),
       await askWithKey("/v1/models/acme/rich-1"),
@@ -281,7 +281,7 @@ describe("the console's public list of models", () => {
     for (const { text } of lists) expect(text).not.toMatch(/777|purchase/);
   });
 
-  test("HEAD says the same without the list", async () => {
+  test("answers HEAD without the list", async () => {
     const answer = await httpCall(url(), { method: "HEAD" });
     expect(answer).toMatchObject({ status: 200, text: "" });
   });

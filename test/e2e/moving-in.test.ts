@@ -112,7 +112,7 @@ async function call(path: string, body: object): Promise<HttpAnswer> {
 }
 
 describe("a moved installation", () => {
-  test("is written as files that the program takes as they are", () => {
+  test("is written as files that the program accepts unchanged", () => {
     expect(moved.written.map((path) => path.slice(written.length + 1)).toSorted()).toEqual([
       "accounts.sh",
       ...readdirSync(join(written, "manifests")).map((name) => `manifests/${name}`),
@@ -162,12 +162,12 @@ describe("a moved installation", () => {
     expect(before - (await balanceMicroUsd())).toBe(BigInt(prompt + 10 * output));
   });
 
-  test("asks the providers for their own names of the models", () => {
+  test("calls the providers with their own names of the models", () => {
     const asked = simulator.calls().map(({ body }) => textAt(body, "model"));
     expect([...new Set(asked)].toSorted()).toEqual(["up-a", "up-b"]);
   });
 
-  test("does not sell what has no price", async () => {
+  test("does not sell a model without a price", async () => {
     const answer = await call("/v1/chat/completions", chatBody("unpriced"));
     expect([answer.status, answer.headers["x-tm-error-code"]]).toEqual([404, "model_unavailable"]);
   });

@@ -34,7 +34,7 @@ describe.skipIf(!hasSchemathesis)("a fuzzer that reads the published OpenAPI doc
     expect(fuzzed.code, fuzzed.output).toBe(0);
     expect(fuzzed.output).toMatch(/Tested: +15\b/);
     expect(casesIn(fuzzed.output)).toBeGreaterThan(1_000);
-    // It lowers the limits of the key that it calls with, so it comes last.
+    // This route lowers the limits of the calling key, so it is fuzzed last.
     const limits = await fuzz(gateway.url, account.key, ["--include-path", LIMITS]);
     expect(limits.code, limits.output).toBe(0);
     expect(casesIn(limits.output)).toBeGreaterThan(20);

@@ -47,7 +47,7 @@ function pathOf(name: string): string {
 }
 
 describe("every answer of the gateway is one that its OpenAPI document allows", () => {
-  test("of what is served", async () => {
+  test("when a request is served", async () => {
     const served = new Map<string, HttpAnswer>();
     for (const [name, body] of Object.entries(BODIES)) {
       const answer = await call(name, pathOf(name), { body });
@@ -75,7 +75,7 @@ describe("every answer of the gateway is one that its OpenAPI document allows", 
     for (const [name, path, sent] of reads) expect((await call(name, path, sent)).status).toBe(200);
   });
 
-  test("of what is refused: without a key, without a record, with a body that is none", async () => {
+  test("when a request is refused: no key, no such record, an invalid body", async () => {
     for (const name of Object.keys(BODIES)) {
       const bodies = [{ body: "{" }, { body: [] }, { body: {} }, { body: "x".repeat(11_000_000) }];
       const answers = await Promise.all(bodies.map((sent) => call(name, pathOf(name), sent)));
@@ -97,7 +97,7 @@ describe("every answer of the gateway is one that its OpenAPI document allows", 
     }
   });
 
-  test("of whatever is sent instead of a field's value", async () => {
+  test("when any value is sent in place of a field's", async () => {
     const names = constantFrom(...Object.keys(BODIES));
     await assert(
       asyncProperty(names, nat(), jsonValue({ maxDepth: 2 }), async (name, at, value) => {

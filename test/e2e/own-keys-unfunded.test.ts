@@ -44,7 +44,7 @@ function codeOf({ status, headers }: HttpAnswer): string {
 }
 
 test.each([[undefined], ["prefer"], ["only"]])(
-  "what customers' keys serve does not count without credit: connections %s",
+  "requests on customers' keys do not count towards the unfunded limit: connections %s",
   async (connections) => {
     const account = await gateway.account("0");
     await connect(account, OWN_KEY);
@@ -62,7 +62,7 @@ test.each([[undefined], ["prefer"], ["only"]])(
   },
 );
 
-test("a request that falls back to the marketplace's key counts once it does", async () => {
+test("a request that falls back to the marketplace's key counts towards the unfunded limit", async () => {
   const account = await gateway.account("0");
   await connect(account, BAD_KEY);
   for (let n = 0; n < UNFUNDED; n += 1) {
@@ -89,6 +89,6 @@ test("a dry run admits what customers' keys would serve", async () => {
     const answer = await httpCall(url, { body, headers: bearer(account.key) });
     return at(answer.json, "would_admit");
   };
-  // A dry run counts as a request itself: the first one fills the window.
+  // A dry run counts as a request, so the first one fills the window.
   expect(await dryRun("prefer")).toBe(true);
 });

@@ -49,11 +49,11 @@ async function chat(account: TestAccount, model: string, fault = ""): Promise<Ht
 }
 
 describe("a provider's declared capacity", () => {
-  test("one organization has half of it; the other half is there for others", async () => {
+  test("gives one organization half of it, and keeps the other half for others", async () => {
     const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
     const first = await chat(greedy, "pool/alone");
     expect(first.status).toBe(200);
-    // Its share, not its own 300, is what is left least of.
+    // The share of the pool has less left than the key's own 300.
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
     expect((await chat(greedy, "pool/alone")).status).toBe(200);
     const before = await accountState(gateway, greedy);
@@ -95,7 +95,7 @@ describe("a provider's declared capacity", () => {
     expect(providers).toEqual(["small", "small", "large", "large"]);
   });
 
-  test("of a day's tokens is claimed by the estimate and corrected by what was observed", async () => {
+  test("of a day's tokens is claimed by the estimate and corrected by the observed tokens", async () => {
     const account = await gateway.account("5.00");
     // The estimate is 64 of a share of 200; what is observed is less, so more than three fit.
     const statuses: number[] = [];
@@ -103,7 +103,7 @@ describe("a provider's declared capacity", () => {
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
   });
 
-  test("of an hour says when it has room again, and no official client sleeps until then", async () => {
+  test("of an hour says when it has room again, and tells official clients not to retry", async () => {
     const account = await gateway.account("5.00");
     expect((await chat(account, "pool/hourly")).status).toBe(200);
     const refused = await chat(account, "pool/hourly");
@@ -113,7 +113,7 @@ describe("a provider's declared capacity", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(3_500);
   });
 
-  test("smaller than one request refuses it for good, also while it cools, unless another has room later", async () => {
+  test("that is smaller than a request refuses it for good, unless another pool has room", async () => {
     const account = await gateway.account("5.00");
     const ask = async (model: string, max_tokens: number): Promise<unknown> => {
       const url = `${gateway.url}/v1/chat/completions`;
@@ -142,7 +142,7 @@ describe("a provider's declared capacity", () => {
     expect(await ask("pool/tight", 300)).toMatchObject(outOf(true, "pool-share:large/pool/tight"));
   });
 
-  test("the dry run names the pool and what it would refuse", async () => {
+  test("is named by the dry run, with what it would refuse", async () => {
     const account = await gateway.account("5.00");
     const dryRun = async (): Promise<unknown> => {
       const url = `${gateway.url}/v1/route?for=chat`;
@@ -155,7 +155,7 @@ describe("a provider's declared capacity", () => {
       has_capacity: true,
     });
     expect(at(open, "would_admit")).toBe(true);
-    // Its share of the small pool is used up, and so it would be reported.
+    // The organization's share of the small pool is used up and reported so.
     const url = `${gateway.url}/v1/route?for=chat`;
     for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
     const full = await httpCall(url, {
@@ -170,8 +170,8 @@ describe("a provider's declared capacity", () => {
   });
 });
 
-describe("a provider that says 429", () => {
-  test("is left alone for a while: failover, then nothing is sent there, and its circuit stays closed", async () => {
+describe("a provider that answers 429", () => {
+  test("gets no requests for a while: the request fails over, and no circuit opens", async () => {
     const account = await gateway.account("5.00");
     const fault = "status:429;retry_after:30";
     gateway.simulator.script({ model: "pool/cooled", fault, times: 1 });
@@ -192,7 +192,7 @@ describe("a provider that says 429", () => {
     });
   });
 
-  test("for every candidate: its own message at first, then the pool's until the cooldown is over", async () => {
+  test("refuses with its own message first, then with the pool's until the cooldown is over", async () => {
     const account = await gateway.account("5.00");
     const said = await chat(account, "pool/plain", "status:429;retry_after:300");
     expectRefusal(said, { status: 429, code: "rate_limit" });

@@ -50,7 +50,7 @@ function manifestOf(head: ProviderHead): object {
 
 const gateway = withGateway({ manifests: providerHeads().map(manifestOf) });
 
-/** One for each provider: together they ask more than one key may in a minute. */
+/** An account per provider, because all requests exceed one key's requests a minute. */
 const accounts = new Map<string, Promise<TestAccount>>();
 
 function accountFor(id: string): Promise<TestAccount> {
@@ -164,7 +164,7 @@ interface Case {
   readonly what: string;
   readonly path: string;
   readonly body: object;
-  /** The field that this provider does not take for an answer of its own. */
+  /** The field for which this provider refuses the request; undefined if it does not. */
   readonly refusedFor?: (strict: StrictProvider) => string | undefined;
 }
 
@@ -243,7 +243,7 @@ describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", 
   const strict = STRICT_PROVIDERS[id];
   if (strict === undefined) throw new Error(`the simulator does not play ${id}`);
 
-  test.each(CASES)("takes $what, or the client is told why not", async (each) => {
+  test.each(CASES)("accepts $what, or the client gets the reason", async (each) => {
     // The parameters of a model that reasons differ at the top level alone.
     const models = each.body === rich ? ["plain", "thinks"] : ["plain"];
     for (const model of models.map((name) => `${id}/${name}`)) {
@@ -256,7 +256,7 @@ describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", 
   });
 });
 
-test("calls come back signed, and hidden thoughts are billed", async () => {
+test("tool calls come back signed, and hidden thoughts are billed", async () => {
   const model = "google/plain";
   const first = await ask(MESSAGES, { ...asksB, model });
   const answer = JSON.parse(first.text) as {
@@ -282,7 +282,7 @@ test("calls come back signed, and hidden thoughts are billed", async () => {
   expect(JSON.stringify(sent?.body)).toContain("thought_signature");
 });
 
-test("fields that a provider does not get are named", async () => {
+test("fields that a provider cannot get are named to the client", async () => {
   const { dropped } = await ask(CHAT, { ...rich, model: "mistral/plain", stream: true });
   expect(dropped.split(/, ?/)).toEqual(
     expect.arrayContaining([
@@ -294,7 +294,7 @@ test("fields that a provider does not get are named", async () => {
   );
 });
 
-test("every listing of an aggregator has its own prices as a ceiling", async () => {
+test("every listing of an aggregator is sent with its own prices as a ceiling", async () => {
   const upstream = { only: ["x"] };
   await ask(CHAT, { ...asksA, model: "openrouter/plain", provider: { upstream } });
   const sent = gateway.simulator.calls().findLast(({ path }) => path.includes("as-openrouter"));

@@ -4,7 +4,7 @@ import { withAccount, withGateway } from "../support/gateway.ts";
 import { rawHttp } from "../support/raw-http.ts";
 import { accountState } from "../support/refusals.ts";
 
-/* What a parser in front of us could read in another way than we do must not be served. */
+/* Bytes that a proxy's parser could read differently from the gateway must not be served. */
 
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00");
@@ -116,18 +116,21 @@ const refused: readonly (readonly [string, () => Shape])[] = [
   ["headers over 16 KB", () => ({ headers: [LENGTH, `X-Long: ${"a".repeat(20_000)}`] })],
 ];
 
-describe("bytes that two parsers could read in two ways", () => {
-  test.each(refused)("%s: 400 or closed, and nothing is dispatched", async (_what, shape) => {
-    const before = await accountState(gateway, account);
-    const answer = await rawHttp(gateway.url, requestBytes(shape()));
-    expect(answer.closed).toBe(true);
-    expect(answer.statuses.length).toBeLessThanOrEqual(1);
-    for (const status of answer.statuses) expect([400, 431]).toContain(status);
-    expect(answer.text).not.toContain("You said");
-    expect(await accountState(gateway, account)).toEqual(before);
-  });
+describe("bytes that two parsers could read differently", () => {
+  test.each(refused)(
+    "%s: a 400 or a closed connection, and nothing is dispatched",
+    async (_what, shape) => {
+      const before = await accountState(gateway, account);
+      const answer = await rawHttp(gateway.url, requestBytes(shape()));
+      expect(answer.closed).toBe(true);
+      expect(answer.statuses.length).toBeLessThanOrEqual(1);
+      for (const status of answer.statuses) expect([400, 431]).toContain(status);
+      expect(answer.text).not.toContain("You said");
+      expect(await accountState(gateway, account)).toEqual(before);
+    },
+  );
 
-  test("lines that end in a bare LF", async () => {
+  test("lines that end in a bare LF close the connection, and nothing is dispatched", async () => {
     const before = await accountState(gateway, account);
     for (const bytes of [
       requestBytes({ headers: [LENGTH] }).replaceAll("\r\n", "\n"),
@@ -142,7 +145,7 @@ describe("bytes that two parsers could read in two ways", () => {
     expect(await accountState(gateway, account)).toEqual(before);
   });
 
-  test("another protocol on the same port", async () => {
+  test("another protocol on the same port closes the connection, and nothing is dispatched", async () => {
     const before = await accountState(gateway, account);
     for (const bytes of [
       Buffer.from("160301010001000000", "hex"),
@@ -171,13 +174,13 @@ describe("paths are not normalised", () => {
   );
 });
 
-describe("methods and targets that are not ours", () => {
+describe("methods and targets that the gateway does not serve", () => {
   test.each([
     "CONNECT example.com:443",
     "TRACE /v1/models",
     "OPTIONS *",
     "GET http://example.com/",
-  ])("%s leads nowhere", async (line) => {
+  ])("%s closes the connection, and nothing is dispatched", async (line) => {
     const before = await accountState(gateway, account);
     const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
     const answer = await rawHttp(gateway.url, bytes);
@@ -188,7 +191,7 @@ describe("methods and targets that are not ours", () => {
 });
 
 describe("an unusual but valid request", () => {
-  test("is served if it is the refused one, well formed", async () => {
+  test("is served in the well-formed version of the refused ones", async () => {
     const answer = await rawHttp(gateway.url, requestBytes({ headers: [LENGTH] }));
     expect(answer.statuses).toEqual([200]);
     expect(answer.text).toContain("You said: Hello");
@@ -200,20 +203,20 @@ describe("an unusual but valid request", () => {
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
   });
 
-  test("is answered in order if two share a connection", async () => {
+  test("is answered in order when two share a connection", async () => {
     const first = requestBytes({ headers: [LENGTH] }).replace("Connection: close\r\n", "");
     const second = requestBytes({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
     const answer = await rawHttp(gateway.url, first + second);
     expect(answer.statuses).toEqual([200, 404]);
   });
 
-  test("is served if it offers an upgrade, which is ignored", async () => {
+  test("is served when it offers an upgrade, which is ignored", async () => {
     const headers = [LENGTH, "Upgrade: websocket"];
     const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
   });
 
-  test("is answered with 100 before the body if it expects that", async () => {
+  test("is answered with 100 before the body when it expects that", async () => {
     const bytes = requestBytes({ headers: [LENGTH, "Expect: 100-continue"] });
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([100, 200]);
   });

@@ -30,15 +30,15 @@ async function countRefused(orgId: OrgId): Promise<number> {
   return totals.requests;
 }
 
-describe("refused requests have a window of their own", () => {
+describe("refused requests have a separate window", () => {
   const account = withAccount(gateway, "5.00");
 
-  test("above it a key is refused before its body is read", async () => {
+  test("that refuses a key before its body is read", async () => {
     for (let n = 0; n < LIMIT; n += 1) {
       expect((await send(account, chatBody("test/a"))).status).toBe(200);
       expectRefusal(await send(account, "no JSON"), { status: 400, code: "invalid_request" });
     }
-    // The body that is announced never comes.
+    // The announced body is never sent.
     const head =
       "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n" +
       `Authorization: Bearer ${account.key}\r\nContent-Length: 10\r\n\r\n`;

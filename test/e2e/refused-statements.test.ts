@@ -12,7 +12,7 @@ import { SentStatements } from "../support/sent-statements.ts";
 import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** The requests of each kind, after the remembered ones. */
+/** The number of requests of each kind, the first ones included. */
 const REQUESTS = 20;
 /** A refusal that the ledger answered is remembered when it was the second in a row. */
 const FIRST_REQUESTS = 3;
@@ -130,7 +130,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-describe("a refused request costs no statement beyond its bounded rows", () => {
+describe("a refused request costs no statement beyond its bounded rows:", () => {
   test.each(KINDS)("$what", async ({ status, code, key, body = good }) => {
     const raw = key === undefined ? rich.key : await key();
     for (let n = 0; n < FIRST_REQUESTS; n += 1) await send(raw, body);
@@ -145,7 +145,7 @@ describe("a refused request costs no statement beyond its bounded rows", () => {
     expect(taken().others).toEqual([]);
   });
 
-  test("and those are counted together once a key has had its rows of the minute", async () => {
+  test("further refusals of a key are counted together after its rows of the minute", async () => {
     const { key } = await gateway.account("1.00", { requestsPerMinute: 10_000 });
     for (let n = 0; n < REFUSED_ROWS_PER_MINUTE; n += 1) await send(key, "hello");
     await rowsWritten();
@@ -158,7 +158,7 @@ describe("a refused request costs no statement beyond its bounded rows", () => {
     expect(rows).toBeLessThan(count / 4);
   });
 
-  test("and a flood of random keys is looked up in few statements", async () => {
+  test("a flood of random keys is looked up in few statements", async () => {
     await rowsWritten();
     statements.take();
     const count = 200;

@@ -9,19 +9,19 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../suppo
 import { type ArrivedRequest, RecordingProvider } from "../support/recording-provider.ts";
 import { withResource } from "../support/with-resource.ts";
 
-/* The memory of request bodies is used again: no byte of one may ever be in another. */
+/* Request bodies share reused memory, and no byte of one may get into another. */
 
 const REQUESTS = quickOrDeep(60, 1_600);
 const CLIENTS = 16;
 const MODELS = 20;
 const MiB = 1024 * 1024;
-/** Too little for what is under way at once. */
+/** Less than simultaneous requests need. */
 const POOL_BYTES = 12 * MiB;
 /** More than the system takes over for a connection whose other end does not read. */
 const LONG_BODY_BYTES = 4_100_000;
 const UNLIMITED = 1_000_000_000;
 
-/** Overwrites what comes back: a reader that comes too late reads nothing else. */
+/** Overwrites returned memory, so that a late reader sees foreign bytes. */
 class OverwritingPool extends BufferPool {
   exhausted = 0;
   returned = 0;
@@ -69,7 +69,7 @@ const account = withAccount(gateway, "100000.00", { requestsPerMinute: UNLIMITED
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-test("every byte that a provider gets is of the one request that it is part of", async () => {
+test("every byte that a provider gets belongs to one request", async () => {
   const calls = Array.from({ length: REQUESTS }, (_, at) => drawCall(at));
   const queue = calls.values();
   const statuses: number[] = [];
@@ -101,7 +101,7 @@ test("every byte that a provider gets is of the one request that it is part of",
 interface Call {
   readonly model: number;
   readonly body: string;
-  /** Sent without a length. */
+  /** True if the body is sent without a length. */
   readonly chunked: boolean;
   /** The client leaves after so much of the body; 1: with the body sent, before the answer. */
   readonly leavesAfter: number | undefined;
@@ -120,7 +120,7 @@ function drawCall(at: number): Call {
   return { model, body: JSON.stringify(body), chunked: random.chance(0.2), leavesAfter };
 }
 
-/** Resolves with the status of the answer; 0: the client left before there was one. */
+/** Resolves with the status of the answer, or 0 if the client left before an answer. */
 async function makeCall({ body, chunked, leavesAfter }: Call): Promise<number> {
   return await new Promise((resolve) => {
     const sent = request(`${gateway.url}/v1/chat/completions`, {

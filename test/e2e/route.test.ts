@@ -80,7 +80,7 @@ describe("a request that would be admitted", () => {
     });
   });
 
-  test("on the messages wire it is what the real route then does", async () => {
+  test("has on the messages wire the result of the real route", async () => {
     const body = chatBody("test/a", { top_k: 5 });
     const reported = await dryRun("messages", body);
     expect(at(reported.json, "candidates.0")).toMatchObject({
@@ -94,7 +94,7 @@ describe("a request that would be admitted", () => {
     expect(answer.headers["x-tm-dropped-params"]).toBe("top_k");
   });
 
-  test("the provider's controls show in order, candidates and reasons", async () => {
+  test("shows the provider's controls in its order, candidates and reasons", async () => {
     const ordered = await dryRun("chat", chatBody("test/ba", { provider: { order: ["prov-a2"] } }));
     expect(at(ordered.json, "candidates")).toMatchObject([
       { provider: "prov-a2", reasons: ["provider.order names it", "its priority is 1"] },
@@ -108,7 +108,7 @@ describe("a request that would be admitted", () => {
     });
   });
 
-  test("a deployment that cannot serve it as sent is excluded with the field", async () => {
+  test("excludes a deployment that cannot serve it as sent, and names the field", async () => {
     const reported = await dryRun("chat", chatBody("test/ba", { temperature: 1.5 }));
     expect(reported.json).toMatchObject({
       candidates: [{ provider: "prov-a2" }],
@@ -117,7 +117,7 @@ describe("a request that would be admitted", () => {
   });
 });
 
-describe("a refusal is reported, not answered", () => {
+describe("a dry run reports the refusal of", () => {
   test.each<[string, Asked, object]>([
     ["an unknown model", "chat", chatBody("nope")],
     ["an unknown model on the other wire", "messages", chatBody("nope")],
@@ -153,7 +153,7 @@ describe("a refusal is reported, not answered", () => {
     });
   });
 
-  test("the minute's tokens", async () => {
+  test("too many tokens for the minute", async () => {
     const messages = [{ role: "user", content: "x".repeat(1_000_000) }];
     const reported = await expectSameRefusal("chat", chatBody("test/a", { messages }));
     expect(at(reported.json, "refusal")).toMatchObject({ limit_kind: "tpm" });
@@ -161,7 +161,7 @@ describe("a refusal is reported, not answered", () => {
 });
 
 describe("a dry run uses up one request of the minute and nothing else", () => {
-  test("the request behind it finds all tokens and one request less", async () => {
+  test("the next request has all tokens and one request less", async () => {
     const fresh = await gateway.account("1.00", { requestsPerMinute: 5 });
     const reported = await dryRun("chat", chatBody("test/a"), fresh);
     expect(reported.headers["x-tm-remaining-rpm"]).toBe("4");
@@ -171,7 +171,7 @@ describe("a dry run uses up one request of the minute and nothing else", () => {
     expect(Number(answer.headers["x-tm-remaining-tpm"])).toBe(1_000_000 - estimate);
   });
 
-  test("without a request left, the dry run itself is refused", async () => {
+  test("a dry run without a request left is refused", async () => {
     const fresh = await gateway.account("1.00", { requestsPerMinute: 1 });
     const reported = await dryRun("chat", chatBody("test/a"), fresh);
     expect(reported.json).toMatchObject({
@@ -197,7 +197,7 @@ describe("an unreadable body is the same 400 as on the real route", () => {
   });
 
   test.each(["", "?for=responses", "?for=__proto__"])(
-    "%j names what this version serves",
+    "%j is a 400 that names the routes of this version",
     async (query) => {
       const route = { gateway, account, path: `/v1/route${query}` };
       const expected = {

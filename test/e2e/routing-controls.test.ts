@@ -34,7 +34,7 @@ function provider(name: string, priority: number): object {
   });
 }
 
-/** One of two that have the same priority; the cheaper one is tried first. */
+/** A manifest of one of two providers of equal priority; the cheaper is tried first. */
 function equal(name: string, price: string): object {
   const pricing = ["prompt", "completion"].map((type) => ({
     type,
@@ -79,14 +79,14 @@ describe("the provider object of a request", () => {
     expect(await servedBy(controls)).toBe(expected);
   });
 
-  test("allow_fallbacks false means one dispatch, and the caller gets its failure", async () => {
+  test("with allow_fallbacks false dispatches once, and the caller gets that failure", async () => {
     const messages = [{ role: "user", content: "[[fault:status:503]] Hello" }];
     const answer = await chat({ messages, provider: { allow_fallbacks: false } });
     expectRefusal(answer, { status: 503, code: "upstream_error" });
     expect(answer.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("upstream is handed to an aggregator as its own provider object, and to no other", async () => {
+  test("passes upstream to an aggregator as its provider object, and to no other provider", async () => {
     const upstream = { only: ["x"], order: ["y", "z"], allow_fallbacks: false };
     for (const [name, expected] of [
       ["first", undefined],
@@ -118,7 +118,7 @@ describe("the provider object of a request", () => {
     expectRefusal(answer, { status: 400, code: "invalid_request", message: "provider.only" });
   });
 
-  test("connections only, without a connection, reads like a model that never existed", async () => {
+  test("with connections only and no connection answers as for an unknown model", async () => {
     const unserved = await chat({ provider: { connections: "only" } });
     const unknown = await chat({ model: "route/none", provider: { connections: "only" } });
     const plain = (answer: HttpAnswer): string =>
@@ -139,21 +139,21 @@ describe("an organization's routing policy", () => {
     return fresh;
   }
 
-  test("holds where the request says nothing, and gives way where it does", async () => {
+  test("applies when the request says nothing, and yields to the request", async () => {
     const careful = await withPolicy({ only: ["second", "keeper"], ignore: ["second"] });
     expect(await servedBy({}, careful)).toBe("keeper");
     expect(await servedBy({ ignore: [] }, careful)).toBe("second");
     expect(await servedBy({ only: ["first"] }, careful)).toBe("first");
   });
 
-  test("prompt_logging none keeps every provider away that retains prompts", async () => {
+  test("with prompt_logging none excludes every provider that retains prompts", async () => {
     const careful = await withPolicy({ promptLogging: "none" });
     expect(await servedBy({ order: ["keeper"] }, careful)).toBe("first");
     const answer = await chat({ provider: { only: ["keeper"] } }, careful);
     expectRefusal(answer, { status: 400, code: "invalid_request", message: "routing policy" });
   });
 
-  test("is seen by the dry run", async () => {
+  test("is applied by the dry run", async () => {
     const careful = await withPolicy({ promptLogging: "none", ignore: ["first"] });
     const route = await httpCall(`${gateway.url}/v1/route?for=chat`, {
       body: chatBody("route/all"),
@@ -165,7 +165,7 @@ describe("an organization's routing policy", () => {
     expect(new Set(names("excluded"))).toEqual(new Set(["first", "keeper"]));
   });
 
-  test("a routing deadline that no provider can meet ends the failover", async () => {
+  test("with a routing deadline that no provider can meet ends the failover", async () => {
     const hasty = await withPolicy({ timeoutMs: 1 });
     const messages = [{ role: "user", content: "[[fault:slow:60;status:503]] Hello" }];
     const answer = await chat({ messages }, hasty);
@@ -180,7 +180,7 @@ describe("an organization's routing policy", () => {
   });
 });
 
-test("a platform at its capacity says 503: nothing sent, nothing charged, and serves again", async () => {
+test("a platform at its capacity answers 503, charges nothing, and serves again later", async () => {
   const others = await Promise.all(Array.from({ length: 3 }, () => gateway.account("1.00")));
   const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
   const before = gateway.simulator.counts().total;
@@ -225,21 +225,24 @@ describe("a conversation among providers of equal priority", () => {
   test.each([
     ["its caller named", { prompt_cache_key: "moved" }, { prompt_cache_key: "other" }],
     ["its messages begin alike", history("moved"), history("other")],
-  ])("that %s stays where one 429 moved it, and no other moves", async (_, moved, other) => {
-    expect(await served(moved)).toBe("cheap");
-    const fault = "status:429;retry_after:1";
-    gateway.simulator.script({ model: "route/equal", fault, times: 1 });
-    expect(await served(moved)).toBe("dear");
-    await until("the cheap one is no longer paused", async () => {
-      const route = await dryRun(other);
-      return at(route.json, "candidates.0.pool.has_capacity");
-    });
-    expect(await served(other)).toBe("cheap");
-    expect(await served(moved)).toBe("dear");
-    expect(await served({ ...moved, provider: { order: ["cheap"] } })).toBe("cheap");
-  });
+  ])(
+    "that %s stays where a 429 moved it, and no other conversation moves",
+    async (_, moved, other) => {
+      expect(await served(moved)).toBe("cheap");
+      const fault = "status:429;retry_after:1";
+      gateway.simulator.script({ model: "route/equal", fault, times: 1 });
+      expect(await served(moved)).toBe("dear");
+      await until("the cheap one is no longer paused", async () => {
+        const route = await dryRun(other);
+        return at(route.json, "candidates.0.pool.has_capacity");
+      });
+      expect(await served(other)).toBe("cheap");
+      expect(await served(moved)).toBe("dear");
+      expect(await served({ ...moved, provider: { order: ["cheap"] } })).toBe("cheap");
+    },
+  );
 
-  test("is served where the dry run says, which says why", async () => {
+  test("is served where the dry run says, and the dry run says why", async () => {
     expect(await served({ session_id: "dry", provider: { only: ["dear"] } })).toBe("dear");
     const route = await dryRun({ session_id: "dry" });
     expect(at(route.json, "candidates")).toMatchObject([

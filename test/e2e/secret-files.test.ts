@@ -26,7 +26,7 @@ async function sentKey(): Promise<string> {
   return String(gateway.simulator.calls().at(-1)?.headers["authorization"]);
 }
 
-test("a provider's key is what its file says, and a new one is sent after a reload", async () => {
+test("a provider's key is read from its file, and a reload sends a new one", async () => {
   expect(await sentKey()).toBe("Bearer key-one-…");
   writeFileSync(keyFile, "key-two-0123456789\n");
   gateway.running.reload();
@@ -36,7 +36,7 @@ test("a provider's key is what its file says, and a new one is sent after a relo
   expect(await sentKey()).toBe("Bearer key-two-…");
 });
 
-test("a file that is gone changes nothing, and the log names it", async () => {
+test("a missing file changes nothing, and the log names it", async () => {
   rmSync(keyFile);
   gateway.running.reload();
   await until("the log names the file", () =>
@@ -45,7 +45,7 @@ test("a file that is gone changes nothing, and the log names it", async () => {
   expect(await sentKey()).toBe("Bearer key-two-…");
 });
 
-test("a secret that cannot be read stops every command that needs it, by name", async () => {
+test("a secret that cannot be read stops a command that needs it, and the message names it", async () => {
   const { code, stderr } = await runCommand(["org", "list"], {
     DATABASE_URL_FILE: join(folder, "none"),
   });

@@ -45,7 +45,7 @@ async function asked(
 }
 
 describe.each(ROUTES)("from $upstream to $wire, stream $stream", (route) => {
-  test("the record has the model that the provider reported", async () => {
+  test("the record has the model that the provider reported, and whether it was substituted", async () => {
     const { attempt, data, cost } = await asked(route, "");
     const served = { served_model: `up/${route.upstream}`, substituted: false };
     expect(attempt).toMatchObject(served);
@@ -61,7 +61,7 @@ describe.each(ROUTES)("from $upstream to $wire, stream $stream", (route) => {
   });
 });
 
-test("substitutions are counted by listing, and shown without how many one customer had", async () => {
+test("substitutions are counted by listing, and shown without the number of one customer", async () => {
   await Promise.all(ROUTES.map((route) => asked(route, "[[fault:model_echo:other/elsewhere]]")));
   const { text: metrics } = await httpCall(`${gateway.running.internalUrl}/metrics`);
   expect(metrics).toMatch(/tm_substituted_total\{provider="up-a",model="up\/wire_a"\} [48]\n/);

@@ -55,7 +55,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   const left = ({ headers }: HttpAnswer, kind: "rpm" | "tpm" = "rpm"): number =>
     Number(headers[`x-tm-remaining-${kind}`]);
 
-  test("requests per minute are those of both together", async () => {
+  test("share the requests per minute", async () => {
     account = await openAccount(backend, "10", { requestsPerMinute: 6 });
     const remaining = [];
     for (let n = 0; n < 6; n += 1) remaining.push(left(await askOne(n)));
@@ -72,7 +72,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     }
   });
 
-  test("so are requests in flight, and a place is free when its request has ended", async () => {
+  test("share the requests in flight, and free a place when its request has ended", async () => {
     const held = { text: "[[fault:hold]] hi" };
     const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, (_, n) => askOne(n, held));
     await until(
@@ -91,10 +91,10 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     for (const n of [0, 1]) expect((await askOne(n)).status).toBe(200);
   });
 
-  test("a Redis that lost everything costs no key a limit, and gives none a second one", async () => {
+  test("neither lose nor renew a key's limit after Redis lost everything", async () => {
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     let served = 0;
-    // A request gives back what it did not use a moment after its answer.
+    // A request releases unused tokens a moment after its answer.
     const countedExactly = (): Promise<true> =>
       until("the tokens of all requests before are counted", async () => {
         const answer = await askOne((served += 1));
@@ -112,7 +112,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     await countedExactly();
   });
 
-  test("a provider's pool is one for both, and a Redis that lost everything does not fill it again", async () => {
+  test("share a provider's pool, which does not refill after Redis lost everything", async () => {
     const small = { model: "op/small" };
     const first = await askOne(0, small);
     expect(left(first)).toBe(3);
@@ -131,7 +131,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     expect(left(await askOne(1, small))).toBe(3);
   });
 
-  test("what one finds sick the other does not try, until it has cooled; then both serve", async () => {
+  test("share the health of a provider until it has cooled, and then both serve", async () => {
     const sick = asked({ model: "op/sick" });
     let asks = 0;
     await until("the other has received it", async () => {
@@ -148,7 +148,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     }
   });
 
-  test("what a provider said to one about its pool the other uses too", async () => {
+  test("share what a provider said about its pool", async () => {
     const busy = asked({ model: "op/busy" });
     await ask(urlOf(gateways[0]), { ...busy, text: "[[fault:status:429;retry_after:30]] hi" });
     const refused = await until("the other has received it", async () => {
@@ -164,7 +164,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   });
 
   test.each(["wire_a", "wire_b"] as const)(
-    "Redis is down: 503 on %s, nothing is sent or held; served again by itself",
+    "answer 503 on %s while Redis is down, send and hold nothing, and serve again by themselves",
     async (wire) => {
       expect((await askOne(0)).status).toBe(200);
       await nothingHeld({ backend }, account);
@@ -184,7 +184,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     },
   );
 
-  test("Redis is frozen: 503 in time, and nothing of it counts later", async () => {
+  test("answer 503 in time while Redis is frozen, and count nothing of it later", async () => {
     const first = await askOne(0);
     const before = simulator.counts().total;
     redis.pause();

@@ -147,7 +147,7 @@ async function creditSilently({ orgId }: TestAccount): Promise<void> {
   });
 }
 
-test("money that comes without a notice is usable 250 ms later", async () => {
+test("credit that arrives without a notice is usable 250 ms later", async () => {
   const account = await refusedAccount();
   await creditSilently(account);
   clock.moveOn(SHORTFALL_LASTS_MS - 1);
@@ -157,7 +157,7 @@ test("money that comes without a notice is usable 250 ms later", async () => {
 });
 
 test("money that a running request held is usable when that request has ended", async () => {
-  // The credit is enough for one request at a time.
+  // The credit covers one request at a time.
   const { key } = await gateway.account("0.001");
   const running = send(key, { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] });
   await until("it is at the provider", () => gateway.simulator.counts().open === 1);
@@ -176,7 +176,7 @@ describe("a dry run", () => {
   const wouldAdmit = async ({ key }: TestAccount): Promise<unknown> =>
     at((await send(key, {}, "route?for=chat")).json, "would_admit");
 
-  test("is refused by what a call would be refused by", async () => {
+  test("is refused by the same remembered shortfall as a call", async () => {
     const account = await refusedAccount();
     await creditSilently(account);
     expect(await wouldAdmit(account)).toBe(false);
@@ -184,7 +184,7 @@ describe("a dry run", () => {
     expect(await wouldAdmit(account)).toBe(true);
   });
 
-  test("leaves nothing that a call is refused by", async () => {
+  test("leaves no shortfall behind that refuses a call", async () => {
     const account = await gateway.account(TOO_LITTLE);
     for (let n = 0; n < 3; n += 1) expect(await wouldAdmit(account)).toBe(false);
     await creditSilently(account);
@@ -192,7 +192,7 @@ describe("a dry run", () => {
   });
 });
 
-describe("a key that was sent before it was made", () => {
+describe("a key that was used before it existed", () => {
   async function sentBefore(backend: PostgresBackend): Promise<string> {
     const { orgId } = await gateway.account("1.00");
     const fresh = createVirtualKey();

@@ -113,7 +113,7 @@ function untilSuspect(process: { readonly internalUrl: string }, value: "0" | "1
 const UNSUSPECTED = { state: "unchecked", suspect_since: null };
 const SUSPECTED = { state: "unchecked", suspect_since: expect.stringMatching(/^\d{4}-/) };
 
-test("no customer alone makes a provider suspect that serves others well", async () => {
+test("a hostile customer cannot make a provider suspect that serves others well", async () => {
   const [account] = accounts;
   if (account === undefined) throw new Error("there are accounts");
   await answers(account, 220);
@@ -127,7 +127,7 @@ test("no customer alone makes a provider suspect that serves others well", async
   expect(await providerAt(gateway)).toBe("cheap");
 });
 
-test("a provider that answers with another model is tried last in every process, until a run passes", async () => {
+test("a provider that answers with another model is tried last until a conformance run passes", async () => {
   gateway.simulator.script({ path: CHEAP_PATH, fault: "cheat:model-whole" });
   for (const account of accounts) await answers(account, 110);
 
@@ -156,7 +156,7 @@ test("a provider that answers with another model is tried last in every process,
   ]);
 });
 
-test("a model whose listings are all suspect is served as before", async () => {
+test("a model whose listings are all suspect is still served", async () => {
   const breaches = {
     answers: 200,
     substituted: 200,
@@ -196,7 +196,7 @@ const CHEATS: readonly (readonly [string, string, boolean])[] = [
   ["reset:event:2", "unreadable", true],
 ];
 
-/** Promises that one answer does not show to be broken: the suite's checks find them. */
+/** Broken promises that one answer does not show and that only conformance checks find. */
 const UNSEEN: readonly (readonly [string, boolean])[] = [
   ["cheat:length-as-stop", false],
   ["cheat:usage-plus-10-percent", false],
@@ -241,7 +241,7 @@ describe("a promise that a provider breaks", () => {
     expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([[name, 10]]);
   });
 
-  test("is left to conformance runs if one answer does not prove it", async () => {
+  test("is left to conformance runs when one answer does not prove it", async () => {
     for (const [fault, stream] of UNSEEN) await askedFor(fault, stream);
     for (const [fault] of UNSEEN) expect(await foundOf(fault)).toBeUndefined();
   });

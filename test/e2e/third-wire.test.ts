@@ -12,7 +12,7 @@ const gateway = withGateway({ wires });
 const account = withAccount(gateway, "1.00");
 
 test.each(["test/a", "test/b"])(
-  "a program with a third wire serves its clients, records and charges them: %s",
+  "a program with a third wire serves, records and charges its clients: %s",
   async (model) => {
     const headers = bearer(account.key);
     const body = { model, text: "hello", max_tokens: 50 };

@@ -40,7 +40,7 @@ async function spansOfRequest(requestId: string): Promise<readonly ReceivedSpan[
 }
 
 describe("one request that fails over", () => {
-  test("is one trace: the request, and an attempt for each provider", async () => {
+  test("is one trace with the request and an attempt for each provider", async () => {
     await httpCall(`${gateway.simulator.url}/faults`, {
       body: { model: "test/both", fault: "status:500", times: 1 },
     });
@@ -126,7 +126,7 @@ describe("one request that fails over", () => {
 });
 
 describe("a caller's own trace", () => {
-  test("is read from one header of three, and the others reach nobody", async () => {
+  test("is read from the traceparent header only, and no provider gets the other headers", async () => {
     const headers = {
       ...bearer(account.key),
       traceparent: CALLER,
@@ -148,7 +148,7 @@ describe("a caller's own trace", () => {
     expect(receiver.text()).not.toContain("canary");
   });
 
-  test("a dry run is no call: its trace has one span", async () => {
+  test("a dry run has a trace with one span", async () => {
     const answer = await httpCall(`${gateway.url}/v1/route?for=chat`, {
       headers: bearer(account.key),
       body: chatBody("test/both"),
@@ -158,7 +158,7 @@ describe("a caller's own trace", () => {
     expect(spans.map(({ name }) => name)).toEqual(["POST /v1/route"]);
   });
 
-  test("a refused request says which limit refused it", async () => {
+  test("the trace of a refused request names the limit", async () => {
     const poor = await gateway.account("0");
     const asked = { key: poor.key, wire: "wire_b", model: "test/b", text: "Hello" } as const;
     const { status, requestId } = await ask(gateway.url, asked);

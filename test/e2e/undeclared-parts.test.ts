@@ -35,7 +35,7 @@ async function refusedFor(...kinds: (keyof typeof PARTS)[]): Promise<string> {
   return String(at(answer.json, "error.message"));
 }
 
-test("a part that no listing declares: the kinds are those of the model over all listings", async () => {
+test("a part that no listing accepts is refused with the kinds that the model accepts", async () => {
   expect(await refusedFor("video")).toBe(
     `messages[0].content[0] is a part of kind video; ${MODEL} accepts text, audio, file, image; ` +
       "send one of these or choose a model that accepts video",
@@ -43,7 +43,7 @@ test("a part that no listing declares: the kinds are those of the model over all
   expect(await refusedFor("image", "video")).toContain("messages[0].content[1] is a part of kind");
 });
 
-test("kinds that no one listing takes together are named, and so is what one of them takes", async () => {
+test("kinds that no listing accepts together are named, with what one listing accepts", async () => {
   const message = await refusedFor("image", "audio");
   expect(message).toMatch(/no listing of test\/senses accepts every part of this request/);
   expect(message).toMatch(
@@ -51,7 +51,7 @@ test("kinds that no one listing takes together are named, and so is what one of 
   );
 });
 
-test("a declared part that cannot be translated is refused for that", async () => {
+test("a declared part that cannot be translated is refused for that reason", async () => {
   expect(await refusedFor("file")).toMatch(
     /messages\[0\]\.content\[0\] is a part of kind file, which/,
   );

@@ -39,7 +39,7 @@ function askWell(
   return ask(url, { key, wire: "wire_a", model: "test/both", text: "hello", ...more });
 }
 
-/** Sends as many bad requests as are unusual; every one is refused for itself. */
+/** Sends as many invalid requests as count as unusual use. */
 async function misbehave({ key }: TestAccount, times = REFUSED_LINE): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     const path = n % 2 === 0 ? "/v1/chat/completions" : "/v1/messages";
@@ -88,7 +88,7 @@ async function afterItsLimit(account: TestAccount): Promise<void> {
 }
 
 describe("a trial organization that sends many bad requests", () => {
-  test("is limited at once on both wires, restricted on repetition, and lifted by the command", async () => {
+  test("is limited at once on both wires, restricted on repetition, and freed by the command", async () => {
     const account = await trialAccount();
     expect((await askWell(account)).status).toBe(200);
     await misbehave(account);
@@ -135,7 +135,7 @@ describe("a trial organization that sends many bad requests", () => {
     await until("requests are let through", async () => (await askWell(account)).status === 200);
   });
 
-  test("does not end up restricted by trying again and again while it is limited", async () => {
+  test("is not restricted for trying again while it is limited", async () => {
     const account = await trialAccount();
     await misbehave(account);
     for (let n = 0; n < 3 * REFUSED_LINE; n += 1) expectLimited(await askWell(account));
@@ -144,7 +144,7 @@ describe("a trial organization that sends many bad requests", () => {
     expect((await askWell(account)).status).toBe(200);
   });
 
-  test("is limited at other gateways of the same database", async () => {
+  test("is limited also at other gateways of the same database", async () => {
     const account = await trialAccount();
     const folder = operatorFolder(gateway.simulator.url);
     const other = await serve(folder, { DATABASE_URL: gateway.config.databaseUrl });
@@ -169,7 +169,7 @@ describe("an organization that bought credit", () => {
     for (const wire of BOTH) expect((await askWell(account, { wire })).status).toBe(200);
   });
 
-  test("is held no longer when it bought it after a finding", async () => {
+  test("is no longer held when it bought credit after a finding", async () => {
     const account = await trialAccount();
     await misbehave(account);
     expectLimited(await askWell(account));
@@ -178,8 +178,8 @@ describe("an organization that bought credit", () => {
   });
 });
 
-describe("other lines of a trial organization", () => {
-  test("a gift that is spent too fast", async () => {
+describe("a trial organization is limited for", () => {
+  test("spending a gift too fast", async () => {
     const account = await trialAccount();
     const dear = { text: "word ".repeat(3_000), maxTokens: 1_024 };
     const refused = await until("the line is reached", async () => {
@@ -208,17 +208,17 @@ describe("other lines of a trial organization", () => {
 describe.skipIf(process.platform !== "linux")("behind a proxy", () => {
   const FORGED = ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"];
 
-  test("clients are distinguished by the header of a trusted one", async () => {
+  test("clients are told apart by the header of a trusted proxy", async () => {
     const account = await trialAccount();
     const statuses = [];
     for (const client of ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.1"]) {
-      // The client's own header comes first.
+      // The forged part of the header comes first.
       statuses.push(await askFrom(TRUSTED_PROXY, account, `${statuses.length}.1.1.1, ${client}`));
     }
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  test("the header of any other peer is ignored", async () => {
+  test("the header of an untrusted peer is ignored", async () => {
     const account = await trialAccount();
     const statuses = [];
     for (const client of FORGED) statuses.push(await askFrom("127.0.0.1", account, client));
@@ -234,7 +234,7 @@ async function recordedHoldsOf({ orgId }: TestAccount) {
   });
 }
 
-/** The status of one good request that comes from this address, for a client behind it. */
+/** The status of a valid request from this local address, on behalf of a client. */
 function askFrom(
   localAddress: string,
   { key }: TestAccount,

@@ -75,7 +75,7 @@ describe("GET /v1/usage", () => {
     });
   });
 
-  test("is paged without a gap or a repetition", async () => {
+  test("has pages without a gap or a repetition", async () => {
     const seen: unknown[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < 5; page += 1) {
@@ -112,7 +112,7 @@ describe("GET /v1/usage", () => {
     expect(await groups("day")).toMatchObject([{ group: today, requests: 5 }]);
   });
 
-  test("keeps to the time that is asked for", async () => {
+  test("returns only the requested time", async () => {
     const idsOf = async (query: string): Promise<readonly unknown[]> =>
       listAt((await read(`/v1/usage?${query}`)).json, "data").map((row) => at(row, "request_id"));
     const nowSeconds = Math.floor(Date.now() / 1000);
@@ -175,7 +175,7 @@ describe("GET /v1/usage", () => {
     "to=1969-12-31",
     "from=9999-12-31T23:59:59Z",
     "to=0001-01-01T00:00:00.000+02:00",
-  ])("?%s, at the end of time, is answered", async (query) => {
+  ])("?%s is a valid time far away", async (query) => {
     const answer = await read(`/v1/usage?${query.replace("+", "%2B")}`);
     expect(answer).toMatchObject({ status: 200, json: { object: "list" } });
     expect((await read(`/v1/usage?group_by=day&${query.replace("+", "%2B")}`)).status).toBe(200);
@@ -243,13 +243,13 @@ describe("GET /v1/generation", () => {
     },
   );
 
-  test("the reserve was the worst case: every byte a token, the whole bound, rounded up", async () => {
+  test("the reserve is the worst case: a token per byte, the whole bound, rounded up", async () => {
     const bytes = Buffer.byteLength(JSON.stringify(chatBody("test/a")));
     const record = await settledRecord(gateway, account, idOf(served[0]));
     expect(at(record, "reserved_micro_usd")).toBe(bytes + 10 * 64);
   });
 
-  test("another organization's id reads exactly like an unknown one", async () => {
+  test("answers another organization's id as an unknown id", async () => {
     const stranger = await gateway.account("1.00");
     const unknownId = "01a1f93d-5039-7ba5-a268-614908ff13f6";
     const foreign = await read(`/v1/generation?id=${idOf(served[0])}`, stranger.key);
@@ -258,7 +258,7 @@ describe("GET /v1/generation", () => {
     expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
   });
 
-  test("what is not a request id is a 404 not_found as well", async () => {
+  test("answers a malformed request id with a 404 not_found", async () => {
     const own = idOf(served[0]);
     const ids = ["", "x", own.toUpperCase(), "%00", `${own}x`, `x${own}`, "'or''='"];
     const queries = ["", "?ID=x", "?id=ffffffff-ffff-ffff-ffff-ffffffffffff"];
@@ -269,7 +269,7 @@ describe("GET /v1/generation", () => {
     }
   });
 
-  test("another key of the same organization may read it", async () => {
+  test("returns a request to the key that made it", async () => {
     expect((await read(`/v1/generation?id=${idOf(served[0])}`)).status).toBe(200);
   });
 });

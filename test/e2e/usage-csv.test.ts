@@ -13,7 +13,7 @@ const HEADER =
   "request_id,created,key_id,model,provider,route,prompt,cached_prompt,cache_write,completion," +
   "internal_reasoning,cost_usd,cost_micro_usd,settlement";
 const ROWS_MANY = 1_234;
-/** As much as no pair of sockets holds: a reader who stops makes the writer wait. */
+/** More rows than a pair of sockets buffers, so that a stopped reader makes the writer wait. */
 const ROWS_HEAVY = 2_500;
 const HEAVY_MODEL = `heavy/${"x".repeat(12_000)}`;
 /** The copies' requests came one a second before this instant. */
@@ -23,7 +23,7 @@ let many: TestAccount;
 let heavy: TestAccount;
 
 const gateway = withGateway();
-/** Three requests of its own. */
+/** An account with three requests. */
 const few = withAccount(gateway, "5.00");
 
 beforeAll(async () => {
@@ -84,7 +84,7 @@ describe("GET /v1/usage?format=csv", () => {
     expect(rows).toHaveLength(3);
   });
 
-  test("has every request, however many pages of rows there are", async () => {
+  test("has every request, over any number of pages", async () => {
     const lines = linesOf(await read("?format=csv", many));
     expect(lines).toHaveLength(ROWS_MANY + 1);
     const ids = lines.map((line) => line.slice(0, 36));
@@ -94,7 +94,7 @@ describe("GET /v1/usage?format=csv", () => {
     );
   });
 
-  test("keeps to the time, the cursor and the limit that are asked for", async () => {
+  test("respects the time, the cursor and the limit of the query", async () => {
     const some = await read("?format=csv&from=2026-04-20T11:59:00Z&to=2026-04-20T12:00:00Z", many);
     expect(linesOf(some)).toHaveLength(60);
     expect(some.headers["content-disposition"]).toBe(
@@ -107,7 +107,7 @@ describe("GET /v1/usage?format=csv", () => {
     expect(linesOf(rest)).toHaveLength(ROWS_MANY + 1 - 1_000);
   });
 
-  test("group_by gives a file of sums", async () => {
+  test("has sums when group_by is set", async () => {
     const sums = "requests,prompt,cached_prompt,cache_write,completion,internal_reasoning";
     const costs = "cost_usd,cost_micro_usd";
     const column = { day: "day", model: "model", key: "key_id", provider: "provider" };
@@ -123,7 +123,7 @@ describe("GET /v1/usage?format=csv", () => {
     }
   });
 
-  test("the accept header asks for it too; format wins over it, JSON when both are welcome", async () => {
+  test("is also chosen by the accept header; format overrides it, and JSON wins a tie", async () => {
     const csv = { "content-type": "text/csv; charset=utf-8" };
     const jsonType = { "content-type": "application/json" };
     const typeOf = async (accept: string, query = ""): Promise<unknown> =>
@@ -138,7 +138,7 @@ describe("GET /v1/usage?format=csv", () => {
     expect(await typeOf("application/json", "?format=csv")).toBe(csv["content-type"]);
   });
 
-  test("what is refused is refused as ever, before the first byte", async () => {
+  test("is refused like the JSON answer, before the first byte", async () => {
     for (const [query, name] of [
       ["?format=xml", "format"],
       ["?format=", "format"],
@@ -152,7 +152,7 @@ describe("GET /v1/usage?format=csv", () => {
     expectRefusal(noKey, { status: 401, code: "auth" });
   });
 
-  test("no cell runs as a formula, and quotes and line ends stay inside their cell", async () => {
+  test("has no cell that runs as a formula, and keeps quotes and line ends inside their cell", async () => {
     const account = await gateway.account("5.00");
     await chat(account, "test/a");
     for (const [model, cell] of [
@@ -174,8 +174,8 @@ describe("GET /v1/usage?format=csv", () => {
   });
 });
 
-describe("a file that cannot be finished", () => {
-  test("ends in a reset, so that it is never taken for a whole one", async () => {
+describe("the end of a file", () => {
+  test("is a reset after a fault, so that no client takes the part for a whole file", async () => {
     const opened = await openFile(heavy);
     await runSql(gateway, "alter table attempt rename column earlier to away", []);
     try {
@@ -186,7 +186,7 @@ describe("a file that cannot be finished", () => {
     expect(linesOf(await read("?format=csv&limit=3", heavy))).toHaveLength(3);
   });
 
-  test("a fault before the first row is an ordinary refusal", async () => {
+  test("is an ordinary error when the fault precedes the first row", async () => {
     await runSql(gateway, "alter table attempt rename column earlier to away", []);
     try {
       expectRefusal(await read("?format=csv"), { status: 500, code: "gateway_error" });
@@ -195,7 +195,7 @@ describe("a file that cannot be finished", () => {
     }
   });
 
-  test("a client of HTTP/1.0 gets the whole file, ended by the connection", async () => {
+  test("is the end of the connection for an HTTP/1.0 client, which gets the whole file", async () => {
     const head = `GET /v1/usage?format=csv HTTP/1.0\r\nhost: x\r\nauthorization: Bearer ${many.key}`;
     const answer = await rawHttp(gateway.url, `${head}\r\n\r\n`);
     expect(answer.closed).toBe(true);
@@ -205,7 +205,7 @@ describe("a file that cannot be finished", () => {
 });
 
 describe("a client that does not read", () => {
-  test("holds the writing up, and one that left ends it: other files may be opened again", async () => {
+  test("blocks its own further files only, and frees them when it leaves", async () => {
     const opened = await Promise.all([1, 2, 3, 4].map(() => openFile(heavy)));
     const fifth = await read("?format=csv", heavy);
     expectRefusal(fifth, { status: 429, code: "rate_limit", message: "already being written" });

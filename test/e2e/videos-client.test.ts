@@ -26,7 +26,7 @@ function create(more: object = {}): Promise<OpenAI.Video> {
   return client.videos.create(body);
 }
 
-test("a video is asked for, awaited and fetched", async () => {
+test("the official client requests, awaits and downloads a video", async () => {
   let video = await create({ seconds: "8", resolution: "720p" });
   expect(video).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: "8" });
   const { last } = fixture.host;
@@ -49,7 +49,7 @@ test("a video is asked for, awaited and fetched", async () => {
   expect(await part.text()).toBe("film");
 });
 
-test("a video that failed says why, and its file is an error", async () => {
+test("a failed video says why, and its file is an error", async () => {
   const { id } = await create();
   fixture.host.last.record = { id, status: "failed", error: { code: "moderation_blocked" } };
   const video = await client.videos.retrieve(id);
@@ -57,7 +57,7 @@ test("a video that failed says why, and its file is an error", async () => {
   await expect(client.videos.downloadContent(id)).rejects.toThrow(BadRequestError);
 });
 
-test("errors are the client's own classes", async () => {
+test("errors are instances of the client's own classes", async () => {
   await expect(create({ seconds: 99 })).rejects.toThrow(BadRequestError);
   await expect(client.videos.retrieve("video_none")).rejects.toThrow(NotFoundError);
   const poor = clientOf(await fixture.gateway.account("0"));
@@ -65,13 +65,13 @@ test("errors are the client's own classes", async () => {
   await expect(poor.post("/videos", { body })).rejects.toThrow(RateLimitError);
 });
 
-test("JSON does as well as the form that its create makes", async () => {
+test("a JSON body works like the client's form", async () => {
   const body = { model: "test/video", prompt: freshPrompt(), seconds: 8 };
   const video = await client.post<OpenAI.Video>("/videos", { body });
   expect(video).toMatchObject({ object: "video", seconds: "8" });
 });
 
-test("a reference image is refused by its name: nothing is made, nothing is held", async () => {
+test("a reference image is refused by its field's name", async () => {
   const image = await toFile(Buffer.from("PNG"), "a.png");
   const asked = create({ input_reference: image });
   await expect(asked).rejects.toThrow("input_reference is a file");

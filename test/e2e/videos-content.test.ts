@@ -71,7 +71,7 @@ async function readAll(response: IncomingMessage): Promise<{ bytes: number; isWh
 }
 
 describe("the file of a finished video", () => {
-  test("comes as the provider has it, to be saved and not to be shared", async () => {
+  test("is the provider's, as an attachment that no cache may share", async () => {
     const answer = await content();
     expect(answer.text).toBe(FILE.toString());
     expect(answer).toMatchObject({
@@ -91,7 +91,7 @@ describe("the file of a finished video", () => {
     expect(fixture.host.last.fetched).toHaveLength(1);
   });
 
-  test("comes again and again, and costs nothing more", async () => {
+  test("can be downloaded again at no cost", async () => {
     const before = await fixture.gateway.backend.recordStore.balance(account.orgId);
     for (let n = 0; n < 3; n++) expect((await content()).status).toBe(200);
     expect(await fixture.gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
@@ -100,7 +100,7 @@ describe("the file of a finished video", () => {
   test.each([
     ["bytes=2-5", "film", "bytes 2-5/33"],
     ["bytes=28-", "ended", "bytes 28-32/33"],
-  ])("comes in the part %s", async (range, text, reported) => {
+  ])("is sent in the part %s", async (range, text, reported) => {
     const answer = await content({ range });
     expect(answer).toMatchObject({ status: 206, text });
     expect(answer.headers).toMatchObject({
@@ -110,26 +110,26 @@ describe("the file of a finished video", () => {
     });
   });
 
-  test("has no part behind its end: 416 says how long it is, without the provider's message", async () => {
+  test("beyond its end is a 416 with its length and without the provider's message", async () => {
     const answer = await content({ range: "bytes=99-" });
     expect(answer).toMatchObject({ status: 416, text: "" });
     expect(answer.headers["content-range"]).toBe("bytes */33");
   });
 
-  test("is asked for by the version that the client knows", async () => {
+  test("is requested with the client's if-range", async () => {
     await content({ range: "bytes=2-5", "if-range": '"v0"' });
     expect(fixture.host.last.fetched[0]?.headers["if-range"]).toBe('"v0"');
   });
 
   test.each(["bytes=0-1,4-5", "lines=1-2", "bytes=", "bytes=a-b"])(
-    "comes whole when the range is %s",
+    "is sent whole when the range is %s",
     async (range) => {
       expect(await content({ range })).toMatchObject({ status: 200, text: FILE.toString() });
       expect(fixture.host.last.fetched[0]?.headers).not.toHaveProperty("range");
     },
   );
 
-  test("answers HEAD with everything but the bytes", async () => {
+  test("answers HEAD with every header and no bytes", async () => {
     const whole = await content();
     const head = await content({}, { method: "HEAD" });
     expect(head.status).toBe(200);
@@ -142,7 +142,7 @@ describe("the file of a finished video", () => {
       "x-tm-remaining-rpm": "",
     });
     expect(plain(head)).toEqual(plain(whole));
-    // A client that asks on over the same connection gets its own answer.
+    // A further request on the same connection gets its own answer.
     const asked = ["HEAD", "GET"].map(
       (method) =>
         `${method} /v1/videos/${video.id}/content HTTP/1.1\r\nhost: x\r\nx-api-key: ${account.key}\r\n`,
@@ -155,7 +155,7 @@ describe("the file of a finished video", () => {
     expect(raw.text.split(FILE.toString())).toHaveLength(2);
   });
 
-  test("comes in chunks when the provider does not say how long it is", async () => {
+  test("is sent in chunks when the provider names no length", async () => {
     fixture.host.last.content = (_request, response) => {
       response.writeHead(200, { "content-type": "video/webm" }).write("a film ");
       setImmediate(() => response.end("in pieces"));
@@ -166,15 +166,15 @@ describe("the file of a finished video", () => {
     expect(answer.headers).not.toHaveProperty("content-length");
   });
 
-  test("there is one variant of it", async () => {
+  test("has the variant video only", async () => {
     expect((await content({}, { query: "?variant=video" })).status).toBe(200);
     const answer = await content({}, { query: "?variant=thumbnail" });
     expectRefusal(answer, { status: 400, code: "invalid_request", message: "variant" });
   });
 });
 
-describe("there is no file", () => {
-  test("of a video that is not finished", async () => {
+describe("the file of a video", () => {
+  test("does not exist before the video is finished", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
     expectRefusal(await content({}, { id }), {
       status: 400,
@@ -184,14 +184,14 @@ describe("there is no file", () => {
     expect(fixture.host.last.fetched).toEqual([]);
   });
 
-  test("of a video that has just been finished there is one", async () => {
+  test("exists as soon as the video has finished", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
     fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
     fixture.host.last.file = FILE;
     expect((await content({}, { id })).text).toBe(FILE.toString());
   });
 
-  test("of a video that failed, and the code says why", async () => {
+  test("does not exist for a failed video, and the code says why", async () => {
     const { id } = await finishedVideo({ status: "failed", error: { code: "moderation_blocked" } });
     expectRefusal(await content({}, { id }), {
       status: 400,
@@ -200,7 +200,7 @@ describe("there is no file", () => {
     });
   });
 
-  test("once it has expired", async () => {
+  test("does not exist after it has expired", async () => {
     const sql = "update video_job set expires_at = now() where job_id = $1";
     await runSql(fixture.gateway, "alter table video_job disable trigger user", []);
     await runSql(fixture.gateway, sql, [video.id]);
@@ -209,7 +209,7 @@ describe("there is no file", () => {
     expect(fixture.host.last.fetched).toEqual([]);
   });
 
-  test.each([404, 410])("when the provider says %i", async (status) => {
+  test.each([404, 410])("does not exist when the provider answers %i", async (status) => {
     fixture.host.last.content = (_request, response) =>
       void response.writeHead(status).end("words");
     const answer = await content();
@@ -217,7 +217,7 @@ describe("there is no file", () => {
     expect(answer.headers["x-tm-upstream-status"]).toBe(String(status));
   });
 
-  test("for another organization, which cannot distinguish it from an unknown one (F53)", async () => {
+  test("of another organization is answered like an unknown one (F53)", async () => {
     const owner = account;
     account = await fixture.gateway.account("1.00");
     const foreign = await content();
@@ -268,16 +268,19 @@ describe("a provider's answer other than a file", () => {
       502,
       "upstream_error",
     ],
-  ])("%s: an error of ours, without its message", async (_what, handler, status, code) => {
-    fixture.host.last.content = handler;
-    const answer = await content();
-    expectRefusal(answer, { status, code });
-    expect(answer.headers["x-tm-error-origin"]).toBe("upstream");
-    expect(answer.headers).not.toHaveProperty("content-disposition");
-    expect(answer.text).not.toMatch(/provider words|<html>|127\.0\.0\.1/);
-  });
+  ])(
+    "%s: the client gets an error of the gateway without its message",
+    async (_what, handler, status, code) => {
+      fixture.host.last.content = handler;
+      const answer = await content();
+      expectRefusal(answer, { status, code });
+      expect(answer.headers["x-tm-error-origin"]).toBe("upstream");
+      expect(answer.headers).not.toHaveProperty("content-disposition");
+      expect(answer.text).not.toMatch(/provider words|<html>|127\.0\.0\.1/);
+    },
+  );
 
-  test("may be a redirect to its files, which is followed without its key", async () => {
+  test("may be a redirect to its files, which is followed without the provider key", async () => {
     const files = await VideoHost.start();
     try {
       let key: string | undefined = "not asked";
@@ -297,7 +300,7 @@ describe("a provider's answer other than a file", () => {
     }
   });
 
-  test("is not passed on if it is longer than the bound", async () => {
+  test("is refused when it is longer than the bound", async () => {
     fixture.host.last.content = (_request, response) => {
       const headers = { "content-type": "video/mp4", "content-length": FILE_BYTES_MAX + 1 };
       response.writeHead(200, headers).write("a");
@@ -346,7 +349,7 @@ describe("a file that is large or slow", () => {
     return state;
   }
 
-  test("waits at the provider while the client is slow, and comes whole in the end", async () => {
+  test("waits at the provider while the client is slow, and arrives whole", async () => {
     const provider = pouring();
     const response = await openContent();
     response.pause();
@@ -363,7 +366,7 @@ describe("a file that is large or slow", () => {
     expect({ bytes, isWhole }).toEqual({ bytes: BYTES, isWhole: true });
   });
 
-  test("is given up at the provider when the client leaves", async () => {
+  test("is abandoned at the provider when the client leaves", async () => {
     const provider = pouring();
     const response = await openContent();
     response.on("error", () => undefined);
@@ -374,14 +377,14 @@ describe("a file that is large or slow", () => {
   });
 });
 
-describe("limits", () => {
+describe("limits of video files", () => {
   const remaining = async (): Promise<number> => {
     const url = `${fixture.gateway.url}/v1/limits?model=test/video`;
     const { json } = await httpCall(url, { headers: bearer(account.key) });
     return Number(at(json, "effective.rpm.remaining"));
   };
 
-  test("a file counts one request of the minute, and a refused one none", async () => {
+  test("count a file as one request of the minute, and a refused one as none", async () => {
     const before = await remaining();
     const answer = await content();
     expect(await remaining()).toBe(before - 1);
@@ -390,7 +393,7 @@ describe("limits", () => {
     expect(await remaining()).toBe(before - 1);
   });
 
-  test("with none left it is 429, and the provider is not asked", async () => {
+  test("refuse a file with a 429 when no request is left, and the provider is not called", async () => {
     account = await fixture.gateway.account("1.00", { requestsPerMinute: 2 });
     video = await finishedVideo();
     expect((await content()).status).toBe(200);
@@ -401,7 +404,7 @@ describe("limits", () => {
     expect((await getVideo(fixture.gateway, account.key, video.id)).status).toBe(200);
   });
 
-  test("a slow download holds no place among concurrent requests", async () => {
+  test("do not count a slow download as a concurrent request", async () => {
     fixture.host.last.content = (_request, response) => {
       response.writeHead(200, { "content-type": "video/mp4" }).write("a");
     };

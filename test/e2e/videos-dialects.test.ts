@@ -51,7 +51,7 @@ async function endedVideo(id: string): Promise<unknown> {
 describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, withoutFile }) => {
   const model = `test/${host}`;
 
-  test("makes a video, reports its cost and gives the file, in parts too", async () => {
+  test("makes a video, reports its cost, and delivers the file and parts of it", async () => {
     const video = await acceptedVideo(gateway, account, { model, seconds: 5, ...option });
     expect(video.answer.json).toMatchObject({ status: "queued", seconds: "5", ...option });
     expect(await endedVideo(video.id)).toMatchObject({
@@ -78,7 +78,7 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
   test.each([
     ["failed", 'job:{"final":"failed","code":"gpu","message":"no GPU"}', "video_generation_failed"],
     ["refused", 'job:{"final":"failed","moderated":true}', "content_policy_violation"],
-  ])("says when one has %s, and nothing is charged", async (_what, fault, code) => {
+  ])("reports a video as %s, and nothing is charged", async (_what, fault, code) => {
     const prompt = `waves [[fault:${fault}]]`;
     const video = await acceptedVideo(gateway, account, { model, prompt });
     expect(await endedVideo(video.id)).toMatchObject({
@@ -89,7 +89,7 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
     expect((await endOf(gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
-  test("refuses content in its own format: content_policy, no job", async () => {
+  test("refuses content in its own format, which becomes content_policy without a job", async () => {
     const prompt = "waves [[fault:content_filter]]";
     const answer = await postVideo(gateway, account.key, { model, prompt });
     expectRefusal(answer, { status: 400, code: "content_policy" });
@@ -112,7 +112,7 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
     ["without a cost", 'job:{"cost":null}', 0n],
     ["with one of many digits", 'job:{"cost":"0.1234567890123"}', 123_456n],
     ["that cost too much", 'job:{"cost":"7.5"}', reserveOf(4)],
-  ])("finishes one %s: the debit is exact", async (_what, fault, debit) => {
+  ])("finishes a video %s with the exact debit", async (_what, fault, debit) => {
     const prompt = `waves [[fault:${fault}]]`;
     const video = await acceptedVideo(gateway, account, { model, prompt });
     await endedVideo(video.id);

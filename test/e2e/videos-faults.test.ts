@@ -34,7 +34,7 @@ const fixture = withVideoFixture(
   () => ({
     databaseUrl: urlThrough(proxy, database).href,
     videoSweepMs: SWEEP_MS,
-    // No poll but the sweeper's, unless a test says so.
+    // Only the sweeper polls, unless a test makes a job due.
     videoPollMinMs: 3_600_000,
     videoAcceptTimeoutMs: 500,
     videoAnswerTimeoutMs: 500,
@@ -68,7 +68,7 @@ async function swept(record: object, more: object = {}): Promise<AcceptedVideo> 
 }
 
 describe("F48: a provider that does not accept the job in time", () => {
-  test("504 upstream_error, and nothing is billed", async () => {
+  test("is answered with 504 upstream_error, and nothing is billed", async () => {
     fixture.host.onAccept = () => undefined;
     const answer = await postVideo(fixture.gateway, account.key, {
       model: "test/video",
@@ -86,8 +86,8 @@ describe("F48: a provider that does not accept the job in time", () => {
   });
 });
 
-describe("F49: the job is never polled", () => {
-  test("a job that fails is released before any poll of a client", async () => {
+describe("F49: a job that its client never polls", () => {
+  test("releases its reserve when it fails", async () => {
     const video = await swept({ id: "x", status: "failed", error: { code: "x" } });
     await nothingHeld(fixture.gateway, account);
     expect(await debitsOf(fixture.gateway, account)).toBe(0n);
@@ -101,7 +101,7 @@ describe("F49: the job is never polled", () => {
     expect(fixture.host.last.polls).toHaveLength(polls);
   });
 
-  test("a job that is finished is settled before any poll of a client", async () => {
+  test("is settled when it finishes", async () => {
     const video = await swept({ id: "x", status: "completed", usage: { cost: 0.25 } });
     await nothingHeld(fixture.gateway, account);
     expect(await debitsOf(fixture.gateway, account)).toBe(250_000n);
@@ -111,7 +111,7 @@ describe("F49: the job is never polled", () => {
     });
   });
 
-  test("a client that left while its job was accepted pays for its video, and for no other", async () => {
+  test("is paid by a client that left during acceptance, and no other job is", async () => {
     let accept: (() => void) | undefined;
     fixture.host.onAccept = (request, response, body) => {
       accept = () => {
@@ -142,7 +142,7 @@ describe("F49: the job is never polled", () => {
 });
 
 describe("F50: a provider that cannot be reached while its job runs", () => {
-  test("the last known state, no HTTP error, and the reserve is kept", async () => {
+  test("keeps its last known state and its reserve, and its client gets no HTTP error", async () => {
     const video = await swept({ id: "x", status: "in_progress", progress: 30 });
     await until("it is known", async () => at((await show(video)).json, "progress") === 30);
     const { last } = fixture.host;
@@ -198,7 +198,7 @@ describe("F51: a job that never ends", () => {
     }
   });
 
-  test("but a video that is finished by its deadline counts", async () => {
+  test("is settled when the provider finished it by the deadline", async () => {
     const impatient = await openVideoFixture({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 1 });
     try {
       const { gateway, host } = impatient;
@@ -240,10 +240,10 @@ test("a job is polled when its deadline comes, not only when it is due", async (
   }
 });
 
-describe("the database", () => {
+describe("a database", () => {
   const NOT_YET = "a video job could not be stored yet";
 
-  test("is away when a provider has accepted: 503, the job is cancelled, nothing is charged", async () => {
+  test("that is down when a provider accepts gives a 503, cancels the job and charges nothing", async () => {
     fixture.host.onAccept = (request, response, body) => {
       const job = fixture.host.accept(body, request.headers);
       proxy.set("down");
@@ -263,7 +263,7 @@ describe("the database", () => {
     expect(await debitsOf(fixture.gateway, account)).toBe(0n);
   });
 
-  test("stumbles when a provider has accepted: the job is written down all the same", async () => {
+  test("that fails for a moment when a provider has accepted still stores the job", async () => {
     const stumbles = fixture.gateway.log().split(NOT_YET).length;
     fixture.host.onAccept = (request, response, body) => {
       const job = fixture.host.accept(body, request.headers);
@@ -278,7 +278,7 @@ describe("the database", () => {
     expect((await balance()).heldMicroUsd).toBe(reserveOf(4));
   });
 
-  test("is away for a while: questions are 503, the sweeper survives and settles later", async () => {
+  test("that is down for a while answers polls with 503, and the job is settled later", async () => {
     const video = await acceptedVideo(fixture.gateway, account);
     fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.2 } };
     await makeDue(fixture.gateway, video.id);
@@ -305,7 +305,7 @@ describe("the database", () => {
   });
 });
 
-test("a silent provider does not keep another one's jobs from being settled", async () => {
+test("a silent provider does not delay the settlement of another provider's jobs", async () => {
   const silent = await swept({ id: "x" }, { model: "test/video-both-0" });
   const { last } = fixture.host;
   last.answer = () => undefined;
@@ -318,7 +318,7 @@ test("a silent provider does not keep another one's jobs from being settled", as
   last.answer = undefined;
 });
 
-test("more running jobs than one sweep takes cost their provider one poll each in an interval, for any number of clients", async () => {
+test("more running jobs than a sweep takes are polled once per interval, despite clients", async () => {
   const jobs: AcceptedVideo[] = [];
   // A sweep takes 50.
   while (jobs.length < 64) {
@@ -329,7 +329,7 @@ test("more running jobs than one sweep takes cost their provider one poll each i
   }
   const hosted = fixture.host.jobs.slice(-jobs.length);
   for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
-  // On a slow machine the first ones had their first polls already.
+  // On a slow machine the first jobs were already polled once.
   const later = "next_poll_at = now() + interval '1 hour'";
   await runSql(fixture.gateway, `update video_job set ${later} where completed_at is null`, []);
   await until("polls under way have ended", async () => {

@@ -33,7 +33,7 @@ const poll = (video: AcceptedVideo): Promise<HttpAnswer> =>
   getVideo(fixture.gateway, account.key, video.id);
 const balance = () => fixture.gateway.backend.recordStore.balance(account.orgId);
 
-/** A running job of the account, and what the provider says of it from now on. */
+/** Makes a running job of which the provider reports `record` from now on. */
 async function running(record: object, more: object = {}): Promise<AcceptedVideo> {
   const video = await acceptedVideo(fixture.gateway, account, { seconds: 8, ...more });
   fixture.host.last.record = record;
@@ -47,7 +47,7 @@ async function metric(name: string, labels: string): Promise<number> {
 }
 
 describe("a job that runs", () => {
-  test("shows how far it is, never less than before, and never done before it is", async () => {
+  test("shows its progress, which never falls and reaches 100 only at its end", async () => {
     const video = await running({ id: "x", status: "in_progress", progress: 40 });
     expect((await poll(video)).json).toMatchObject({ status: "in_progress", progress: 40 });
     fixture.host.last.record = { id: "x", status: "queued", progress: 20 };
@@ -73,7 +73,7 @@ describe("a job that runs", () => {
   });
 
   test.each([400, 401, 403, 500, 503])(
-    "continues when the provider answers %i to the question, which is no strike",
+    "continues when the provider answers %i to a poll, which is no strike",
     async (status) => {
       const video = await running({});
       fixture.host.last.answer = (_request, response) => json(response, status, { error: "no" });
@@ -103,7 +103,7 @@ describe("a provider that gives no answer about a job", () => {
   const ask = ({ id }: AcceptedVideo): Promise<HttpAnswer> =>
     getVideo(quiet.gateway, owner.key, id);
 
-  test("leaves the state as it was known, which is shown in time", async () => {
+  test("leaves the last known state, which clients still get in time", async () => {
     const video = await accepted("test/video-both-1");
     const job = quiet.host.last;
     job.record = { id: "x", status: "in_progress", progress: 10 };
@@ -112,13 +112,13 @@ describe("a provider that gives no answer about a job", () => {
     job.answer = () => undefined;
     const slow = ask(video);
     await until("the provider is asked", () => job.polls.length === known + 1);
-    // A request that comes meanwhile does not wait for the other's poll.
+    // A second client does not wait for the first one's poll.
     expect((await ask(video)).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect((await slow).json).toMatchObject({ status: "in_progress", progress: 10 });
     expect(job.polls).toHaveLength(known + 1);
   });
 
-  test("is not asked after again until its retry-after has passed", async () => {
+  test("is not polled again before its retry-after has passed", async () => {
     const video = await accepted("test/video-both-0");
     const neighbour = await accepted("test/video-both-0");
     const [first, second] = quiet.host.jobs.slice(-2);
@@ -141,7 +141,7 @@ describe("a provider that gives no answer about a job", () => {
 });
 
 describe("a finished video", () => {
-  test("has its record, its cost and its place in the books", async () => {
+  test("has its record, its cost and its entries in the books", async () => {
     const expiresAt = Math.floor(Date.now() / 1000) + 3_600;
     const video = await running({
       id: "x",
@@ -204,7 +204,7 @@ describe("a finished video", () => {
     expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n - debit, heldMicroUsd: 0n });
   });
 
-  test("without a cost is free, and the listing is counted as one that reported none", async () => {
+  test("without a cost is free, and is counted as missing for its listing", async () => {
     const labels = 'provider="films",model="test/video"';
     const before = await metric("tm_video_cost_missing_total", labels);
     const video = await running({ id: "x", status: "completed" });
@@ -213,7 +213,7 @@ describe("a finished video", () => {
     expect((await endOf(fixture.gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
-  test("ten without a cost make the listing suspect, and those with one do not", async () => {
+  test("without a cost makes its listing suspect at the tenth; with a cost it does not", async () => {
     const suspects = () => fixture.gateway.backend.verdictStore.suspects();
     for (let n = 0; n < 10; n += 1) {
       await poll(await running({ id: "x", status: "completed", usage: { cost: 0.1 } }));
@@ -224,7 +224,7 @@ describe("a finished video", () => {
     expect(await suspects()).toMatchObject([{ providerId: "films", modelId: "test/video" }]);
   });
 
-  test("that cost too much is counted", async () => {
+  test("that costs more than its reserve is counted", async () => {
     const labels = 'provider="films",model="test/video"';
     const before = await metric("tm_video_cost_over_reserve_total", labels);
     await poll(await running({ id: "x", status: "completed", usage: { cost: 99 } }));
@@ -241,7 +241,7 @@ describe("a finished video", () => {
   });
 });
 
-describe("a video that is not made", () => {
+describe("a video that fails", () => {
   const errorText = { code: "x", message: "Provider words http://internal" };
 
   test.each<[string, string, object]>([
@@ -289,7 +289,7 @@ describe("a video that is not made", () => {
     });
   });
 
-  test("a job that its provider has forgotten is video_expired, after a while and not at once", async () => {
+  test("of a job that its provider has forgotten is video_expired, but only after a while", async () => {
     const video = await running({});
     fixture.host.last.answer = (_request, response) => json(response, 404, {});
     for (let n = 0; n < 2; n++) {
@@ -313,7 +313,7 @@ describe("a job that was made with a customer's own key", () => {
     return await addConnection(fixture.gateway.backend, { orgId, provider: "films" });
   }
 
-  test("is asked after and fetched with the same key, and costs the balance nothing", async () => {
+  test("is polled and downloaded with the same key, and costs the balance nothing", async () => {
     account = await fixture.gateway.account("0");
     await connect();
     const video = await running({ id: "x", status: "completed", usage: { cost: 0.5 } });
@@ -332,7 +332,7 @@ describe("a job that was made with a customer's own key", () => {
     });
   });
 
-  test("is not asked after with any other once the connection is disabled", async () => {
+  test("is not polled with another key after its connection was disabled", async () => {
     account = await fixture.gateway.account("5.00");
     const connectionId = await connect();
     const video = await running({ id: "x", status: "completed" });
@@ -346,7 +346,7 @@ describe("a job that was made with a customer's own key", () => {
   });
 });
 
-test("ten questions at once, and more soon after, cost the provider one poll", async () => {
+test("ten simultaneous polls and later ones cost the provider one poll", async () => {
   const patient = await openVideoFixture({ videoPollMinMs: 60_000 });
   try {
     const rich = await patient.gateway.account("10.00");
@@ -362,7 +362,7 @@ test("ten questions at once, and more soon after, cost the provider one poll", a
   }
 });
 
-test("a job whose listing has left the catalog keeps its state until its deadline", async () => {
+test("a job whose listing left the catalog keeps its state until its deadline", async () => {
   const leaving = await openVideoFixture();
   try {
     const { gateway, host } = leaving;

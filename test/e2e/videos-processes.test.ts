@@ -50,7 +50,7 @@ async function change(sql: string, { id }: AcceptedVideo): Promise<void> {
   ]);
 }
 
-/** A job that no sweeper comes to by itself. */
+/** Makes a job that no sweeper polls by itself. */
 async function unsweptVideo(): Promise<AcceptedVideo> {
   const video = await acceptedVideo(gatewayAt(0), account);
   await change("next_poll_at = now() + interval '1 hour'", video);
@@ -72,13 +72,13 @@ function heldPolls(record: object): { readonly waiting: (() => void)[]; release(
   return { waiting, release: () => waiting.splice(0).forEach((answer) => answer()) };
 }
 
-test("F52: two gateways that see the end at once make one debit", async () => {
+test("F52: two gateways that see the end at once debit it once", async () => {
   const video = await unsweptVideo();
   const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
   const polls = heldPolls(record);
   const first = show(0, video);
   await until("the first polls", () => polls.waiting.length === 1);
-  // The first takes longer than its lease: the other one may poll as well.
+  // The first poll outlasts its lease, so the other gateway may poll too.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
   await until("the other polls, too", () => polls.waiting.length === 2);
@@ -119,7 +119,7 @@ test("two gateways that see different ends agree on the first one", async () => 
   expect(await brokenBooks({ backend })).toEqual([]);
 });
 
-test("a job that is due is polled by one of the sweepers", async () => {
+test("a job that is due is polled by only one of the sweepers", async () => {
   const video = await acceptedVideo(gatewayAt(0), account);
   const { last } = host;
   last.record = { id: "x", status: "in_progress", progress: 7 };
@@ -131,7 +131,7 @@ test("a job that is due is polled by one of the sweepers", async () => {
   expect(last.polls).toHaveLength(1);
 });
 
-test("a gateway that shuts down releases its polls at once, and waits for none", async () => {
+test("a gateway that shuts down releases its polls at once and waits for none", async () => {
   const video = await unsweptVideo();
   const polls = heldPolls({ id: "x", status: "completed", usage: { cost: 0.1 } });
   const waiting = show(0, video);
@@ -152,7 +152,7 @@ test("a gateway that shuts down releases its polls at once, and waits for none",
   expect((await show(0, video)).json).toMatchObject({ status: "completed" });
 });
 
-test("a job outlives the gateway that took it, killed or not", async () => {
+test("a job outlives the gateway that accepted it and was killed", async () => {
   gateways.unshift(await start());
   const video = await acceptedVideo(gatewayAt(0), account);
   host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };

@@ -29,7 +29,7 @@ async function generation(requestId: string): Promise<unknown> {
 }
 
 describe("POST /v1/videos", () => {
-  test("accepts a job with 200 and answers its record", async () => {
+  test("accepts a job with 200 and returns its record", async () => {
     const beforeS = Math.floor(Date.now() / 1000);
     const { answer, id } = await acceptedVideo(fixture.gateway, account, {
       seconds: 8,
@@ -66,7 +66,7 @@ describe("POST /v1/videos", () => {
     expect(answer.text).not.toContain(fixture.host.last.id);
   });
 
-  test("asks the provider in its own format: its model id, the seconds as a number, its key", async () => {
+  test("calls the provider in its own format: its model id, numeric seconds and its key", async () => {
     const { requestId } = await acceptedVideo(fixture.gateway, account, {
       prompt: "wäves 🌊",
       seconds: "6",
@@ -86,7 +86,7 @@ describe("POST /v1/videos", () => {
     });
     expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`);
     expect(headers["content-type"]).toBe("application/json");
-    // By this a provider can recognize a request that it has seen before.
+    // With this header a provider can recognize a repeated request.
     expect(headers["x-client-request-id"]).toMatch(/^\d+$/);
     expect(await generation(requestId)).toMatchObject({ model: "test/video" });
   });
@@ -99,13 +99,13 @@ describe("POST /v1/videos", () => {
     expect(answer.headers["x-tm-dropped-params"]).toBe("route,transforms");
   });
 
-  test("asks for the listing's default when no seconds are sent", async () => {
+  test("requests the listing's default when no seconds are sent", async () => {
     const { answer } = await acceptedVideo(fixture.gateway, account);
     expect(fixture.host.last.body["seconds"]).toBe(4);
     expect(at(answer.json, "seconds")).toBe("4");
   });
 
-  test("holds seconds times the ceiling until the job ends, and says so on the records", async () => {
+  test("holds seconds times the ceiling until the job ends, and the records show it", async () => {
     const { requestId } = await acceptedVideo(fixture.gateway, account, { seconds: 7 });
     expect(await balanceOf(account)).toEqual({
       settledMicroUsd: 100_000_000n,
@@ -124,7 +124,7 @@ describe("POST /v1/videos", () => {
     expect(at(usage.json, "balance")).toMatchObject({ held_usd: 0.7, available_usd: 99.3 });
   });
 
-  test("refuses what the balance does not cover, and nothing is sent", async () => {
+  test("refuses a video that the balance does not cover, and sends nothing", async () => {
     const poor = await fixture.gateway.account("0.30");
     const before = fixture.host.asked.length;
     const answer = await postVideo(fixture.gateway, poor.key, {
@@ -139,7 +139,7 @@ describe("POST /v1/videos", () => {
     expect((await postVideo(fixture.gateway, poor.key, cheaper)).status).toBe(200);
   });
 
-  test("a running job counts against a monthly cap", async () => {
+  test("counts a running job against a monthly cap", async () => {
     const capped = await fixture.gateway.account("100.00", { keyCapUsd: "1.00" });
     await acceptedVideo(fixture.gateway, capped, { seconds: 6 });
     const answer = await postVideo(fixture.gateway, capped.key, {
@@ -152,7 +152,7 @@ describe("POST /v1/videos", () => {
     expect(answer.headers).toHaveProperty("x-tm-cap-reset");
   });
 
-  test("a running job holds no place among concurrent requests", async () => {
+  test("does not count a running job as a concurrent request", async () => {
     const busy = await fixture.gateway.account("100.00");
     for (let n = 0; n < 10; n++) await acceptedVideo(fixture.gateway, busy, { seconds: 1 });
     const { heldMicroUsd } = await balanceOf(busy);
@@ -160,7 +160,7 @@ describe("POST /v1/videos", () => {
   });
 });
 
-describe("a request of the wrong shape is refused before any money", () => {
+describe("a request of the wrong shape is refused before any money is held:", () => {
   const ask = { model: "test/video", prompt: "waves" };
   const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 
@@ -258,7 +258,7 @@ describe("a request of the wrong shape is refused before any money", () => {
     expectRefusal(answer, { status: 413, code: "request_too_large" });
   });
 
-  test("a model of another route, and a video model on another route: the message names the right one", async () => {
+  test("a model of another route, or a video model elsewhere, with the right route's name", async () => {
     await expectRefused({ ...ask, model: "test/a" }, "POST /v1/chat/completions");
     const chat = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, {
       headers: bearer(account.key),
@@ -267,13 +267,13 @@ describe("a request of the wrong shape is refused before any money", () => {
     expectRefusal(chat, { status: 400, code: "invalid_request", message: "POST /v1/videos" });
   });
 
-  test("an unknown model is 404 with its id", async () => {
+  test("an unknown model, with a 404 and its id", async () => {
     const answer = await postVideo(fixture.gateway, account.key, { ...ask, model: "test/none" });
     expectRefusal(answer, { status: 404, code: "model_unavailable", message: "test/none" });
   });
 });
 
-describe("what a provider says to a new job", () => {
+describe("a provider's answer to a new job", () => {
   afterEach(() => {
     fixture.host.onAccept = undefined;
   });
@@ -334,14 +334,20 @@ describe("what a provider says to a new job", () => {
       { id: "..", status: "queued" },
       { status: 502, code: "gateway_error" },
     ],
-  ])("%s is refused, not failed over, and costs nothing", async (_what, status, body, expected) => {
-    fixture.host.onAccept = (_request, response) => json(response, status, body);
-    const both = { model: "test/video-both-0", prompt: "waves" };
-    const answer = await postVideo(fixture.gateway, account.key, both);
-    expectRefusal(answer, expected);
-    expect(answer.headers).toMatchObject({ "x-tm-attempts": "1", "x-tm-error-origin": "upstream" });
-    expect(await balanceOf(account)).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
-  });
+  ])(
+    "%s is refused, does not fail over, and costs nothing",
+    async (_what, status, body, expected) => {
+      fixture.host.onAccept = (_request, response) => json(response, status, body);
+      const both = { model: "test/video-both-0", prompt: "waves" };
+      const answer = await postVideo(fixture.gateway, account.key, both);
+      expectRefusal(answer, expected);
+      expect(answer.headers).toMatchObject({
+        "x-tm-attempts": "1",
+        "x-tm-error-origin": "upstream",
+      });
+      expect(await balanceOf(account)).toEqual({ settledMicroUsd: 100_000_000n, heldMicroUsd: 0n });
+    },
+  );
 
   test.each<[string, number, object, number]>([
     ["500", 500, {}, 1],
@@ -349,7 +355,7 @@ describe("what a provider says to a new job", () => {
     ["401", 401, {}, 3],
     ["404", 404, {}, 4],
     ["a job that failed at once", 200, { id: "x", status: "failed" }, 5],
-  ])("%s fails over: another provider makes the video", async (_what, status, body, n) => {
+  ])("%s fails over to a provider that makes the video", async (_what, status, body, n) => {
     fixture.host.onAccept = (_request, response) => json(response, status, body);
     const model = `test/video-both-${n}`;
     const answer = await postVideo(fixture.gateway, account.key, { model, prompt: "waves" });
@@ -368,7 +374,7 @@ describe("what a provider says to a new job", () => {
 });
 
 describe("a video job", () => {
-  test("is readable by its organization's keys, and unknown to any other", async () => {
+  test("is visible to its organization's keys, and unknown to any other", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account);
     const stranger = await fixture.gateway.account("1.00");
     const foreign = await getVideo(fixture.gateway, stranger.key, id);
@@ -380,14 +386,14 @@ describe("a video job", () => {
     }
   });
 
-  test("is not found by the provider's own id", async () => {
+  test("cannot be found by the provider's own id", async () => {
     await acceptedVideo(fixture.gateway, account);
     const answer = await getVideo(fixture.gateway, account.key, fixture.host.last.id);
     expectRefusal(answer, { status: 404, code: "not_found" });
   });
 });
 
-test("questions about a job cost no request of the minute", async () => {
+test("polls of a job use up no request of the minute", async () => {
   const { id } = await acceptedVideo(fixture.gateway, account);
   const rpm = async (): Promise<unknown> => {
     const url = `${fixture.gateway.url}/v1/limits?model=test/video`;

@@ -35,7 +35,7 @@ import { TRUSTED_LISTINGS, NO_REFUSAL_WINDOW, plainPrincipal } from "../support/
 const ROUTING_MS = 5_000;
 const PRINCIPAL = plainPrincipal("org_1", "key_1");
 
-/** The provider's way with one dispatch. */
+/** The provider's behavior in one dispatch. */
 type Answer = (handler: AttemptHandler) => void;
 
 class ScriptedProviders extends UpstreamClient {
@@ -191,7 +191,7 @@ beforeEach(() => {
   call = newCall();
 });
 
-/** Serves one streamed request for a model of two providers; what its client was refused with. */
+/** Serves one streamed request for a model of two providers; returns the client's refusal. */
 async function serve(): Promise<Refusal | undefined> {
   let refused: Refusal | undefined;
   let committed = false;
@@ -239,7 +239,7 @@ const LOW = {
   heldMicroUsd: microUsd(0n),
 } as const;
 
-describe("a call keeps nothing", () => {
+describe("a call leaves nothing held or claimed", () => {
   test("when it was served", async () => {
     call.upstream.answers = [FAILS, SERVES];
     expect(await serve()).toBeUndefined();
@@ -247,14 +247,14 @@ describe("a call keeps nothing", () => {
     expectNothingKept();
   });
 
-  test("when its hold is refused: nothing was sent", async () => {
+  test("when its hold is refused, and nothing was sent", async () => {
     call.ledger.reserve = () => Promise.resolve(LOW);
     expect(await serve()).toMatchObject({ class: "insufficient_quota" });
     expect(call.upstream.sentTo).toEqual([]);
     expectNothingKept();
   });
 
-  test("when the hold of its next provider is refused: the client gets the last one's error", async () => {
+  test("when the next provider's hold is refused, and the client gets the last one's error", async () => {
     call.upstream.answers = [FAILS];
     call.ledger.roll = (row) => {
       call.closed.push(row);
@@ -265,7 +265,7 @@ describe("a call keeps nothing", () => {
     expectNothingKept();
   });
 
-  test("when its routing deadline passed before a provider was found: nothing was held", async () => {
+  test("when its routing deadline passed before a provider was chosen", async () => {
     const claim = call.limits.claim.bind(call.limits);
     call.limits.claim = (asked) => {
       if (asked.slot.startsWith("{pool:")) call.time.ms += ROUTING_MS + 1;
@@ -276,7 +276,7 @@ describe("a call keeps nothing", () => {
     expectNothingKept();
   });
 
-  test("when it fails by a fault of ours: the attempt is void", async () => {
+  test("when a fault of the program fails it, and its attempt is void", async () => {
     call.upstream.answers = [SERVES];
     call.deps.metrics.attempt = () => {
       throw new Error("a fault of ours");
@@ -299,7 +299,7 @@ test("no other provider is tried after the routing deadline", async () => {
   expectNothingKept();
 });
 
-test("a request counts with the tokens of all its attempts, each pool with those of its own", async () => {
+test("a request counts the tokens of all its attempts, and each pool those of its own", async () => {
   call.upstream.answers = [DIES_EARLY, SERVES];
   expect(await serve()).toBeUndefined();
   expect(call.upstream.sentTo).toEqual(["birch/sim/pair", "cedar/sim/pair"]);

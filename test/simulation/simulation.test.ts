@@ -28,19 +28,19 @@ function realTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test("whatever fails at whatever await, no promise about money is broken and all comes to rest", () => {
+test("no promise about money is broken by any failure at any await", () => {
   expect(totals.failures.map(failureText)).toEqual([]);
   expect(totals.runs).toBe(RUNS);
 });
 
-test("every kind of fault really struck", () => {
+test("every kind of fault occurred", () => {
   const counts = FAULT_KINDS.map((kind) => [kind, totals.faults.get(kind) ?? 0] as const);
   expect(counts.filter(([, count]) => count === 0)).toEqual([]);
   expect(totals.recovered).toBeGreaterThan(0);
   expect(totals.pendingAnswers).toBeGreaterThan(0);
 });
 
-test("processes died and slept before every kind of await continued", () => {
+test("processes died and slept before every kind of await", () => {
   const awaits = [
     "join answered",
     "lease renewal answered",
@@ -60,7 +60,7 @@ test("processes died and slept before every kind of await continued", () => {
   expect(awaits.filter((label) => !totals.struck.has(label))).toEqual([]);
 });
 
-test("answers were settled at prices of every kind: of either size of prompt, on either side of a change", () => {
+test("answers were settled at every kind of price: both prompt sizes, before and after a change", () => {
   expect(
     [...totals.priceKinds]
       .filter(([, count]) => count > 10)
@@ -74,7 +74,7 @@ test("answers were settled at prices of every kind: of either size of prompt, on
   ]);
 });
 
-test("an attempt whose prices are of another instant than its own is noticed", async () => {
+test("an attempt with the prices of another instant is noticed", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       newAttemptId: () => (ledger.newAttemptId() + (60_000n << 22n)) as AttemptId,
@@ -82,7 +82,7 @@ test("an attempt whose prices are of another instant than its own is noticed", a
   expect(await noticed(lie)).toMatch(/is of a time \d+ ms ahead/);
 });
 
-test("clients were answered, refused and left; most answers came through all faults", () => {
+test("clients were answered, refused and left, and most answers survived all faults", () => {
   const { endings } = totals;
   for (const ending of ["answered", "refused", "left", "lost with its instance"]) {
     expect(endings.get(ending) ?? 0).toBeGreaterThan(0);
@@ -90,7 +90,7 @@ test("clients were answered, refused and left; most answers came through all fau
   expect(endings.get("answered") ?? 0).toBeGreaterThan(totals.requests / 4);
 });
 
-test("one seed is one scenario: a second run does exactly the same, another seed does not", async () => {
+test("the same seed gives the same scenario twice, and another seed a different one", async () => {
   const [first, again, other] = [
     await simulate({ seed: 7 }),
     await simulate({ seed: 7 }),
@@ -127,7 +127,7 @@ function altered(ledger: Ledger, verbs: Partial<Ledger>): Ledger {
   };
 }
 
-test("a dispatch without a row in the journal is noticed", async () => {
+test("a dispatch without a journal row is noticed", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       reserve: async (row) => {
@@ -138,7 +138,7 @@ test("a dispatch without a row in the journal is noticed", async () => {
   expect(await noticed(lie)).toMatch(/counts as reserved, but the journal has no row/);
 });
 
-test("a closing that is forgotten is noticed", async () => {
+test("a forgotten closing is noticed", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, { close: () => Promise.resolve({ kind: "pending" }) });
   expect(await noticed(lie)).toMatch(/is open/);

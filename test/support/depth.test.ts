@@ -11,7 +11,7 @@ function drawn(): readonly number[] {
   return values;
 }
 
-test("a property draws the same values whenever it is checked", () => {
+test("a property draws the same values every time it is checked", () => {
   expect(drawn()).toEqual(drawn());
 });
 
@@ -21,7 +21,7 @@ test("a quick run always has the same seed, a deep run a fresh one", () => {
   expect(seedOf("one", 7) === 7).toBe(!isDeep);
 });
 
-test("PROPERTY_SEED repeats a search, and is refused when it is not a whole number", () => {
+test("PROPERTY_SEED repeats a search, and must be a whole number", () => {
   vi.stubEnv("PROPERTY_SEED", "4711");
   expect(seedOf("any", 7)).toBe(4_711);
   vi.stubEnv("PROPERTY_SEED", "many");

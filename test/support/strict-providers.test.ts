@@ -22,7 +22,7 @@ async function answer(
   }
 }
 
-describe("the simulator in the part of a provider", () => {
+describe("the simulator as a strict provider", () => {
   test.each([
     ["mistral", { stream: true, stream_options: {} }, 422, "stream_options"],
     ["mistral", { max_completion_tokens: 9 }, 422, "max_completion_tokens"],
@@ -40,7 +40,7 @@ describe("the simulator in the part of a provider", () => {
     expect(answered.status).toBe(status);
   });
 
-  test("the key has to be in the provider's own header", async () => {
+  test("requires the key in the provider's own header", async () => {
     expect((await answer("azure", {})).status).toBe(401);
     expect((await answer("azure", {}, { "api-key": "k" })).status).toBe(200);
     expect((await answer("vllm", {}, {})).status).toBe(200);

@@ -44,12 +44,12 @@ async function expectWholeAfterRestore(
   }
 }
 
-test("a restored copy of the embedded database under three gateways: they stop, and after the reopening the books are whole", async () => {
+test("three gateways stop when their embedded database is restored, and reopen with whole books", async () => {
   await expectWholeAfterRestore(openEmbedded);
 }, 480_000);
 
 test.skipIf(!hasPgbackrest)(
-  "a restore by pgBackRest under three gateways: they stop, and after the reopening the books are whole",
+  "three gateways stop when pgBackRest restores their database, and reopen with whole books",
   async () => {
     await expectWholeAfterRestore(openArchiving);
   },

@@ -6,7 +6,7 @@ import { runTorture, type TortureOutcome } from "./torture.ts";
 
 const RUN_WITHIN_MS = 300_000;
 
-describe("three gateways on one database under load, killed and frozen and without a database", () => {
+describe("three gateways under load that are killed, frozen and left without a database", () => {
   let outcome: TortureOutcome;
   const said: string[] = [];
 
@@ -26,14 +26,14 @@ describe("three gateways on one database under load, killed and frozen and witho
     });
   }, RUN_WITHIN_MS);
 
-  test("nothing that has to hold is broken", () => {
+  test("break no rule of money or of the books", () => {
     const { findings } = outcome;
     const looked = findings.all().map(({ what }) => what.replace(/:.*/, ""));
     expect(looked).toEqual(expect.arrayContaining(["I1", "I2", "I3", "I4", "I5", "I6", "I7"]));
     expect({ broken: findings.violations(), said }).toEqual({ broken: [], said });
   });
 
-  test("the blows were struck, and requests were served before, between and after them", () => {
+  test("were struck as planned, and served before, between and after", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
     expect(havoc).toMatchObject({ gatewayKills: 5 + 1, databaseKills: 2, zombies: 1 });
     // No gateway is struck before it has served, and the last kill waits until the others serve on.
@@ -42,14 +42,14 @@ describe("three gateways on one database under load, killed and frozen and witho
     expect(tally.broken).toBeGreaterThan(0);
   });
 
-  test("money ran short everywhere: by balance, by an organization's cap, by a key's cap", () => {
+  test("ran short of money in every way: balance, organization's cap, key's cap", () => {
     const { tally } = outcome;
     for (const words of [/ org$/, / org cap$/, / key cap$/]) {
       expect(tally.refused(words)).toBeGreaterThan(0);
     }
   });
 
-  test("peers closed what a frozen gateway and a killed one left, at the reserve", () => {
+  test("left attempts that peers closed at the reserve", () => {
     const { havoc, journal } = outcome;
     expect(havoc.takeOvers.map(({ how }) => how)).toEqual(["frozen", "killed"]);
     expect(havoc.takeOvers[0]?.open).toBeGreaterThan(0);

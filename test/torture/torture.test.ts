@@ -12,7 +12,7 @@ const CONCURRENCY = 16;
 /** Refusals by balance, by an organization's cap, by a key's cap. */
 const SHORT_OF_MONEY = [/ org$/, / org cap$/, / key cap$/] as const;
 
-describe("two gateways on one database under load, one of them killed, and the database too", () => {
+describe("two gateways under load of which one is killed, and the database too", () => {
   let outcome: TortureOutcome;
   const said: string[] = [];
 
@@ -34,14 +34,14 @@ describe("two gateways on one database under load, one of them killed, and the d
     });
   }, RUN_WITHIN_MS);
 
-  test("nothing that has to hold is broken", () => {
+  test("break no rule of money or of the books", () => {
     const { findings } = outcome;
     const looked = findings.all().map(({ what }) => what.replace(/:.*/, ""));
     expect(looked).toEqual(expect.arrayContaining(["I1", "I2", "I3", "I4", "I5", "I6", "I7"]));
     expect({ broken: findings.violations(), said }).toEqual({ broken: [], said });
   });
 
-  test("the blows were struck, and requests were served before, between and after them", () => {
+  test("were struck as planned, and served before, between and after", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
     expect(havoc).toMatchObject({ gatewayKills: 1, databaseKills: 1, zombies: 0 });
     // No gateway is struck before it has served.
@@ -49,16 +49,16 @@ describe("two gateways on one database under load, one of them killed, and the d
     expect(tally.reported.size).toBeGreaterThan(answersBeforeTheEnd);
   });
 
-  test("money ran short everywhere: by balance, by an organization's cap, by a key's cap", () => {
+  test("ran short of money in every way: balance, organization's cap, key's cap", () => {
     const { tally } = outcome;
     for (const words of SHORT_OF_MONEY) expect(tally.refused(words)).toBeGreaterThan(0);
   });
 });
 
-describe("the plan", () => {
+describe("the plan of a torture run", () => {
   const options = { kills: 50, databaseKills: 6, zombies: 5 };
 
-  test("the same seed plans the same blows, another seed others", () => {
+  test("is the same for the same seed, and different for another", () => {
     const plan = planBlows(options, new Dice(7));
     expect(plan).toEqual(planBlows(options, new Dice(7)));
     expect(plan).not.toEqual(planBlows(options, new Dice(8)));
@@ -67,7 +67,7 @@ describe("the plan", () => {
     expect(plan.filter(({ kind }) => kind === "zombie")).toHaveLength(5);
   });
 
-  test("an option that makes no sense is refused by name", () => {
+  test("is refused for an invalid option, which the message names", () => {
     expect(() => parseOptions(["--kills", "many"])).toThrow("--kills");
     expect(() => parseOptions(["--kills", "3", "--database-kills", "4"])).toThrow(
       "--database-kills",

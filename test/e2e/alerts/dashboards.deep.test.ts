@@ -42,16 +42,19 @@ describe.skipIf(!hasPrometheus)("a real Prometheus after a minute of traffic", (
     await traffic.stop();
   });
 
-  test.each(Object.keys(DASHBOARDS))("answers every query of the dashboard %s", async (id) => {
-    const { panels } = JSON.parse(readFileSync(join(GRAFANA, `${id}.json`), "utf8")) as {
-      readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
-    };
-    const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    expect(queries.length).toBeGreaterThan(10);
-    expect(await unanswered(prometheus, queries)).toEqual([]);
-  });
+  test.each(Object.keys(DASHBOARDS))(
+    "has an answer for every query of the dashboard %s",
+    async (id) => {
+      const { panels } = JSON.parse(readFileSync(join(GRAFANA, `${id}.json`), "utf8")) as {
+        readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+      };
+      const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+      expect(queries.length).toBeGreaterThan(10);
+      expect(await unanswered(prometheus, queries)).toEqual([]);
+    },
+  );
 
-  test("answers every rule, and has what each alert looks at", async () => {
+  test("has an answer for every rule, and every metric that an alert reads", async () => {
     const recorded = [...RECORDING_RULES, ...GENAI_RULES];
     const expressions = recorded.map(({ expr }) => expr);
     const names = recorded.map(({ record }) => record);

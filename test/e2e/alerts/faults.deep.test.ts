@@ -18,205 +18,212 @@ import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 /** Causes each fault, waits for its alert, follows the runbook, and waits for the alert's end. */
-describe.skipIf(!hasPrometheus || redisProgram === undefined)("the runbook of", () => {
-  const database = withDatabase();
-  const proxy = withProxyTo(database);
-  const redis = withResource(() => startRedis());
-  const ports = withResource(
-    async () => ({ internal: await freePort(), second: await freePort(), otlp: await freePort() }),
-    () => undefined,
-  );
-  const settings = { orgRequestsPerMinute: 100_000, keyRequestsPerMinute: 100_000 };
-  const gateway = withGateway(() => ({
-    settings: {
-      ...settings,
-      databaseUrl: urlThrough(proxy, database).href,
-      redisUrl: redis.url,
-      internalPort: ports.internal,
-    },
-    keyCacheMs: 3_600_000,
-  }));
-  const account = withAccount(gateway, "1000", { requestsPerMinute: 100_000 });
-  const prometheus = withResource(
-    () =>
-      startPrometheus([`127.0.0.1:${ports.internal}`, `127.0.0.1:${ports.second}`], {
-        areShort: true,
+describe.skipIf(!hasPrometheus || redisProgram === undefined)(
+  "an alert ends when its runbook is followed",
+  () => {
+    const database = withDatabase();
+    const proxy = withProxyTo(database);
+    const redis = withResource(() => startRedis());
+    const ports = withResource(
+      async () => ({
+        internal: await freePort(),
+        second: await freePort(),
+        otlp: await freePort(),
       }),
-    (server) => server.close(),
-  );
-
-  let sent = 0;
-  function asked(fault = "", model = "test/a"): Ask {
-    sent += 1;
-    const text = fault === "" ? `call ${sent}` : `call ${sent} [[fault:${fault}]]`;
-    return { key: account.key, wire: "wire_a", model, text };
-  }
-
-  /** Waits until these alerts do not fire any more. */
-  async function quiet(...names: readonly string[]): Promise<readonly string[]> {
-    for (const name of names) await prometheus.untilAlert(name, "is quiet");
-    return (await prometheus.firing()).filter((name) => names.includes(name));
-  }
-
-  /** Traffic while `work` runs. */
-  async function under<T>(next: () => Ask, work: () => Promise<T>): Promise<T> {
-    const traffic = new SteadyTraffic(5, () => ask(gateway.url, next()));
-    try {
-      return await work();
-    } finally {
-      await traffic.stop();
-    }
-  }
-
-  async function during(next: () => Ask, name: string): Promise<void> {
-    await under(next, () => prometheus.untilAlert(name, "fires"));
-  }
-
-  async function audit(): Promise<number | null> {
-    const env = { DATABASE_URL: database.connectionString };
-    return (await runCommand(["ledger", "audit"], env)).code;
-  }
-
-  test("TmReservesFail, TmErrorBudgetFast, TmErrorBudgetSlow, TmSettlementsPending: the database is started again", async () => {
-    const running = ask(gateway.url, { ...asked("slow:1500"), stream: true });
-    await under(
-      () => asked(),
-      async () => {
-        await sleep(1_000);
-        proxy.set("down");
-        await prometheus.untilAlert("TmReservesFail", "fires");
-        await prometheus.untilAlert("TmErrorBudgetFast", "fires");
-        await prometheus.untilAlert("TmErrorBudgetSlow", "fires");
-        await prometheus.untilAlert("TmSettlementsPending", "fires");
-        // It continues for as long as the fault does, though no batch is tried any more.
-        await sleep(15_000);
-        await prometheus.untilAlert("TmReservesFail", "fires");
-        proxy.set("up");
-        const ended = await quiet(
-          "TmReservesFail",
-          "TmErrorBudgetFast",
-          "TmErrorBudgetSlow",
-          "TmSettlementsPending",
-        );
-        expect(ended).toEqual([]);
+      () => undefined,
+    );
+    const settings = { orgRequestsPerMinute: 100_000, keyRequestsPerMinute: 100_000 };
+    const gateway = withGateway(() => ({
+      settings: {
+        ...settings,
+        databaseUrl: urlThrough(proxy, database).href,
+        redisUrl: redis.url,
+        internalPort: ports.internal,
       },
+      keyCacheMs: 3_600_000,
+    }));
+    const account = withAccount(gateway, "1000", { requestsPerMinute: 100_000 });
+    const prometheus = withResource(
+      () =>
+        startPrometheus([`127.0.0.1:${ports.internal}`, `127.0.0.1:${ports.second}`], {
+          areShort: true,
+        }),
+      (server) => server.close(),
     );
-    await running;
-  });
 
-  test("TmLimitStoreDown: the store is started again, empty", async () => {
-    await redis.kill();
-    await during(() => asked(), "TmLimitStoreDown");
-    await redis.restart();
-    expect(await quiet("TmLimitStoreDown")).toEqual([]);
-  });
-
-  test("TmModelDown: the provider answers again", async () => {
-    await during(() => asked("status:500"), "TmModelDown");
-    const ended = await under(
-      () => asked(),
-      () => quiet("TmModelDown"),
-    );
-    expect(ended).toEqual([]);
-  });
-
-  test("TmUsageMissing: the provider reports usage again", async () => {
-    await during(() => asked("no_usage", "test/both"), "TmUsageMissing");
-    const ended = await under(
-      () => asked("", "test/both"),
-      () => quiet("TmUsageMissing"),
-    );
-    expect(ended).toEqual([]);
-  });
-
-  test("TmReloadFailed: the manifest is mended", async () => {
-    const folder = gateway.config.manifestsDir;
-    const file = join(folder, readdirSync(folder)[0] ?? "");
-    const whole = readFileSync(file, "utf8");
-    writeFileSync(file, "{");
-    await prometheus.untilAlert("TmReloadFailed", "fires");
-    expect((await runCommand(["manifest", "check", file])).code).toBe(1);
-    writeFileSync(file, whole);
-    expect((await runCommand(["manifest", "check", file])).code).toBe(0);
-    expect(await quiet("TmReloadFailed")).toEqual([]);
-  });
-
-  test("TmBooksBroken: the changed row is put back and the books are audited", async () => {
-    const admin = await asAdmin(database);
-    const change = (sign: string): Promise<void> =>
-      runOnce(
-        admin,
-        `set session_replication_role = replica; update account set credits = credits ${sign} 7
-         where org_id = '${account.orgId}'`,
-      );
-    expect(await audit()).toBe(0);
-    await change("+");
-    expect(await audit()).toBe(1);
-    await prometheus.untilAlert("TmBooksBroken", "fires");
-    await change("-");
-    expect(await audit()).toBe(0);
-    expect(await quiet("TmBooksBroken")).toEqual([]);
-  });
-
-  test("TmAuditOld: the books are audited", async () => {
-    await runOnce(
-      database.connectionString,
-      "update audit_result set ended_at = now() - interval '27 hours'",
-    );
-    await prometheus.untilAlert("TmAuditOld", "fires");
-    expect(await audit()).toBe(0);
-    expect(await quiet("TmAuditOld")).toEqual([]);
-  });
-
-  test("TmEventLoopBusy: the load is taken away", async () => {
-    const load = new AbortController();
-    const burning = (async () => {
-      while (!load.signal.aborted) {
-        const endMs = systemClock.monotonicMs() + 190;
-        while (systemClock.monotonicMs() < endMs);
-        await sleep(1);
-      }
-    })();
-    await prometheus.untilAlert("TmEventLoopBusy", "fires");
-    load.abort();
-    await burning;
-    expect(await quiet("TmEventLoopBusy")).toEqual([]);
-  });
-
-  test("TmCatalogsDiffer, TmSeriesFolded, TmSpansDropped: the odd instance gets the same manifests, more series, a collector", async () => {
-    const start = (more: object): ReturnType<typeof startTestGateway> =>
-      startTestGateway({
-        settings: {
-          ...settings,
-          internalPort: ports.second,
-          telemetryTracesEndpoint: `http://127.0.0.1:${ports.otlp}/v1/traces`,
-          telemetrySamplePerMillion: 1_000_000,
-          ...more,
-        },
-      });
-    const odd = await start({ metricsListingsMax: 1 });
-    const other = await odd.account("100", { requestsPerMinute: 100_000 });
-    const send = (): Promise<unknown> => {
-      const model = sent % 2 === 0 ? "test/a" : "test/both";
-      return ask(odd.url, { ...asked("", model), key: other.key });
-    };
-    const timer = setInterval(() => void send().catch(() => undefined), 200);
-    for (const name of ["TmCatalogsDiffer", "TmSeriesFolded", "TmSpansDropped"]) {
-      await prometheus.untilAlert(name, "fires");
+    let sent = 0;
+    function asked(fault = "", model = "test/a"): Ask {
+      sent += 1;
+      const text = fault === "" ? `call ${sent}` : `call ${sent} [[fault:${fault}]]`;
+      return { key: account.key, wire: "wire_a", model, text };
     }
-    const receiver = await startOtlpReceiver({ port: ports.otlp });
-    expect(await quiet("TmSpansDropped")).toEqual([]);
-    clearInterval(timer);
-    await receiver.close();
-    await odd.close();
-    expect(await quiet("TmCatalogsDiffer", "TmSeriesFolded")).toEqual([]);
-  });
 
-  test("TmNoInstance: an instance is started again", async () => {
-    await gateway.running.close();
-    await prometheus.untilAlert("TmNoInstance", "fires");
-    const again = await startTestGateway({ settings: { internalPort: ports.internal } });
-    expect(await quiet("TmNoInstance")).toEqual([]);
-    await again.close();
-  });
-});
+    /** Waits until these alerts do not fire any more. */
+    async function quiet(...names: readonly string[]): Promise<readonly string[]> {
+      for (const name of names) await prometheus.untilAlert(name, "is quiet");
+      return (await prometheus.firing()).filter((name) => names.includes(name));
+    }
+
+    /** Traffic while `work` runs. */
+    async function under<T>(next: () => Ask, work: () => Promise<T>): Promise<T> {
+      const traffic = new SteadyTraffic(5, () => ask(gateway.url, next()));
+      try {
+        return await work();
+      } finally {
+        await traffic.stop();
+      }
+    }
+
+    async function during(next: () => Ask, name: string): Promise<void> {
+      await under(next, () => prometheus.untilAlert(name, "fires"));
+    }
+
+    async function audit(): Promise<number | null> {
+      const env = { DATABASE_URL: database.connectionString };
+      return (await runCommand(["ledger", "audit"], env)).code;
+    }
+
+    test("TmReservesFail, TmErrorBudgetFast, TmErrorBudgetSlow, TmSettlementsPending: the database restarts", async () => {
+      const running = ask(gateway.url, { ...asked("slow:1500"), stream: true });
+      await under(
+        () => asked(),
+        async () => {
+          await sleep(1_000);
+          proxy.set("down");
+          await prometheus.untilAlert("TmReservesFail", "fires");
+          await prometheus.untilAlert("TmErrorBudgetFast", "fires");
+          await prometheus.untilAlert("TmErrorBudgetSlow", "fires");
+          await prometheus.untilAlert("TmSettlementsPending", "fires");
+          // The alert fires for as long as the fault lasts, although no batch is tried any more.
+          await sleep(15_000);
+          await prometheus.untilAlert("TmReservesFail", "fires");
+          proxy.set("up");
+          const ended = await quiet(
+            "TmReservesFail",
+            "TmErrorBudgetFast",
+            "TmErrorBudgetSlow",
+            "TmSettlementsPending",
+          );
+          expect(ended).toEqual([]);
+        },
+      );
+      await running;
+    });
+
+    test("TmLimitStoreDown: the limit store restarts, empty", async () => {
+      await redis.kill();
+      await during(() => asked(), "TmLimitStoreDown");
+      await redis.restart();
+      expect(await quiet("TmLimitStoreDown")).toEqual([]);
+    });
+
+    test("TmModelDown: the provider answers again", async () => {
+      await during(() => asked("status:500"), "TmModelDown");
+      const ended = await under(
+        () => asked(),
+        () => quiet("TmModelDown"),
+      );
+      expect(ended).toEqual([]);
+    });
+
+    test("TmUsageMissing: the provider reports usage again", async () => {
+      await during(() => asked("no_usage", "test/both"), "TmUsageMissing");
+      const ended = await under(
+        () => asked("", "test/both"),
+        () => quiet("TmUsageMissing"),
+      );
+      expect(ended).toEqual([]);
+    });
+
+    test("TmReloadFailed: the manifest is repaired", async () => {
+      const folder = gateway.config.manifestsDir;
+      const file = join(folder, readdirSync(folder)[0] ?? "");
+      const whole = readFileSync(file, "utf8");
+      writeFileSync(file, "{");
+      await prometheus.untilAlert("TmReloadFailed", "fires");
+      expect((await runCommand(["manifest", "check", file])).code).toBe(1);
+      writeFileSync(file, whole);
+      expect((await runCommand(["manifest", "check", file])).code).toBe(0);
+      expect(await quiet("TmReloadFailed")).toEqual([]);
+    });
+
+    test("TmBooksBroken: the changed row is restored, and the books are audited", async () => {
+      const admin = await asAdmin(database);
+      const change = (sign: string): Promise<void> =>
+        runOnce(
+          admin,
+          `set session_replication_role = replica; update account set credits = credits ${sign} 7
+         where org_id = '${account.orgId}'`,
+        );
+      expect(await audit()).toBe(0);
+      await change("+");
+      expect(await audit()).toBe(1);
+      await prometheus.untilAlert("TmBooksBroken", "fires");
+      await change("-");
+      expect(await audit()).toBe(0);
+      expect(await quiet("TmBooksBroken")).toEqual([]);
+    });
+
+    test("TmAuditOld: the books are audited", async () => {
+      await runOnce(
+        database.connectionString,
+        "update audit_result set ended_at = now() - interval '27 hours'",
+      );
+      await prometheus.untilAlert("TmAuditOld", "fires");
+      expect(await audit()).toBe(0);
+      expect(await quiet("TmAuditOld")).toEqual([]);
+    });
+
+    test("TmEventLoopBusy: the load stops", async () => {
+      const load = new AbortController();
+      const burning = (async () => {
+        while (!load.signal.aborted) {
+          const endMs = systemClock.monotonicMs() + 190;
+          while (systemClock.monotonicMs() < endMs);
+          await sleep(1);
+        }
+      })();
+      await prometheus.untilAlert("TmEventLoopBusy", "fires");
+      load.abort();
+      await burning;
+      expect(await quiet("TmEventLoopBusy")).toEqual([]);
+    });
+
+    test("TmCatalogsDiffer, TmSeriesFolded, TmSpansDropped: the odd instance is configured like the other", async () => {
+      const start = (more: object): ReturnType<typeof startTestGateway> =>
+        startTestGateway({
+          settings: {
+            ...settings,
+            internalPort: ports.second,
+            telemetryTracesEndpoint: `http://127.0.0.1:${ports.otlp}/v1/traces`,
+            telemetrySamplePerMillion: 1_000_000,
+            ...more,
+          },
+        });
+      const odd = await start({ metricsListingsMax: 1 });
+      const other = await odd.account("100", { requestsPerMinute: 100_000 });
+      const send = (): Promise<unknown> => {
+        const model = sent % 2 === 0 ? "test/a" : "test/both";
+        return ask(odd.url, { ...asked("", model), key: other.key });
+      };
+      const timer = setInterval(() => void send().catch(() => undefined), 200);
+      for (const name of ["TmCatalogsDiffer", "TmSeriesFolded", "TmSpansDropped"]) {
+        await prometheus.untilAlert(name, "fires");
+      }
+      const receiver = await startOtlpReceiver({ port: ports.otlp });
+      expect(await quiet("TmSpansDropped")).toEqual([]);
+      clearInterval(timer);
+      await receiver.close();
+      await odd.close();
+      expect(await quiet("TmCatalogsDiffer", "TmSeriesFolded")).toEqual([]);
+    });
+
+    test("TmNoInstance: an instance starts again", async () => {
+      await gateway.running.close();
+      await prometheus.untilAlert("TmNoInstance", "fires");
+      const again = await startTestGateway({ settings: { internalPort: ports.internal } });
+      expect(await quiet("TmNoInstance")).toEqual([]);
+      await again.close();
+    });
+  },
+);

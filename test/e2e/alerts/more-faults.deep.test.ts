@@ -17,7 +17,7 @@ const PARTITIONS_AHEAD = `do $$ declare v record; begin
   loop execute format('drop table %I', v.relname); end loop; end $$`;
 
 /** Faults around the books and the providers' bills. */
-describe.skipIf(!hasPrometheus)("the runbook of", () => {
+describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", () => {
   const database = withDatabase();
   const port = withResource(
     async () => ({ internal: await freePort() }),
@@ -54,7 +54,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     return (await prometheus.firing()).filter((each) => each === name);
   }
 
-  test("TmOverrun: the provider keeps to the bounds again", async () => {
+  test("TmOverrun: the provider respects the bounds again", async () => {
     const dear = 'usage:{"prompt_tokens":190000}';
     const traffic = new SteadyTraffic(5, () => ask(gateway.url, asked(dear)));
     await prometheus.untilAlert("TmOverrun", "fires");
@@ -62,7 +62,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     expect(await quiet("TmOverrun")).toEqual([]);
   });
 
-  test("TmChargedUnknown: it ends by itself, and the books are clean", async () => {
+  test("TmChargedUnknown: the alert ends by itself, and the books balance", async () => {
     const doomed = await serve(folder, { DATABASE_URL: database.connectionString });
     const url = String(doomed.ready["gateway_url"]);
     const before = gateway.simulator.counts().total;
@@ -76,7 +76,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
   });
 
-  test("TmPartitionsEnd: a gateway that is started makes what is missing", async () => {
+  test("TmPartitionsEnd: a gateway starts and makes the missing tables", async () => {
     await runOnce(await asAdmin(database), PARTITIONS_AHEAD);
     await prometheus.untilAlert("TmPartitionsEnd", "fires");
     const started = await startTestGateway({

@@ -18,7 +18,7 @@ const NONE_PARKED = 'tm_purchases_total{end="parked"} == 0';
 const DAY_MS = 86_400_000;
 
 /** Money that comes in, and money that is owed to providers. */
-describe.skipIf(!hasPrometheus)("the runbook of", () => {
+describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", () => {
   const fixture = withProviderConsole({ hasCheckout: true });
   const prometheus = withResource(
     () => startPrometheus([new URL(fixture.gateway.running.internalUrl).host], { areShort: true }),
@@ -53,7 +53,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     return (await prometheus.firing()).filter((each) => each === name);
   }
 
-  test("TmPurchaseParked: what was paid is granted by hand, and it ends by itself", async () => {
+  test("TmPurchaseParked: an operator grants the payment, and the alert ends by itself", async () => {
     const ann = await fixture.signIn(newcomer("ann"));
     const bought = await ann.do("POST /api/console/purchases", { body: { amount_usd: "20" } });
     const book = fixture.checkout?.book;
@@ -77,7 +77,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     expect(await quiet("TmPurchaseParked")).toEqual([]);
   });
 
-  test("TmSoldBelowCost: the price is raised, and the provider's is covered again", async () => {
+  test("TmSoldBelowCost: the price rises above the provider's", async () => {
     await priceAt("0.50");
     await prometheus.untilAlert("TmSoldBelowCost", "fires");
     await priceAt("2.00");

@@ -25,7 +25,7 @@ const FAST_PER_SECOND = 20;
 const SLOW_PER_SECOND = 3;
 const SLOW_MS = 800;
 
-describe.skipIf(!hasPrometheus)("the runbook of", () => {
+describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", () => {
   const provider = withSimulator();
   const road = withResource(() => {
     const { hostname, port } = new URL(provider.url);
@@ -66,7 +66,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
     );
   }
 
-  /** Its manifest is read again by itself. */
+  /** Lowers the provider's priority in its manifest, which the gateway reloads by itself. */
   function rankLower(providerId: string): void {
     for (const name of readdirSync(gateway.config.manifestsDir)) {
       const file = join(gateway.config.manifestsDir, name);

@@ -10,10 +10,10 @@ import { pinPrices } from "../../support/ledger-rows.ts";
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(4, 400));
 const SEED = seedOf("billing interleavings");
 const LEASE_MS = 3_600_000;
-/** Among them are the sequences below: a search that never sees one of these is broken. */
+/** What every search must see, the sequences below included. */
 const EVERY_SIGHT = ["disputed", "low_balance", "owed at the end", "paid", "reserved"];
 
-// Events are sent when the search says so.
+// Events are sent only when the search sends them.
 const fixture = withBillingFixture({ delivery: () => [] });
 let member: Membership;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   member = await fixture.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
 
-test("whatever is reported, in any order and number: the balance is what was paid, taken back and used", async () => {
+test("in any order and number of reports the balance is what was paid minus refunds and usage", async () => {
   const seen = new Set<string>();
   const property = fc.asyncProperty(steps, async ({ steps, order }) => {
     const model = await BillingModel.make(fixture, member);
@@ -39,7 +39,7 @@ test("whatever is reported, in any order and number: the balance is what was pai
   expect([...seen]).toEqual(expect.arrayContaining(EVERY_SIGHT));
 }, 3_600_000);
 
-/** Found by every search: all is spent and then taken back; all is well. */
+/** Sequences of every search: all credit is spent and then refunded; nothing goes wrong. */
 const STORIES: [{ readonly steps: BillingCommand[]; readonly order: number[] }][] = [
   [
     {
@@ -100,7 +100,7 @@ const buying = fc.record({
   dollars: fc.integer({ min: 5, max: 20 }),
 });
 
-/** It begins with purchases, and ends with all events in an order of its own, or with none. */
+/** Steps that begin with purchases; then all events arrive in any order, or none does. */
 const steps = fc.record({
   steps: fc
     .tuple(

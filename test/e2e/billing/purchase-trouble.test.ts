@@ -11,10 +11,10 @@ import {
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
-/** Every event arrives at once, once. */
+/** Every event arrives immediately and once. */
 const fixture = withBillingFixture();
 
-describe("money that is not as it was asked for is parked, and credits nothing", () => {
+describe("a payment that differs from its purchase is parked and credits nothing:", () => {
   test.each([
     ["another amount", { cents: 1 }, "1 cents were paid, not 2000"],
     ["another currency", { currency: "eur" }, "paid in eur, not in usd"],
@@ -35,7 +35,7 @@ describe("money that is not as it was asked for is parked, and credits nothing",
     expect(reported).toMatchObject({ level: "error", detail: { reason, orgId: bought.orgId } });
   });
 
-  test("a checkout of another program with the same account is left alone", async () => {
+  test("a checkout of another program on the same Stripe account is ignored", async () => {
     const before = fixture.log.length;
     const session = fixture.checkout.book.createSession({
       cents: 100,
@@ -63,7 +63,7 @@ describe("refunds and disputes", () => {
     return bought;
   }
 
-  test("together never take more than the purchase gave", async () => {
+  test("never take more together than the purchase credited", async () => {
     const bought = await paid(10);
     const payment = paymentOf(fixture, bought);
     fixture.checkout.book.refund(payment, 700);
@@ -81,7 +81,7 @@ describe("refunds and disputes", () => {
     expect((await fixture.purchase(bought)).state).toBe("partly_refunded");
   });
 
-  test("a refund that fails is returned, a lost dispute is not", async () => {
+  test("a refund that fails is credited again, and a lost dispute is not", async () => {
     const bought = await paid(10);
     const payment = paymentOf(fixture, bought);
     const refund = fixture.checkout.book.refund(payment);
@@ -98,7 +98,7 @@ describe("refunds and disputes", () => {
     );
   });
 
-  test("what was spent already is owed: nothing is served until new credit has paid it", async () => {
+  test("credit that was already spent becomes debt, and requests are refused until it is paid", async () => {
     const { creditStore, ledgerBatchStore: ledger } = fixture.backend;
     const bought = await paid(10);
     const { orgId } = bought;
@@ -123,7 +123,7 @@ describe("refunds and disputes", () => {
       availableMicroUsd: -8n * MICRO_PER_USD,
       heldMicroUsd: 3n * MICRO_PER_USD,
     });
-    // Money that a hold releases is taken at once, in flight or not.
+    // Money that a hold releases pays the debt at once.
     await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
     expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };
@@ -146,11 +146,11 @@ describe("refunds and disputes", () => {
   });
 });
 
-describe("events", () => {
+describe("payment events", () => {
   const signed = async (body: string): Promise<string> =>
     await fixture.billings[0].webhook({ body: Buffer.from(body), signature: "t=1,v1=00" });
 
-  test("that are unsigned or old are not accepted", async () => {
+  test("without a signature are refused", async () => {
     expect(await signed("{}")).toBe("bad_signature");
     expect(await signed("")).toBe("bad_signature");
     const body = Buffer.from("{}");
@@ -160,7 +160,7 @@ describe("events", () => {
     await fixture.checkout.webhooks.settled();
   });
 
-  test("are believed under the old secret and the new one, for five minutes", async () => {
+  test("are accepted under the old and the new secret, for five minutes", async () => {
     const { Stripe } = await import("stripe");
     const { clock } = fixture;
     const rotating = openOtherBilling(fixture, {

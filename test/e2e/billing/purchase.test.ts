@@ -15,7 +15,7 @@ import { silentLog } from "../../support/silent-log.ts";
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** Every event arrives at once, once. */
+/** Every event arrives immediately and once. */
 const fixture = withBillingFixture();
 /** No event ever arrives. */
 const undelivered = withBillingFixture({ delivery: () => [] });
@@ -35,8 +35,8 @@ async function isFunded(of: BillingFixture, orgId: string): Promise<unknown> {
   return (await of.backend.query(sql, [orgId]))[0]?.["funded"];
 }
 
-describe("buying credit", () => {
-  test("what was paid is in the wallet when the browser is back, and lifts the trial's limit", async () => {
+describe("a purchase of credit", () => {
+  test("credits the wallet before the browser returns, and lifts the limit of the trial", async () => {
     const orgId = await fixture.newOrg();
     const bought = await fixture.buy(orgId, 25);
     expect(await fixture.purchase(bought)).toMatchObject({ state: "created", grantedAtMs: null });
@@ -57,7 +57,7 @@ describe("buying credit", () => {
     expect(await fixture.broken()).toEqual([]);
   });
 
-  test("a payment that fails later costs nothing and gives nothing", async () => {
+  test("with a payment that fails later credits nothing", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 10);
     await press(bought, "fail");
     await fixture.checkout.webhooks.settled();
@@ -65,7 +65,7 @@ describe("buying credit", () => {
     expect(await fixture.balance(bought.orgId)).toBe(0n);
   });
 
-  test("a payment on its way is pending, and credited when it arrives", async () => {
+  test("is pending while the payment is on its way, and credited when it arrives", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 10);
     fixture.checkout.book.pay(bought.session, {}, true);
     await fixture.checkout.webhooks.settled();
@@ -76,7 +76,7 @@ describe("buying credit", () => {
     expect(await fixture.balance(bought.orgId)).toBe(10n * MICRO_PER_USD);
   });
 
-  test("a checkout that was closed is open until it expires", async () => {
+  test("stays open after its checkout was closed, until it expires", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 10);
     expect(await press(bought, "close")).toMatch(/\/billing$/);
     expect((await fixture.purchase(bought)).state).toBe("created");
@@ -91,7 +91,7 @@ describe("buying credit", () => {
     ["no whole cents", 5_000_001n],
     ["nothing", 0n],
     ["less than nothing", -5_000_000n],
-  ])("an amount that is %s is refused before anything is begun", async (_, amount) => {
+  ])("with an amount that is %s is refused before a purchase exists", async (_, amount) => {
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(amount), email: "a@example.com" };
     const begun = fixture.billings[0].startPurchase(wanted, testOperator);
@@ -102,7 +102,7 @@ describe("buying credit", () => {
     expect(await fixture.billings[0].listPurchases(orgId)).toEqual([]);
   });
 
-  test("an organization cannot begin purchases without end", async () => {
+  test("is refused after thirty recent purchases of its organization", async () => {
     const orgId = await undelivered.newOrg();
     for (let i = 0; i < 30; i++) await undelivered.buy(orgId, 5);
     await expect(undelivered.buy(orgId, 5)).rejects.toMatchObject({ kind: "too_many" });
@@ -110,7 +110,7 @@ describe("buying credit", () => {
     await expect(undelivered.buy(orgId, 5)).resolves.toBeDefined();
   });
 
-  test("a payment provider that is away is a clear refusal, and nothing is pending", async () => {
+  test("fails with an error when the payment provider is unreachable", async () => {
     const away = openOtherBilling(fixture, {
       stripeSecretKey: "sk_live_nothing",
       stripeWebhookSecret: "whsec_nothing",
@@ -124,7 +124,7 @@ describe("buying credit", () => {
     await away.close();
   });
 
-  test("another organization's purchase does not exist", async () => {
+  test("does not exist for another organization", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 5);
     const other = await fixture.newOrg();
     for (const billing of fixture.billings) {
@@ -134,8 +134,8 @@ describe("buying credit", () => {
   });
 });
 
-describe("a purchase without an event", () => {
-  test("is credited by the browser that comes back", async () => {
+describe("a purchase whose event never arrives", () => {
+  test("is credited when the browser returns", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     await press(bought, "pay");
     const polls = Array.from({ length: 4 }, (_, i) =>
@@ -147,7 +147,7 @@ describe("a purchase without an event", () => {
     expect((await undelivered.purchase(bought)).receiptUrl).toMatch(/receipt/);
   });
 
-  test("is credited by the round after ten minutes, and an unpaid one expires", async () => {
+  test("is credited by the next reconciliation, and an unpaid one expires", async () => {
     const paid = await undelivered.buy(await undelivered.newOrg(), 20);
     const unpaid = await undelivered.buy(await undelivered.newOrg(), 20);
     undelivered.checkout.book.pay(paid.session);
@@ -159,7 +159,7 @@ describe("a purchase without an event", () => {
     expect((await undelivered.purchase(unpaid)).state).toBe("expired");
   });
 
-  test("is refunded and disputed by the daily round, also months later", async () => {
+  test("follows refunds and disputes at the daily reconciliation, even months later", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     const payment = undelivered.checkout.book.pay(bought.session);
     const refund = undelivered.checkout.book.refund(payment, 500);
@@ -181,7 +181,7 @@ describe("a purchase without an event", () => {
     expect(await undelivered.broken()).toEqual([]);
   });
 
-  test("whose checkout the provider has forgotten expires, and says so", async () => {
+  test("expires when the provider no longer knows its checkout, and this is logged", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     undelivered.checkout.book.sessions.delete(bought.session.id);
     undelivered.clock.moveOn(20 * MINUTE_MS);
@@ -193,7 +193,7 @@ describe("a purchase without an event", () => {
   });
 });
 
-test("a running console reconciles purchases by itself, until it is closed", async () => {
+test("a running console reconciles purchases until it is closed", async () => {
   const bought = await undelivered.buy(await undelivered.newOrg(), 20);
   undelivered.checkout.book.pay(bought.session);
   undelivered.clock.moveOn(20 * MINUTE_MS);

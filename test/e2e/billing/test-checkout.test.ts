@@ -19,8 +19,8 @@ function client(secretKey: string): Stripe {
   return new Stripe(secretKey, options);
 }
 
-describe("the page where test money is paid", () => {
-  test("says that it is test money, how much, and runs nothing of anybody's", async () => {
+describe("the page of the test checkout", () => {
+  test("names the amount and the test money, and runs no script", async () => {
     const answer = await fetch(bought.checkoutUrl);
     const html = await answer.text();
     expect(answer.status).toBe(200);
@@ -39,7 +39,7 @@ describe("the page where test money is paid", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("writes what others wrote as text", async () => {
+  test("escapes what others wrote", async () => {
     const session = fixture.checkout.book.createSession({
       cents: 500,
       currency: "usd",
@@ -56,7 +56,7 @@ describe("the page where test money is paid", () => {
     expect(html).toContain("&#60;script&#62;");
   });
 
-  test("takes a payment once, and leads back ever after", async () => {
+  test("takes a payment once, and always leads back", async () => {
     const { checkoutUrl, session } = await fixture.buy(bought.orgId, 5);
     const press = async (): Promise<string | null> => {
       const answer = await fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
@@ -74,22 +74,22 @@ describe("the page where test money is paid", () => {
     expect(await (await fetch(receipt ?? "")).text()).toContain("$5.00 USD");
   });
 
-  test("knows no checkout that was never begun, nor one of another start", async () => {
+  test("is a 404 for an unknown checkout", async () => {
     const answer = await fetch(`${fixture.checkout.url}/pay/cs_test_nothing`);
     expect(answer.status).toBe(404);
     expect(await answer.text()).toContain("Start another one in the console");
   });
 });
 
-describe("its API", () => {
-  test("is asked with its own secret key and no other", async () => {
+describe("the API of the test checkout", () => {
+  test("refuses any secret key but its own", async () => {
     const stranger = client("sk_test_somebody");
     await expect(stranger.checkout.sessions.retrieve(bought.session.id)).rejects.toMatchObject({
       statusCode: 401,
     });
   });
 
-  test("answers the same key with the same checkout, and other parameters with a refusal", async () => {
+  test("returns one checkout per idempotency key, and refuses other parameters with it", async () => {
     const stripe = client(fixture.checkout.secretKey);
     const create = (amount: number): Promise<Stripe.Checkout.Session> =>
       stripe.checkout.sessions.create(
@@ -115,7 +115,7 @@ describe("its API", () => {
     await expect(create(600)).rejects.toMatchObject({ rawType: "idempotency_error" });
   });
 
-  test("refunds by call, never more than was paid, and lists page by page", async () => {
+  test("refunds at most what was paid, and lists refunds page by page", async () => {
     const stripe = client(fixture.checkout.secretKey);
     const { session } = await fixture.buy(bought.orgId, 200);
     const payment = fixture.checkout.book.pay(session);
@@ -133,7 +133,7 @@ describe("its API", () => {
   });
 });
 
-test("an event that is not accepted is sent again until it is", async () => {
+test("an event that was not accepted is sent again until it is", async () => {
   const again = await openBillingFixture({ delivery: () => [0, 0] });
   const one = await again.buy(await again.newOrg(), 5);
   again.refuseEvents(2);

@@ -23,12 +23,12 @@ const RULE = {
   monthMaxMicroUsd: microUsd(4n * BOUGHT),
 };
 
-/** No event arrives: what is known of a charge was answered or asked. */
+/** No event arrives, so a charge is known only by its answer or by a query. */
 const fixture = withBillingFixture({ delivery: () => [] });
 const folder = withOperatorFolder({ url: "http://127.0.0.1:9" });
 const door = withResource(openDoor, (opened) => opened.close());
 
-/** In the order in which charges come, where each process is when it is killed. */
+/** Where each process is killed, in the order of the charges. */
 const PLACES = ["sent", "charged", "answered"] as const;
 
 interface Door {
@@ -119,7 +119,7 @@ function start(): Promise<RunningProgram> {
 const charged = (): readonly string[] =>
   [...fixture.checkout.book.payments.values()].map((each) => String(each.metadata["purchase_id"]));
 
-test("processes that are killed between decision, charge, answer and credit: one charge for each decision, credited once", async () => {
+test("processes killed between decision and credit leave one charge and one credit per decision", async () => {
   const { backend } = fixture;
   const orgIds = [await orgWithRule(), await orgWithRule(), await orgWithRule()];
   const doomed = await Promise.all(PLACES.map(start));
@@ -141,7 +141,7 @@ test("processes that are killed between decision, charge, answer and credit: one
     ]);
     expect(await fixture.balance(orgId)).toBe(0n);
   }
-  // As when the next process starts half a minute later.
+  // The next process then finds the purchases due, as half a minute later.
   await backend.query("update top_up set checked_at = checked_at - interval '1 minute'");
   const next = await start();
   const balances = (): Promise<readonly bigint[]> =>

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const AMOUNT_USD = 50n;
 const usd = (dollars: bigint): ReturnType<typeof microUsd> => microUsd(dollars * MICRO_PER_USD);
 
-/** Events are kept back: a step delivers them, any number of times. */
+/** Events are kept until a step delivers them, any number of times. */
 const fixture = withBillingFixture({ delivery: () => [] });
 
 type Step =
@@ -130,7 +130,7 @@ class Story {
     this.#note();
   }
 
-  /** By the month in which a purchase was decided: it may be sent after its end. */
+  /** Notes the ceiling of the month in which a purchase is decided; it may be sent later. */
   #note(): void {
     const month = monthStartMs(fixture.clock.nowMs());
     const known = this.#ceilings.get(month) ?? 0n;
@@ -138,7 +138,7 @@ class Story {
     this.#ceilings.set(month, now > known ? now : known);
   }
 
-  /** Committed, and the process is gone before it sends. */
+  /** Commits a decision whose process dies before it sends the charge. */
   async #decideOnly(): Promise<void> {
     const nowMs = fixture.clock.nowMs();
     const times = { nowMs, monthMs: monthStartMs(nowMs), expiresAtMs: nowMs + 120 * MINUTE_MS };
@@ -163,7 +163,7 @@ class Story {
     await this.#change({ kind: "turn_on" });
   }
 
-  /** Everything that happened, the newest first, some of it twice and at once. */
+  /** Delivers all events with the newest first, some of them twice and at once. */
   async #deliver(): Promise<void> {
     await fixture.backend.query("delete from payment_event");
     const { webhooks } = fixture.checkout;
@@ -242,7 +242,7 @@ class Story {
 }
 
 test(
-  "whatever happens in whatever order: one charge for a decision, within the ceiling, credited once",
+  "in any order of events a decision is charged once, within the ceiling, and credited once",
   { timeout: quickOrDeep(180_000, 1_800_000) },
   async () => {
     let charges = 0;

@@ -63,7 +63,7 @@ const charges = (org = orgId): number =>
   [...fixture.checkout.book.payments.values()].filter((each) => each.metadata["org_id"] === org)
     .length;
 
-/** Takes what is there, as requests would. */
+/** Spends the whole balance, as requests would. */
 async function spend(): Promise<void> {
   await fixture.backend.query("update top_up_rule set below = 1000000000 where org_id = $1", [
     orgId,
@@ -87,7 +87,7 @@ describe("a card", () => {
     expect(charges()).toBe(0);
   });
 
-  test("is saved with a purchase that asked for it, and with no other", async () => {
+  test("is saved only with a purchase that asked for it", async () => {
     orgId = await fixture.newOrg();
     for (const savesCard of [false, true]) {
       const wanted = { orgId, amountMicroUsd: usd(20), email: "o@example.com", savesCard };
@@ -99,7 +99,7 @@ describe("a card", () => {
     expect(await balance()).toBe(40n);
   });
 
-  test("of two that are opened at once has one customer at the payment provider", async () => {
+  test("that is added twice at once belongs to one customer at the payment provider", async () => {
     orgId = await fixture.newOrg();
     const { customers } = fixture.checkout.book;
     const before = customers.size;
@@ -110,14 +110,14 @@ describe("a card", () => {
     expect(customers.size - before).toBe(1);
   });
 
-  test("whose customer the payment provider has forgotten is saved with another", async () => {
+  test("is saved with a new customer when the payment provider forgot the old one", async () => {
     orgId = await orgWithRule(fixture);
     fixture.checkout.book.customers.clear();
     await saveCard(fixture, orgId, "0341");
     expect((await view()).card?.last4).toBe("0341");
   });
 
-  test("that was removed is detached, turns the rule off and does not come back", async () => {
+  test("that was removed is detached, turns the rule off, and does not come back", async () => {
     orgId = await orgWithRule(fixture);
     const [card] = [...fixture.checkout.book.cards.values()].slice(-1);
     expect(await topUpsOf(fixture).removeCard(orgId, testOperator)).toBe(true);
@@ -136,7 +136,7 @@ describe("a card", () => {
     await expect(topUpsOf(fixture).setRule(orgId, RULE, testOperator)).rejects.toThrow(TopUpFault);
   });
 
-  test("that replaces another is the one that is charged, and the other is detached", async () => {
+  test("that replaces another is charged, and the other is detached", async () => {
     orgId = await orgWithRule(fixture, RULE, "0341");
     fixture.clock.moveOn(MINUTE_MS);
     const [old] = [...fixture.checkout.book.cards.values()].slice(-1);
@@ -147,7 +147,7 @@ describe("a card", () => {
   });
 });
 
-describe("a rule", () => {
+describe("a rule of automatic top-up", () => {
   test.each([
     ["a threshold of nothing", { belowMicroUsd: microUsd(0n) }, "below_usd"],
     ["less than a purchase may be", { amountMicroUsd: usd(4) }, "amount_usd"],
@@ -162,7 +162,7 @@ describe("a rule", () => {
     expect((await view()).rule).toBeUndefined();
   });
 
-  test("buys once when the balance is below, with several instances, and not above", async () => {
+  test("buys once when the balance is below, with several instances, and not when it is above", async () => {
     orgId = await orgWithRule(fixture);
     await Promise.all([rounds(fixture), rounds(fixture)]);
     expect(await balance()).toBe(50n);
@@ -178,7 +178,7 @@ describe("a rule", () => {
     });
   });
 
-  test("waits five minutes between two, and ends at its monthly ceiling", async () => {
+  test("waits five minutes between purchases, and stops at its monthly ceiling", async () => {
     orgId = await orgWithRule(fixture);
     await spend();
     await rounds(fixture);
@@ -199,7 +199,7 @@ describe("a rule", () => {
     expect(charges()).toBe(6);
   });
 
-  test("counts a purchase against the ceiling that is pending", async () => {
+  test("counts a pending purchase against its ceiling", async () => {
     orgId = await orgWithRule(fixture, { ...RULE, monthMaxMicroUsd: usd(99) });
     const lost = Array.from({ length: 2 }, () => "lost_before" as const);
     fixture.checkout.chargeFaults.push(...lost);
@@ -232,10 +232,10 @@ describe("a charge that fails", () => {
   });
 
   test.each(["lost_before", "lost_after", "busy", "broken"] as const)(
-    "without an answer (%s) is sent again under the same key, is charged once and pauses nothing",
+    "without an answer (%s) is repeated under the same key, charges once and pauses nothing",
     async (fault) => {
       orgId = await orgWithRule(fixture);
-      // One more for the client's own second try, which a 429 has not.
+      // The client retries once by itself, except after a 429.
       fixture.checkout.chargeFaults.push(...(fault === "busy" ? [fault] : [fault, fault]));
       await fixture.billings[0].topUpRound();
       await fixture.checkout.webhooks.settled();
@@ -249,16 +249,16 @@ describe("a charge that fails", () => {
   );
 });
 
-describe("a top-up without events", () => {
+describe("a top-up without payment events", () => {
   const deaf = withBillingFixture({ delivery: () => [] });
 
-  test("finds a saved card when the page is read again", async () => {
+  test("finds a saved card when the billing page is read again", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     expect((await topUpsOf(deaf).read(orgId)).card?.last4).toBe("4242");
   });
 
-  test("is completed by another process if one dies between decision and charge", async () => {
+  test("is completed by another process when its process died before the charge", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     await topUpsOf(deaf).read(orgId);
@@ -279,7 +279,7 @@ describe("a top-up without events", () => {
     expect(await deaf.broken()).toEqual([]);
   });
 
-  test("is not sent, and ends, if nobody wants it any more by then", async () => {
+  test("is not charged when it is no longer wanted", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     await topUpsOf(deaf).read(orgId);
@@ -297,7 +297,7 @@ describe("a top-up without events", () => {
   });
 });
 
-test("one decision that several processes send at once is one charge", async () => {
+test("a decision that several processes send at once is charged once", async () => {
   orgId = await orgWithRule(fixture);
   const nowMs = fixture.clock.nowMs();
   const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
@@ -314,7 +314,7 @@ test("one decision that several processes send at once is one charge", async () 
   expect(charges()).toBe(1);
 });
 
-test("a payment key that is replaced while the program runs is sent with the next request", async () => {
+test("the next request uses a payment key that was replaced while the program runs", async () => {
   const { url: apiUrl, secretKey } = fixture.checkout;
   let key = "sk_test_replaced";
   const account = { secretKey: () => key, webhookSecrets: () => [], apiUrl };
@@ -325,7 +325,7 @@ test("a payment key that is replaced while the program runs is sent with the nex
   payments.close();
 });
 
-test("a refund takes the credit of an automatic purchase, and the ceiling still counts it", async () => {
+test("a refund takes back an automatic purchase's credit, and the ceiling still counts it", async () => {
   orgId = await orgWithRule(fixture);
   await rounds(fixture);
   const payment = [...fixture.checkout.book.payments.values()].at(-1);
@@ -336,7 +336,7 @@ test("a refund takes the credit of an automatic purchase, and the ceiling still 
   expect(await fixture.broken()).toEqual([]);
 });
 
-test("a charge that a restore has lost is recovered once, as automatic, and counts again", async () => {
+test("a charge that a restore lost is recovered once, as automatic, and counts again", async () => {
   const restored = await openBillingFixture();
   const { backend, checkout, clock, billings } = restored;
   const org = await orgWithRule(restored);
@@ -373,7 +373,7 @@ test("a charge that a restore has lost is recovered once, as automatic, and coun
   await restored.close();
 });
 
-test("turned off by the operator there is none, and what was started ends", async () => {
+test("automatic top-up that the operator paused charges nothing and names that reason", async () => {
   orgId = await orgWithRule(fixture);
   expect(await fixture.backend.topUpStore.pause(orgId, "operator", testOperator)).toBe(true);
   await rounds(fixture);
@@ -381,7 +381,7 @@ test("turned off by the operator there is none, and what was started ends", asyn
   expect(await fixture.billings[0].topUpPause(orgId)).toMatchObject({ reason: "operator" });
 });
 
-test("a page for a card is a clear refusal while the payment provider is away", async () => {
+test("opening a card page while the payment provider is unreachable is a clear refusal", async () => {
   const away = await openBillingFixture();
   const org = await away.newOrg();
   await away.checkout.close();

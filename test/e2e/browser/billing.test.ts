@@ -28,7 +28,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("buying credit", () => {
-  test("with test money fills the balance, and the low limit goes within seconds", async () => {
+  test("with test money fills the balance, and lifts the unfunded limit within seconds", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "buyer",
     });
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that fails or is left adds nothing, and nothing but the purchase says that it is paid", async () => {
+  test("that fails or is abandoned adds nothing, and only the purchase decides that it is paid", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await open(page, "/billing");
     await page.getByRole("button", { name: "Pay $25.00" }).click();
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await pageShown(page);
     const left = page.getByRole("row", { name: "$10.00" });
     await left.getByText("Not paid").waitFor();
-    // The address that a payer comes back to, without a payment.
+    // The payer opens the return address without having paid.
     await left.getByRole("link", { name: "Check again" }).click();
     await page.getByText("has not confirmed a payment yet").waitFor();
     await page.getByText("This page updates automatically").waitFor();
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("reported twice, and checked again, is one grant", async () => {
+  test("that is reported twice and checked again grants the credit once", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "twice",
     });
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     );
     expect(reported).toHaveLength(1);
     const [event] = reported;
-    assert(event !== undefined, "the payment wAs reported");
+    assert(event !== undefined, "the payment was reported");
     const again = [event, event].map(({ id }) => fixture.checkout.webhooks.send(id));
     expect(await Promise.all(again)).toEqual([200, 200]);
     await open(page, `/billing/return/${purchaseId}`);
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("and having it refunded or disputed takes it out of the balance, in sight", async () => {
+  test("and getting it refunded or disputed takes it out of the balance, visibly", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "back" });
     const { sessionId } = await buy(page, "25");
     const { book, webhooks } = fixture.checkout;
@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
-    // An organization that has had credit does not get the low limit of unfunded ones again.
+    // An organization that had credit once does not get the unfunded limit again.
     await expect.poll(() => page.getByText(UNFUNDED).count()).toBe(0);
     expect((await sessionOf(fixture, page)).is_funded).toBe(true);
     expect(complaints).toEqual([]);

@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await verdictsKnown();
   });
 
-  test("are on the provider's page, by listing and check, and open by the keyboard", async () => {
+  test("are on the provider's page by listing and check, and open with the keyboard", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "reader" });
     await page.setViewportSize({ width: 1920, height: 1080 });
     await open(page, "/providers");
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole("link", { name: "lab-a", exact: true }).click();
     await pageShown(page);
-    // Beside its health, which alone would say that all is well.
+    // The provider's health alone would say that all is well.
     await page.getByText("1 of 4 listings failed").waitFor();
     await page.getByRole("table", { name: "Checks of each listing" }).waitFor();
     const row = (model: string) =>
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
       .getByRole("button", { name: "C4 usage arithmetic: passed, of lab/chat-one" })
       .click();
     await page.getByText("all is as C4 wants it").waitFor();
-    // In the table of listings, and in that of checks.
+    // The word is in the table of listings and in the table of checks.
     await expect.poll(() => row("lab/new").getByText("Unchecked").count()).toBe(2);
     expect(complaints).toEqual([]);
   });
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("are on the model's page for each of its listings, and lead to the check", async () => {
+  test("are on the model's page for each of its listings, with a link to the check", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "buyer" });
     await open(page, "/models/lab/chat-two");
     const listings = await readTable(page, "Providers of this model, in routing order");
@@ -182,7 +182,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("are for customers: a visitor is asked to sign in and sees none", async () => {
+  test("are hidden from a visitor, who is asked to sign in", async () => {
     const { page, complaints } = await newVisitor(browser);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
@@ -204,7 +204,7 @@ async function expectNoSecret(page: Page): Promise<void> {
   }
 }
 
-/** As an operator imports what the provider has signed. */
+/** Imports a report signed by the provider, as an operator does. */
 async function importReport(daysAgo: number, models: readonly FoundModel[]): Promise<void> {
   const { simulator, config } = fixture.gateway;
   const folder = newFolder("report");

@@ -28,7 +28,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
-  test("are stored, tested, used and permanently disabled, and shown nowhere", async () => {
+  test("are stored, tested, used and permanently disabled, and never shown", async () => {
     const ann = await newcomer(fixture, browser, { name: "owner", theme: "dark", usd: "5" });
     const { page } = ann;
     const reported: Promise<string>[] = [];
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("that the provider refuses are distinguished, and one provider has one", async () => {
+  test("that a provider refuses are reported as rejected, and each provider can have one key", async () => {
     const who = { name: "refused", theme: "dark", usd: "5" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const stored = { provider: "prov-a", name: "old account", provider_key: BAD_KEY };

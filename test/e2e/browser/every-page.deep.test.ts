@@ -29,7 +29,7 @@ import { runSql } from "../../support/sql.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** Every width in every theme; each differs from the one before in one of both. */
+/** Every width in every theme; each view changes only one of the two. */
 const ALL_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 1280, theme: "dark" },
@@ -40,12 +40,12 @@ const ALL_VIEWS: readonly View[] = [
   { width: 360, theme: "dark" },
   { width: 360, theme: "light" },
 ];
-/** Pages with little on them are in want of space on a phone, if anywhere. */
+/** Views for pages with little content, which lack space on a phone at most. */
 const LITTLE_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 360, theme: "dark" },
 ];
-/** Far above what a tour takes on a busy machine. */
+/** Milliseconds; far more than a tour takes on a busy machine. */
 const TOUR_TIMEOUT_MS = 600_000;
 
 /** Every page of the router with its title; ids come from the account. */
@@ -144,7 +144,7 @@ const fixture = withConsole({
 });
 const browser = withBrowser();
 
-test("every page of the router is checked", () => {
+test("the list of pages to check has every page of the router", () => {
   const listed = [...readFileSync(ROUTER, "utf8").matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)];
   const paths = listed.map(([, parent, path]) => {
     if (parent !== "modelPages") return String(path);
@@ -154,7 +154,7 @@ test("every page of the router is checked", () => {
   expect(paths.sort()).toEqual([...Object.keys(PAGES), ...BARE].sort());
 });
 
-describe.skipIf(!hasChromium)("readable, in its window, without complaints is every page", () => {
+describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on the pages", () => {
   test(
     "of an account that has used everything, at every width and in both themes",
     async () => {
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   );
 
   test(
-    "that is open to strangers, and one that does not exist",
+    "that strangers may open, and the page of an unknown address",
     async () => {
       const eve = await newVisitor(browser);
       const paths = [
@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   );
 
   test(
-    "of an id that nothing has",
+    "of an id that does not exist",
     async () => {
       const cat = await newcomer(fixture, browser, { name: "cat" });
       const paths = CUSTOMER_PAGES.filter((path) => path.includes("$"));
@@ -231,7 +231,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     expect([...complaints, ...stranger.complaints]).toEqual([]);
   });
 
-  test("of a sign-in link, in both themes: readable without a script", async () => {
+  test("of a sign-in link, in both themes, also without scripts", async () => {
     const { page, complaints } = await newVisitor(browser, { width: 360 });
     const link = await fixture.claimLink("dan@example.com");
     const anyone = await fixture.gateway.running.makeClaimLink();
@@ -355,7 +355,7 @@ function failing(fault: string): object {
   return { messages: [{ role: "user", content: `${fault} Hello` }] };
 }
 
-/** All faults of all pages are reported at once: one run shows what there is to do. */
+/** All faults of these pages, so that one run reports all of them. */
 async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]> {
   const { page, complaints } = visitor;
   const faults: string[] = [];

@@ -13,11 +13,11 @@ import { runProgram, startProgram, type RunningProgram } from "../../support/pro
 import { withResource } from "../../support/with-resource.ts";
 import { newFolder } from "../../support/run-folder.ts";
 
-/** Where the figures of the last run are; not in git. */
+/** The file for the figures of the last run, which is not in git. */
 const FIGURES = resolve(import.meta.dirname, "../../../artefacts/first-minute.json");
 const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const SECONDS_MAX = 60;
-/** Signing in, the credit of a new account, its key and a call: each is one click at most. */
+/** One click at most for each of sign-in, credit, key and call. */
 const CLICKS_MAX = 4;
 
 const browser = withBrowser();
@@ -34,7 +34,7 @@ const dev = withResource(
   async ({ program }) => void (await program.end("SIGTERM")),
 );
 
-/** One way to a first call that succeeds, as a person goes it. */
+/** Counts the clicks and the time of a person's way to a first successful call. */
 class Trial {
   readonly #startedMs = performance.now();
   readonly #words: Record<string, number> = {};
@@ -71,7 +71,7 @@ function keep(name: string, figures: ReturnType<Trial["figures"]>): void {
 }
 
 describe.skipIf(!hasChromium)("the first minute with dev", () => {
-  test("of the one who started it: link and key are of one organization", async () => {
+  test("of the person who started dev: the link and the key are of one organization", async () => {
     const { link, key } = dev.printed;
     const { page, complaints } = await newVisitor(browser);
     const trial = new Trial();
@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)("the first minute with dev", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("of a new customer: credit, a key that stays readable, and the call as it is copied", async () => {
+  test("of a new customer leads over credit and a key to the call as it is copied", async () => {
     const made = await runProgram([
       "console-link",
       "--email",

@@ -34,7 +34,7 @@ const fixture = withConsole({
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the guides", () => {
-  test("a request is run on its page, with its cost before and after, and is on the usage page", async () => {
+  test("run a request on their page, show its cost before and after, and usage lists it", async () => {
     const { page, complaints, orgId } = await newcomer(fixture, browser, {
       name: "reader",
       usd: "5",
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("the guides", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a stream is shown as it came", async () => {
+  test("show a stream as it came", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "stream", usd: "5" });
     await page.goto(`${fixture.consoleUrl}/docs/streaming`);
     await page.getByRole("button", { name: "Run" }).first().click();
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the guides", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a request that is refused says so before and after, and what to do", async () => {
+  test("say before and after a refused request what is missing and what to do", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await page.goto(`${fixture.consoleUrl}/docs/quick-start`);
     await page.getByLabel("Model", { exact: true }).selectOption("test/dear");
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)("the guides", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a pasted key is written into the code and leaves the page with no request", async () => {
+  test("write a pasted key into the code, and send it in no request", async () => {
     const { page, complaints } = await newVisitor(browser);
     const rawKey = `tm_vk_${"0f1e2d3c".repeat(4)}`;
     const seen: string[] = [];

@@ -16,7 +16,7 @@ import { runSql } from "../../support/sql.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, textAt } from "../../support/http-call.ts";
 
-/** Less than the worst case of the smallest call, so that it refuses every one. */
+/** A cap below the worst case of the smallest call, so that it refuses every call. */
 const TINY_USD = "0.0001";
 
 const fixture = withConsole();
@@ -24,7 +24,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the keys page", () => {
-  test("shows a new key whole once, closes only for who has it, and never shows it again", async () => {
+  test("shows a new key once, closes only after it was saved, and never shows it again", async () => {
     const ann = await newcomer(fixture, browser, { name: "once", usd: "5" });
     const { page } = ann;
     const answers = noteAnswers(page);
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("disables a key permanently: by its name, within five seconds, with no way back", async () => {
+  test("disables a key permanently within five seconds, after its name was typed", async () => {
     const ann = await newcomer(fixture, browser, { name: "off", usd: "5" });
     const { page } = ann;
     const { secret, keyId } = await makeKey(fixture, page, { name: "old laptop" });
@@ -254,7 +254,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("gives a key a new secret; the old one works for the hours that were chosen", async () => {
+  test("gives a key a new secret, and the old one works for the chosen hours", async () => {
     const ann = await newcomer(fixture, browser, { name: "turn", usd: "5" });
     const { page } = ann;
     const old = await makeKey(fixture, page, { name: "turning" });
@@ -291,7 +291,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("changes several selected keys at once, and disables them when their number is typed", async () => {
+  test("changes several selected keys at once, and disables them after their number was typed", async () => {
     const ann = await newcomer(fixture, browser, { name: "several", usd: "5" });
     const { page, orgId } = ann;
     for (const name of ["north", "south", "spare"]) await makeKey(fixture, page, { name });
@@ -385,7 +385,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       expect(file !== "requests.csv" || text.includes("Playground")).toBe(true);
     }
     const reported = (await answers.all()).filter(({ text }) => text.includes(managed));
-    // The refusal of its page may name what was asked for.
+    // A 404 may name the requested page.
     expect(reported.filter(({ status }) => status !== 404)).toEqual([]);
     expect(ann.complaints).toEqual([]);
   });
@@ -406,7 +406,7 @@ interface Noted {
   readonly text: string;
 }
 
-/** Records every API answer of this page from now on; `all` waits for pending ones. */
+/** Records every API answer of this page from now on; `all` waits for pending answers. */
 function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
   const noting: Promise<Noted>[] = [];
   page.on("response", (response) => {
@@ -416,7 +416,7 @@ function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
       route: `${response.request().method()} ${pathname}`,
       status: response.status(),
       cacheControl: response.headers()["cache-control"],
-      // An answer that came after its page was left is nowhere.
+      // The body of an answer is gone when its page was left.
       text: await response.text().catch(() => ""),
     });
     noting.push(noted());

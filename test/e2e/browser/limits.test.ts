@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("keeps the organization under its own ceilings", async () => {
+  test("keeps the limits of the organization below its ceilings", async () => {
     const who = { name: "whole", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     await open(page, "/limits");
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("asks before a cap stops requests, then tells on every page that it does", async () => {
+  test("asks before a cap stops requests, then says on every page that it does", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "stop", usd: "5" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     expect((await callGateway(fixture, secret)).status).toBe(200);
@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await save(dialog);
     await dialog.getByText(/^This stops all requests until 1 /).waitFor();
     await expectAccessible(page, "a cap that stops requests");
-    // Another amount is another question.
+    // Another amount needs another confirmation.
     await field.fill("0.000001");
     await save(dialog);
     await dialog.getByText("of $0.000001 is already spent").waitFor();
@@ -190,7 +190,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("with many keys shows what is special, and every key when it is asked for or searched", async () => {
+  test("with many keys shows those with special limits, and the others on demand", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "many", usd: "5" });
     for (let n = 10; n < 22; n += 1) await makeKey(fixture, page, { name: `worker-${n}` });
     await makeKey(fixture, page, { name: "narrow", rpm: 5, cap_usd: "2" });
@@ -270,7 +270,7 @@ function idOf({ headers }: HttpAnswer): string {
   return String(headers["x-request-id"]);
 }
 
-/** The id of an answered request once its record can be read: it is written just after. */
+/** The id of an answered request once its record, which is written later, can be read. */
 async function recorded(page: Page, answer: HttpAnswer): Promise<string> {
   const requestId = idOf(answer);
   await until("the request is recorded", async () => {

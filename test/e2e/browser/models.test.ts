@@ -43,7 +43,7 @@ const OPEN_HOUSE = simulatorManifest({
     STAGED,
   ],
 });
-/** Prices by size, announced ones, and where they were read. */
+/** Prices by prompt size, announced prices, and their sources. */
 const TERMS = {
   price_tiers: [{ above_prompt_tokens: 4_000, pricing: pricing("2", "20") }],
   price_changes: [{ from: "2098-01-01T00:00:00Z", pricing: pricing("3", "10") }],
@@ -62,7 +62,7 @@ const dedicated = withPrivateListing(
     priority: 1,
     models: [
       textModel("m/private", { released: "2026-06-01" }),
-      // Public elsewhere: the model is shown, this listing of it never.
+      // The model is public at another provider, and this listing of it is never shown.
       textModel("m/newest", { released: "2026-07-01" }),
     ],
   }),
@@ -73,7 +73,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the models and providers pages", () => {
-  test("private and staged listings stand in no public document", async () => {
+  test("private and staged listings are in no public document", async () => {
     const models = await read("/api/models.json");
     expect(listAt(models.json, "models")).toEqual(NEWEST_FIRST);
     for (const path of ["/api/models.json", "/api/catalog.json", "/api/providers.json"]) {
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a search and a filter stand in the address and survive a reload", async () => {
+  test("a search and a filter are kept in the address and survive a reload", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
     await page.getByRole("searchbox", { name: "Search models and providers" }).fill("tie");
@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a private or staged model is not found by its address, nor its provider", async () => {
+  test("the address of a private or staged model, or of its provider, says not found", async () => {
     const { page, complaints } = await newVisitor(browser);
     for (const id of HIDDEN) {
       await open(page, `/models/${id}`);
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a model's page says which prices are defaulted and what is undeclared", async () => {
+  test("a model's page says which prices are defaults and what is undeclared", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/m/newest");
     await choose(page, ["Cached input", "Cache write", "Reasoning", "Capacity"]);
@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("each filter is one step of Back, however often its typing pauses", async () => {
+  test("Back undoes one filter at a time, however long its typing paused", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
     const search = (name: string) => new URL(page.url()).searchParams.get(name);
@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a comparison that is shared shows strangers the models, and nobody's costs", async () => {
+  test("a shared comparison shows strangers the models, and no costs", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/compare?models=m/newest,m/private");
     await page.getByText("Sign in to see what your requests", { exact: false }).waitFor();
@@ -269,7 +269,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a model's page has its prices by size, the announced ones, and who checked them", async () => {
+  test("a model's page has its prices by size, announced prices, and who checked them", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/m/old");
     const table = await readTable(page, "Prices by prompt size and date");
@@ -294,7 +294,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the providers page says who is well in a word and links to policies", async () => {
+  test("the providers page says in a word who is healthy, and links to policies", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/providers");
     const table = await readTable(page, "Providers");
@@ -338,7 +338,7 @@ async function openFilters(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Filters/ }).click();
 }
 
-/** The models without a name of their own are named by their ids. */
+/** The ids of the shown models, which have no other names. */
 async function shownIds(page: Page): Promise<readonly string[]> {
   return await page.getByRole("table", { name: "Models" }).getByRole("link").allInnerTexts();
 }

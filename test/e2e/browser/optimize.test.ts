@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     return visitor;
   }
 
-  test("from the form to a table that ranks the models, paid by the budget's own key", async () => {
+  test("run from the form to a table that ranks the models, paid with the budget's own key", async () => {
     const { page, complaints } = await searcher("search", "10");
     await page.getByRole("button", { name: "Start search" }).waitFor();
     await expectAccessible(page, "the form of a search");
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.reload();
     await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
 
-    // Its spend is the organization's, under the search's own name, and its key is nowhere.
+    // The organization's requests show the search's name and never its key.
     const requests = await ask(fixture, page, "GET /api/console/requests");
     expect(JSON.stringify(requests.json)).toContain(`Optimize search ${name}`);
     const keys = await ask(fixture, page, "GET /api/console/keys");

@@ -17,7 +17,7 @@ import { makeTraffic, TRAFFIC_MANIFESTS } from "../../support/usage-traffic.ts";
 describe.skipIf(!hasChromium)("the first page", () => {
   const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
   const browser = withBrowser();
-  test("the way to the first answer is walked step by step", async () => {
+  test("leads to the first answer step by step", async () => {
     const visitor = await newVisitor(browser);
     const { page } = visitor;
     await signIn(fixture, visitor, "steps@example.com");
@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)("the first page", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  test("its figures and the wallet's file are those of the books", async () => {
+  test("shows the figures of the books, and so does the wallet's file", async () => {
     const ann = await newcomer(fixture, browser, { name: "figures", usd: "5" });
     const { page, orgId } = ann;
     await makeTraffic(fixture, page);

@@ -8,9 +8,9 @@ import { hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { pageShown, signIn } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 
-/** All of a first page, data too, as it comes over the wire to a browser without a cache. */
+/** Bytes on the wire of a whole first page with its data, for a browser without a cache. */
 const FIRST_PAGE_BYTES_MAX = 160 * 1024;
-/** Without the font and the picture, and not compressed. */
+/** Uncompressed bytes, without the font and the picture. */
 const LANDING_BYTES_MAX = 20 * 1024;
 const FIRST_PAGE_ANSWERS_MAX = 15;
 const FONT_BYTES_MAX = 60 * 1024;
@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
   const fixture = withConsole();
   const browser = withBrowser();
 
-  test("weighs at most 20 KB with a font and a picture: signing in", async () => {
+  test("weighs at most 20 KB with a font and a picture, to sign in", async () => {
     for (const path of ["/", "/sign-in"]) {
       const { page } = await newVisitor(browser);
       const answers: Response[] = [];
@@ -41,10 +41,10 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
     }
   });
 
-  test("weighs at most 160 KB in at most 15 answers, font included: the overview", async () => {
+  test("weighs at most 160 KB in at most 15 answers with its font, for the overview", async () => {
     const signedIn = await newVisitor(browser);
     await signIn(fixture, signedIn, "light@example.com");
-    // Another browser with the same cookies: nothing is kept there yet.
+    // Another browser with the same cookies has an empty cache.
     const storageState = await signedIn.context.storageState();
     const page = await (await browser.newContext({ storageState })).newPage();
     await expectLight(page, "/");

@@ -18,7 +18,7 @@ const OUT = join(
 const PICTURE_BYTES_MAX = 150 * 1024;
 const DAY_MS = 86_400_000;
 const DAYS = 26;
-/** Below the limit of a minute, as the calls of all days are made in one. */
+/** Below the requests a minute of a key, because all calls are made within one minute. */
 const CALLS = 260;
 
 const keys: Record<string, string> = {};
@@ -58,7 +58,7 @@ const MODELS = [
 ];
 
 describe.skipIf(!hasChromium)("the two pictures of the README", () => {
-  test("are taken of an account with a month of calls, and are light enough for a page", async () => {
+  test("are taken of an account with a month of calls, and are small enough for a page", async () => {
     const { page, ...visitor } = await newVisitor(browser);
     await signIn(fixture, { page, ...visitor }, "maya@acme.example");
     await giveCredit(fixture, page, "100");
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)("the two pictures of the README", () => {
   });
 });
 
-/** More of them by the day, as a product grows. */
+/** Moves the calls to days, with more on later days. */
 async function makeCalls(key: string): Promise<void> {
   for (let at = 0; at < CALLS; at += 1) {
     daysBack = DAYS * (1 - at / CALLS) ** 1.6;
@@ -99,7 +99,7 @@ async function makeCalls(key: string): Promise<void> {
   daysBack = 0;
 }
 
-/** The browser draws its own picture anew, in the format that is a third as large. */
+/** Lets the browser convert its screenshot to WebP, which is a third as large. */
 async function webpOf(page: Page): Promise<Buffer> {
   const png = (await page.screenshot()).toString("base64");
   const drawer = await page.context().newPage();

@@ -42,10 +42,10 @@ const FREE = {
   ],
 };
 
-/** Its answers come as far as a test lets them: nothing has to be watched in a hurry. */
+/** A provider whose answers advance only as far as a test lets them. */
 const gate = withResource(openGate);
 
-/** The cheapest is the one that a new conversation begins with. */
+/** A new conversation starts with the cheapest of these models. */
 const manifests = (): readonly object[] => [
   simulatorManifest({
     provider: "gate",
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     return visitor;
   }
 
-  test("an answer streams, and its price leaves the balance in the header", async () => {
+  test("streams an answer, and subtracts its price from the balance in the header", async () => {
     const { page, complaints, orgId } = await chatter("stream");
     await page.getByRole("link", { name: "Balance: $10.00 available" }).waitFor();
     await expectAccessible(page, "an empty playground");
@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a stopped answer keeps what came and costs what was used", async () => {
+  test("keeps what came of a stopped answer, and charges what was used", async () => {
     const { page, complaints, orgId } = await chatter("stop");
     await chooseModel(page, "Gated");
     await say(page, "Go on and on [words:24]");
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await text.waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await answer.getByText("Stopped by you").waitFor();
-    // The next message can be sent at once; the provider is read on for a while, then it is paid.
+    // The next message can be sent at once, while the gateway still reads the provider.
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("an answer that breaks off is kept, with the class, the id and the price", async () => {
+  test("keeps an answer that broke off, with its class of error, its id and its price", async () => {
     const { page, complaints, orgId } = await chatter("broken");
     await chooseModel(page, "Plain");
     await say(page, "Break off [words:20] [[fault:error_at_event:6]]");
@@ -214,7 +214,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       .waitFor();
     expect(JSON.stringify(sentBodies(prompt).get("test/rich"))).toContain(PIXEL.toString("base64"));
 
-    // A model that takes no pictures is not sent the conversation, and the page says which it is.
+    // The page names a model that accepts no images, and does not send it the conversation.
     await chooseModel(page, "Plain");
     await page
       .getByText("Plain does not accept images, and this conversation has pixel.png.")
@@ -251,7 +251,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a conversation outlives a reload in this browser and is nowhere else", async () => {
+  test("keeps a conversation over a reload in this browser, and nowhere else", async () => {
     const { page, complaints } = await chatter("history");
     await chooseModel(page, "Plain");
     const sentTo = new Set<string>();
@@ -410,7 +410,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without credit the message says what to do, and nothing is charged", async () => {
+  test("says without credit what to do, and charges nothing", async () => {
     const { page, complaints } = await chatter("poor", null);
     await chooseModel(page, "Plain");
     await say(page, "Hello");

@@ -49,21 +49,21 @@ const manifests = (): readonly object[] => [
 const fixture = withConsole(() => ({ manifests: manifests(), settings: { videoPollMinMs: 1 } }));
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions", () => {
+describe.skipIf(!hasChromium)("the playground's images, videos and decisions", () => {
   async function maker(name: string, tab: string): Promise<Newcomer> {
     const visitor = await newcomer(fixture, browser, { name, theme: "dark", usd: "20" });
     await visitor.page.goto(`${fixture.consoleUrl}/playground?tab=${tab}`);
     return visitor;
   }
 
-  test("pictures: as many and as large as the model offers, in a gallery with files", async () => {
+  test("images: their number and size are those of the model, and each can be downloaded", async () => {
     const { page, complaints, orgId } = await maker("images", "images");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await expectAccessible(page, "an empty gallery");
     await expect.poll(() => optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
     await page.getByLabel("Size", { exact: true }).selectOption("1536x1024");
     await page.getByLabel("Quality").selectOption("low");
-    // More than four is not to be had: the field takes the most there is.
+    // The field reduces a number above four to the maximum of four.
     const count = page.getByRole("spinbutton", { name: "Images" });
     await count.fill("9");
     await count.blur();
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect(complaints).toEqual([]);
   });
 
-  test("a picture that was refused costs nothing and says why", async () => {
+  test("a refused image costs nothing and says why", async () => {
     const { page, complaints } = await maker("refused", "images");
     const prompt = "something forbidden [[fault:content_filter]]";
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
@@ -107,7 +107,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect(complaints).toEqual([]);
   });
 
-  test("a video is a job that is watched to its end, played and charged", async () => {
+  test("a video job is followed to its end, its file streams and downloads, and it is charged", async () => {
     const { page, complaints } = await maker("video", "videos");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await page.getByLabel("Seconds").fill("3");
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await job.getByText("Queued").waitFor();
     await expectAccessible(page, "a job that runs");
     clock.forward(3 * STATE_MS);
-    // A job continues when its page is closed, and the list comes back with it.
+    // The job continues when its page is closed, and a reload lists it again.
     await page.reload();
     await job.getByText("Completed").waitFor();
     await job.getByText("cost $0.30").waitFor();
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect(complaints).toEqual([]);
   });
 
-  test("a decision is asked in fields and answered with types", async () => {
+  test("a decision is asked in fields and answered with typed values", async () => {
     const { page, complaints, orgId } = await maker("decisions", "decisions");
     const state = page.getByLabel("What the questions are about");
     await state.waitFor();
@@ -183,7 +183,7 @@ function videoParameters(): object {
   };
 }
 
-/** The values of a list, without the one that leaves the choice to the provider. */
+/** The values of a select, without the one that leaves the choice to the provider. */
 async function optionsOf(page: Page, label: string): Promise<readonly string[]> {
   const values = await page
     .getByLabel(label, { exact: true })

@@ -18,7 +18,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     traffic = await makeTraffic(fixture, ann.page);
   });
 
-  test("shows three attempts, and after each why the gateway moved on", async () => {
+  test("shows three attempts, and after each one why the gateway went on", async () => {
     const { page } = ann;
     await open(page, `/requests/${traffic.threeAttemptsId}`);
     await page.getByRole("heading", { name: "3 attempts", exact: true }).waitFor();
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     expect(text).not.toContain("Hello");
   });
 
-  test("says of a failed and of a refused request what it cost and what to do next", async () => {
+  test("says what a failed and a refused request cost, and what to do next", async () => {
     const { page } = ann;
     await open(page, `/requests/${traffic.failedId}`);
     await page.getByText("upstream_error", { exact: true }).first().waitFor();
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await expectAccessible(page, "a refused request");
   });
 
-  test("of another organization is not found", async () => {
+  test("of another organization does not exist", async () => {
     const other = await newcomer(fixture, browser, { name: "other" });
     const path = `/requests/${traffic.threeAttemptsId}`;
     const { status } = await ask(fixture, other.page, `GET /api/console${path}`);
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     expect(other.complaints).toEqual([]);
   });
 
-  test("none of these pages complained of anything", () => {
+  test("has no errors in the browser's console", () => {
     expect(ann.complaints).toEqual([]);
   });
 });

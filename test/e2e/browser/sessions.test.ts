@@ -37,7 +37,7 @@ async function signedIn(name: string, path: string): Promise<Visitor> {
   fixture.provider.signInAs(newcomer(name));
   await visitor.page.goto(`${fixture.url}/auth/start`);
   await pageShown(visitor.page);
-  // A key that is not saved yet would come before the page that was asked for.
+  // An unsaved key would be shown before the requested page.
   if (visitor.page.url().endsWith("/welcome")) {
     await visitor.page.getByRole("button", { name: "I saved it" }).click();
     await visitor.page.getByText("This key is not shown again.").waitFor();
@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect([...here.complaints, ...there.complaints]).toEqual([]);
   });
 
-  test("of seven days and a second is over, and signing in leads back to the page", async () => {
+  test("of seven days and a second is over, and a new sign-in leads back to the page", async () => {
     const { page, complaints } = await signedIn("bob", "/usage?range=7d");
     await age(page, "7 days 1 second");
     expect(await statusOfKeys(page)).toBe(401);
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that is a second younger is not", async () => {
+  test("of almost seven days is still valid", async () => {
     const { page } = await signedIn("bob", "/keys");
     await age(page, "6 days 23 hours 59 minutes");
     await page.reload();
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(await statusOfKeys(page)).toBe(200);
   });
 
-  test("that ends while a page is open is reported there, with the way back", async () => {
+  test("that ends while a page is open is reported on that page, with a link to sign in", async () => {
     const { page, complaints } = await signedIn("cat", "/usage");
     await age(page, "7 days 1 second");
     await page.getByRole("link", { name: "Keys", exact: true }).click();
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("a session", () => {
 });
 
 describe.skipIf(!hasChromium)("an invitation", () => {
-  /** Presses what an owner presses; the link that the dialog shows, once. */
+  /** Invites a person in the dialog; returns the link that it shows once. */
   async function invite({ page }: Visitor, email: string, role: string): Promise<string> {
     await page.getByRole("button", { name: "Invite", exact: true }).click();
     const form = page.getByRole("dialog", { name: "Invite to the organization" });
@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     return await page.getByRole("button", { name, exact: true }).isDisabled();
   }
 
-  test("comes first to a person who is new, and their page follows their role until they are removed", async () => {
+  test("is offered first to a new person, whose pages then follow their role", async () => {
     const owner = await signedIn("ida", "/settings/members");
     const email = "jon@example.com";
     const link = await invite(owner, email, "viewer");
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     expect(to).toEqual([email]);
     expect(source.replaceAll("=\r\n", "").replaceAll("=3D", "=")).toContain(link);
 
-    // Without the link: the verified address is enough.
+    // The guest does not open the link, because the verified address is enough.
     const guest = await newVisitor(browser);
     const { page } = guest;
     fixture.provider.signInAs(newcomer("jon"));

@@ -16,16 +16,19 @@ const browser = withBrowser();
 
 describe("an address where other products sign people in or up", () => {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-  test.each(["/login", "/v1/signup"])("%s is nowhere, whatever is asked", async (path) => {
-    const { gatewayUrl, consoleUrl, internalUrl } = fixture.gateway.running;
-    for (const root of [gatewayUrl, consoleUrl, internalUrl]) {
-      for (const method of methods) {
-        const answer = await httpCall(root + path, { method, headers: { accept: "text/html" } });
-        expect({ root, method, status: answer.status }).toEqual({ root, method, status: 404 });
-        expect(answer.text).not.toContain("<html");
+  test.each(["/login", "/v1/signup"])(
+    "%s is a 404 on every listener, for every method",
+    async (path) => {
+      const { gatewayUrl, consoleUrl, internalUrl } = fixture.gateway.running;
+      for (const root of [gatewayUrl, consoleUrl, internalUrl]) {
+        for (const method of methods) {
+          const answer = await httpCall(root + path, { method, headers: { accept: "text/html" } });
+          expect({ root, method, status: answer.status }).toEqual({ root, method, status: 404 });
+          expect(answer.text).not.toContain("<html");
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe.skipIf(!hasChromium)("every page", () => {
@@ -41,7 +44,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await pageShown(visitor.page);
   }
 
-  test("opens a palette that goes to pages, models and keys by their names", async () => {
+  test("opens a palette that finds pages, models and keys by their names", async () => {
     const { page } = visitor;
     await open("/");
     await page.keyboard.press("Control+k");
@@ -56,7 +59,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
     await page.keyboard.press("Control+k");
     await field.fill("test/b");
-    // Selected: the list is the one of this text, not the whole one of a moment ago.
+    // A selected option proves that the list is already filtered by this text.
     const found = page.getByRole("option", { name: "test/b", selected: true });
     await found.waitFor();
     const first = await found.textContent();
@@ -94,7 +97,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
   });
 
-  test("shows its keys on ?, and they can be switched off", async () => {
+  test("shows its shortcuts on ?, and they can be switched off", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("?");
@@ -108,7 +111,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("g");
     await page.keyboard.press("b");
     await page.keyboard.press("?");
-    // The palette comes with a modifier, so it answers, and nothing else did before it.
+    // The palette's shortcut has a modifier, so it works, while the single keys did nothing.
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search pages, keys, and models" }).waitFor();
     await expect.poll(() => dialog.count()).toBe(0);
@@ -120,7 +123,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await dialog.waitFor({ state: "detached" });
   });
 
-  test("jumps on g and a letter, and focuses its search on /", async () => {
+  test("goes to a page on g and a letter, and focuses its search on /", async () => {
     const { page } = visitor;
     await open("/");
     const jumps = { k: "/keys", b: "/billing", u: "/usage", m: "/models", o: "/" };
@@ -133,13 +136,13 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("/");
     const focused = page.locator("input:focus");
     await focused.waitFor();
-    // Typing is typing: letters go nowhere else.
+    // Letters typed into a field trigger no shortcut.
     await page.keyboard.type("gk?");
     await expect.poll(() => focused.inputValue()).toBe("gk?");
     expect(new URL(page.url()).pathname).toBe("/models");
   });
 
-  test("lets the keyboard skip its navigation", async () => {
+  test("has a link that skips the navigation", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("Tab");
@@ -152,7 +155,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.locator("main :focus").waitFor();
   });
 
-  test("says of an unknown address that there is nothing, and leads on", async () => {
+  test("says that an unknown address does not exist, and links to the overview", async () => {
     const { page } = visitor;
     const answer = await page.goto(`${fixture.consoleUrl}/no/such/page`);
     expect(answer?.status()).toBe(404);
@@ -163,7 +166,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   });
 
-  test("has one line of notices, and hides until tomorrow that its credit is not real money", async () => {
+  test("has one line of notices, and can hide the notice of test money until tomorrow", async () => {
     const { page } = visitor;
     await open("/billing");
     await page.getByRole("link", { name: "Test balance: $0.00 available" }).waitFor();
@@ -181,11 +184,11 @@ describe.skipIf(!hasChromium)("every page", () => {
     await expect.poll(() => notices.getByRole("button").count()).toBe(0);
   });
 
-  test("complained of nothing in all of this", () => {
+  test("has no errors in the browser's console", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  test("has its frame before any script, and moves nothing when the page comes", async () => {
+  test("has its frame before any script, and does not shift when the page arrives", async () => {
     const early = await newVisitor(browser);
     await signIn(fixture, early, "early@example.com");
     const { page } = early;
@@ -209,7 +212,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     expect(early.complaints).toEqual([]);
   });
 
-  test("says that the browser is offline where a page cannot be loaded, and loads it later", async () => {
+  test("says that the browser is offline when a page cannot be loaded, and loads it later", async () => {
     const traveller = await newVisitor(browser);
     const { page } = traveller;
     await signIn(fixture, traveller, "offline@example.com");

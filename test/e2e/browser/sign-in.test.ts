@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await pageShown(page);
   }
 
-  test("for the first time shows the trial key until it is saved, and asks before it is left", async () => {
+  test("for the first time shows the trial key until it is saved, and warns before it is left", async () => {
     const { page, context, complaints } = await visit();
     fixture.provider.signInAs(newcomer("ann"));
     await press(page, "/sign-in?return=%2Fusage");
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("leads from credit over the key to a call: a refused one is explained, and 2xx only is green", async () => {
+  test("leads from credit and a key to a call, explains a refused one, and accepts only a 2xx", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(newcomer("tom"));
     await press(page);
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.getByRole("alert").getByRole("button", { name: "Add credit" }).click();
     await page.getByRole("button", { name: "Pay $25.00" }).click();
     await page.getByRole("button", { name: "Pay with test money" }).click();
-    // Back without a step between, and the key is still there.
+    // Back leads directly to the welcome page, and the key is still there.
     await page.waitForURL(`${fixture.url}/welcome`);
     await expect.poll(() => page.locator("[data-secret]").innerText()).toBe(key);
     await page.getByText("Your balance is $25.00").waitFor();
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("gives a trial key that works, 20 requests a minute", async () => {
+  test("gives a trial key that works with 20 requests a minute", async () => {
     const { page } = await visit();
     fixture.provider.signInAs(newcomer("tim"));
     await press(page);
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429]);
   });
 
-  test("again, under another subject of the same e-mail, keeps the organization and gives no key", async () => {
+  test("under another subject of the same e-mail keeps the organization and gives no key", async () => {
     const { page, complaints } = await visit();
     const email = "zoe@example.com";
     fixture.provider.signInAs({ ...newcomer("zoe"), email });
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
 
-  test("with an e-mail that is not verified opens one page, until it is", async () => {
+  test("with an unverified e-mail opens one page only, until it is verified", async () => {
     const { page, complaints } = await visit();
     const eve = { ...newcomer("eve"), emailVerified: false };
     fixture.provider.signInAs(eve);
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("for the first time as the owner of an organization that an operator made opens that", async () => {
+  test("for the first time opens the organization that an operator made for this e-mail", async () => {
     const { page, complaints } = await visit();
     const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that the provider refuses says so, with a message of this page only", async () => {
+  test("that the provider refuses shows the reason, and no text from the address", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(null);
     await page.goto(`${fixture.url}/sign-in`);
@@ -240,7 +240,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await page.waitForURL(`${fixture.url}/welcome`);
       await page.getByRole("button", { name: "I saved it" }).click();
       await page.getByText("This key is not shown again.").waitFor();
-      // A second time there is no key to show, so the way back is taken; then with a session there.
+      // The second sign-in has no key to show, so it returns; the third has a session already.
       for (const path of ["/auth/start", "/sign-in", "/auth/recheck"]) {
         await page.goto(`${fixture.url}${path}?${query}`);
         await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();

@@ -19,7 +19,7 @@ const fixture = withConsole();
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("a statement", () => {
-  test("has the company data that were typed, and is printed without the console around it", async () => {
+  test("has the company data that were typed, and prints without the rest of the console", async () => {
     const who = { name: "acme", usd: "25" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const { secret } = await makeKey(fixture, page, { name: "a key with quite a long name" });

@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
       const name = `a service with quite a long name, number ${String(at).padStart(2, "0")}`;
       return await makeKey(fixture, ann.page, { name });
     };
-    // The first one is the oldest; in which order the others come does not matter.
+    // Only the first key must be the oldest; the order of the others does not matter.
     await make(0);
     await Promise.all(Array.from({ length: KEYS - 1 }, (_none, at) => make(at + 1)));
   });
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await expect.poll(() => names.count()).toBeGreaterThan(KEYS);
   });
 
-  test("show the columns that were chosen, also after a reload, and copy what they show", async () => {
+  test("remember the chosen columns over a reload, and copy what they show", async () => {
     const { page } = ann;
     await open(page, "/keys");
     const header = page.getByRole("columnheader", { name: "Ceiling" });
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await header.waitFor();
   });
 
-  test("lead from row to row with the arrow keys", async () => {
+  test("move from row to row with the arrow keys", async () => {
     const { page } = ann;
     await open(page, "/keys?sort=name.asc");
     const links = page.getByRole("table", { name: "Keys" }).locator("td:first-child a");
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  test("none of these pages complained of anything", () => {
+  test("have no errors in the browser's console", () => {
     expect(ann.complaints).toEqual([]);
   });
 });
@@ -152,7 +152,7 @@ async function isFocused(target: Locator): Promise<boolean> {
   return (await target.and(target.page().locator(":focus")).count()) > 0;
 }
 
-/** How much of the table is out of sight at its right. */
+/** The pixels of the table that are hidden at its right. */
 async function hiddenPx(page: Page, name: string): Promise<number> {
   const frame = page.getByRole("group", { name, exact: true });
   return await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);

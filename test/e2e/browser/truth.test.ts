@@ -39,7 +39,7 @@ import { dollars, simulatorManifest, textModel } from "../../support/gateway.ts"
 import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
 
-/** Dollars per million tokens: for the provider that is tried first, and for a cheaper one after it. */
+/** Dollars per million tokens of the provider that is tried first, and of a cheaper later one. */
 const PRICES = {
   "test/two": { first: ["3", "9"], later: ["1", "2"] },
   "test/mid": { first: ["2", "4"], later: undefined },
@@ -77,7 +77,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("what a page says is what the gateway does", () => {
-  test("the price in a row is what a call pays, and models are sorted and filtered by it", async () => {
+  test("the price in a row is what a call costs, and models are sorted and filtered by it", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "price", usd: "50" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     await open(page, "/models?modality=text&sort=prompt.asc");
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the sample of each key answers with that key, whatever models it may call", async () => {
+  test("the sample code of each key works with that key, whatever models it may call", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "sample", usd: "50" });
     const lists = [null, ["test/two"], ["test/mid", "test/two"], ["test/picture"]];
     for (const models of lists) {
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a refusal names its cause: the list of the key, or a model that is not listed", async () => {
+  test("a refusal says whether the key's list or the catalog lacks the model", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "cause", usd: "50" });
     const { keyId, secret } = await makeKey(fixture, page, { name: "few", models: ["test/mid"] });
     const { secret: whole } = await makeKey(fixture, page, { name: "whole" });
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("no cap is no cap of any period, on every page that speaks of caps", async () => {
+  test("no cap means no cap of any period, on every page that shows caps", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "caps", usd: "50" });
     const bodies = [
       { name: "free" },
@@ -186,7 +186,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a viewer is offered nothing that is refused: no button answers with 403", async () => {
+  test("a viewer sees no button that answers with 403", async () => {
     const { page, orgId, complaints } = await newcomer(fixture, browser, {
       name: "eve",
       usd: "50",
@@ -214,7 +214,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
       await open(page, path);
       for (const field of await page.locator("main textarea:enabled").all()) await field.fill("x");
       for (const button of await page.locator("main button:enabled:visible").all()) {
-        // What opens or hides others may have taken it away.
+        // Another button may have hidden this one.
         const name = await button.innerText({ timeout: 100 }).catch(() => "");
         if (NOT_PRESSED.test(name)) continue;
         await button.click({ timeout: 500 }).catch(() => undefined);
@@ -230,7 +230,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("automatic top-up says to be on while it buys, and off while it does not", async () => {
+  test("automatic top-up is shown as on exactly while it buys", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "topup" });
     await open(page, "/billing");
     await page.getByLabel("Save this card for automatic top-up").check();
@@ -255,7 +255,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
 
     async function expectSays(word: string): Promise<void> {
       await panel.getByText(word, { exact: true }).waitFor();
-      // Every checked box is in force: there is nothing that could be checked and not be.
+      // Every checked box is a rule in force.
       expect(await panel.getByRole("switch").count()).toBe(0);
     }
   });
@@ -265,7 +265,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     await open(page, "/optimize");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("A contest");
     await page.getByRole("textbox", { name: "Prompts" }).fill("one\ntwo\nthree");
-    // Found by a part of the id, and taken by Enter.
+    // The model is found by a part of its id and chosen with Enter.
     for (const id of ["t/two", "t/mid"]) {
       await page.getByRole("combobox", { name: "Models" }).fill(id);
       await page.getByRole("option").first().waitFor();
@@ -289,7 +289,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the causes of rejected requests add up, and the errors below are among them", async () => {
+  test("the causes of rejected requests add up, and the errors below are part of them", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "sums", usd: "50" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     const { secret: capped } = await makeKey(fixture, page, { name: "tiny", cap_usd: "0.000001" });
@@ -355,7 +355,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the key of the first visit is in the code after a payment, and nowhere that outlives the tab", async () => {
+  test("the first key is in the sample code after a payment, and kept nowhere beyond the tab", async () => {
     const visitor = await newVisitor(browser);
     const { page, complaints } = visitor;
     await signIn(fixture, visitor, "first-payment@example.com");
@@ -380,7 +380,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a switch or a tick of settings is the rule in force, before and after it is changed", async () => {
+  test("a switch in the settings shows the rule in force, before and after a change", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "rules", usd: "5" });
     await open(page, "/settings/organization");
     const powers = page.getByRole("switch", { name: "Let keys lower organization limits" });
@@ -398,7 +398,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the change log says who did what to which thing, with money to the cent and no field's name", async () => {
+  test("the change log says who did what to which thing, with amounts to the cent", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "log", usd: "20" });
     const { keyId } = await makeKey(fixture, page, { name: "nightly" });
     const capped = { cap_usd: "12.5" };
@@ -430,7 +430,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the groups of usage add up to its totals, whatever they are grouped by", async () => {
+  test("the groups of usage add up to its totals, whatever they group by", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "groups", usd: "50" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     const { secret: other } = await makeKey(fixture, page, { name: "job" });
@@ -449,7 +449,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("a page of the documentation leads to its sections, and the reference to a call that runs", async () => {
+  test("the documentation links to its sections, and the reference to a call that runs", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");
@@ -475,7 +475,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
   });
 });
 
-/** Runs a printed call as a shell does, and gives the status of its answer. */
+/** Runs a printed call in a shell, and returns the status of its answer. */
 async function statusOf(code: string, key: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     "sh",
@@ -505,14 +505,14 @@ const VIEWED = [
   "/settings/alerts",
   "/docs/quick-start",
 ];
-/** Buttons without a call to the gateway, and the one that every member may press. */
+/** Names of buttons that call no route, and of the one that every member may press. */
 const NOT_PRESSED = /^$|Leave|Copy|Columns|Get code|Shell|curl|Python|TypeScript/;
 
 function idOf({ headers }: HttpAnswer): string {
   return String(headers["x-request-id"]);
 }
 
-/** The record of a request, once there is one and it has ended. */
+/** The record of a request once it has ended. */
 async function recorded(page: Page, answer: HttpAnswer): Promise<RequestDetail> {
   let detail: RequestDetail | undefined;
   await until("the request is recorded", async () => {

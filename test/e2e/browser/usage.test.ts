@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     spent = await spentInSql(ann);
   });
 
-  test("totals are the ledger's, to the micro-dollar, by every grouping", async () => {
+  test("has the ledger's totals to the micro-dollar, for every grouping", async () => {
     const { page } = ann;
     expect(spent).toBeGreaterThan(0n);
     expect(await spentByGatewayApi(traffic)).toBe(spent);
@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     }
   });
 
-  test("draws the same figures as it writes into the chart's table", async () => {
+  test("draws the same figures as the chart's table shows", async () => {
     const { page } = ann;
     await open(page, "/usage?by=provider");
     const asTable = page.getByRole("switch", { name: "Show as table" });
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectAccessible(page, "usage with something to compare");
   });
 
-  test("lists every request once, and its file has the same rows and the same sum", async () => {
+  test("lists every request once, and its file has the same rows and sum", async () => {
     const { page } = ann;
     await open(page, "/usage");
     const log = await readTable(page, "Requests, newest first");
@@ -159,14 +159,14 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectView();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.waitForURL((url) => !url.searchParams.has("status"));
-    // Several ticks in one menu are one step.
+    // Several boxes checked in one menu are one step of Back.
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
     await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
   });
 
-  test("opens a day by its name in the table, and says so in the address", async () => {
+  test("opens a day from the table, and keeps it in the address", async () => {
     const { page } = ann;
     await open(page, "/usage?by=day&range=7d");
     const days = page.getByRole("cell").getByRole("button");
@@ -219,7 +219,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     });
   });
 
-  test("none of these pages complained of anything", () => {
+  test("has no errors in the browser's console", () => {
     expect(ann.complaints).toEqual([]);
   });
 });

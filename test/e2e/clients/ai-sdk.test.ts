@@ -27,9 +27,9 @@ interface ProviderSettings {
 interface Provider {
   readonly name: string;
   readonly open: (settings: ProviderSettings) => (modelId: string) => LanguageModel;
-  /** Whether the package hands on fields of the usage that it does not know. */
+  /** True if the package passes on unknown fields of the usage. */
   readonly reportsCost: boolean;
-  /** Whether the package shows an error that comes inside of a stream. */
+  /** True if the package reports an error inside a stream. */
   readonly reportsStreamError: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Provider {
 const PROVIDERS: readonly Provider[] = [
   {
     name: "@ai-sdk/openai",
-    // Called plainly it would ask /v1/responses, which the gateway does not have.
+    // Its default API is /v1/responses, which the gateway does not have.
     open: (settings) => (modelId) => createOpenAI(settings).chat(modelId),
     reportsCost: false,
     reportsStreamError: false,
@@ -112,7 +112,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
         });
       });
 
-      test("the system prompt reaches the provider as one", async () => {
+      test("the system prompt reaches the provider as a system prompt", async () => {
         await ask({ model, system: "Be brief.", prompt: "Hello" });
         const sent = gateway.simulator.calls().at(-1)?.body;
         expect(sent).toMatchObject(
@@ -169,7 +169,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
         expect(new Set(answer.toolCalls.map((call) => call.toolCallId)).size).toBe(2);
       });
 
-      test("tools that run by themselves go the whole way round", async () => {
+      test("tools that the client runs by itself lead to an answer", async () => {
         const asked: unknown[] = [];
         const tools = {
           get_weather: cityTool((city) => {
@@ -196,7 +196,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       });
     });
 
-    test("a stream that dies after output is reported as far as the package can", async () => {
+    test("a stream that dies after output is reported if the package reports errors", async () => {
       const prompt = "[words:60] [[fault:reset:event:6]]";
       const stream = streamText({ ...DEFAULTS, model, prompt });
       const errors: unknown[] = [];
@@ -211,7 +211,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(record).toMatchObject({ outcome: "stream_died" });
     });
 
-    test("a client that aborts in mid-stream is settled exactly once, nothing held", async () => {
+    test("a client that aborts in mid-stream is settled exactly once, and nothing stays held", async () => {
       const before = await walletOf(gateway, account);
       const abort = new AbortController();
       const prompt = "[words:60] [[fault:slow:10]]";
@@ -246,7 +246,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
     };
     const classOf = (fault: APICallError): unknown => fault.responseHeaders?.["x-tm-error-code"];
 
-    test("a wrong key is a 401 that should not be retried", async () => {
+    test("a wrong key is a 401 that is not retryable", async () => {
       const model = modelWith(`tm_vk_${"0".repeat(48)}`, "test/a");
       const fault = await failureOf({ model, prompt: "Hello" });
       expect(fault).toMatchObject({ statusCode: 401, isRetryable: false });
@@ -269,7 +269,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(fault.message).toContain("max_tokens");
     });
 
-    // The framework tries every 429 again when it is let: it does not know x-should-retry.
+    // The framework retries every 429, because it ignores x-should-retry.
     test("an empty balance is a 429 that reaches no provider", async () => {
       const poor = await gateway.account("0.000100");
       const calls = gateway.simulator.counts().total;
@@ -280,7 +280,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
       expect(await walletOf(gateway, poor)).toEqual({ settled: 100n, held: 0n });
     });
 
-    test("a provider that fails may be tried again, and its message is not shown", async () => {
+    test("a failing provider is retryable, and its message is not shown", async () => {
       const model = modelWith(account.key, "test/b");
       const prompt = "[[fault:status:500;message:secret-provider-words]]";
       const fault = await failureOf({ model, prompt });
@@ -291,7 +291,7 @@ describe.each(PROVIDERS)("$name", ({ open, reportsCost, reportsStreamError }) =>
   });
 });
 
-test("@ai-sdk/openai called plainly asks for a route that does not exist: a 404", async () => {
+test("@ai-sdk/openai with its default API calls a route that does not exist: a 404", async () => {
   const settings = { apiKey: account.key, baseURL: `${gateway.url}/v1`, fetch: noting.fetch };
   const asked = generated({ model: createOpenAI(settings)("test/a"), prompt: "Hello" });
   await expect(asked).rejects.toMatchObject({
@@ -301,7 +301,7 @@ test("@ai-sdk/openai called plainly asks for a route that does not exist: a 404"
   });
 });
 
-test("no client asked anything but the gateway", () => {
+test("the clients called only the gateway", () => {
   expect(noting.count()).toBeGreaterThan(0);
   expect(elsewhere()).toEqual([]);
 });
@@ -310,7 +310,7 @@ const DEFAULTS = {
   maxRetries: 0,
   maxOutputTokens: 256,
   stopWhen: stepCountIs(3),
-  // Without it the framework prints every error of a stream.
+  // Without this handler the framework prints every error of a stream.
   onError: (): void => {},
 };
 

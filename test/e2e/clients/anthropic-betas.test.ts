@@ -19,7 +19,7 @@ const tool: Anthropic.Beta.BetaTool = {
   input_schema: { type: "object", properties: { city: { type: "string" } } },
 };
 
-/** The fields that only a beta opens which the gateway does not hand on: the answer is the same without. */
+/** Fields of betas that the gateway drops, because the answer is the same without them. */
 const DROPPED: readonly (readonly [string, string, Partial<Params>])[] = [
   [
     "context-management-2025-06-27",
@@ -84,7 +84,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
   });
 });
 
-test("a field without its beta is the provider's to refuse, with its own message", async () => {
+test("a field without its beta is refused by the provider, with the provider's message", async () => {
   const context_management = { edits: [] };
   const params = { ...asked, model: "test/b", context_management };
   await expect(client.beta.messages.create(params)).rejects.toMatchObject({

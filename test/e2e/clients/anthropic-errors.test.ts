@@ -116,7 +116,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
   });
 
   describe("the client's own retries", () => {
-    test("an empty balance is asked once: x-should-retry says no", async () => {
+    test("an empty balance is not retried, because x-should-retry says no", async () => {
       const poor = await gateway.account("0.000100");
       const { fetch, count } = countingFetch();
       const calls = gateway.simulator.counts().total;

@@ -68,7 +68,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         expect(cost).toBe(listedCost(prompt, output));
       });
 
-      test("the system prompt reaches the provider as one", async () => {
+      test("the system prompt reaches the provider as a system prompt", async () => {
         await ask({ system: "Be brief.", messages: [say("Hello")] });
         const sent = gateway.simulator.calls().at(-1)?.body;
         const expected =
@@ -134,7 +134,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         });
       });
 
-      test("a stop sequence ends the answer in front of it", async () => {
+      test("a stop sequence ends the answer before its text", async () => {
         const message = await ask({
           messages: [say("alpha STOP beta")],
           stop_sequences: ["STOP"],
@@ -195,7 +195,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       expect(stream.request_id).toMatch(REQUEST_ID);
     });
 
-    test("a client that aborts in mid-stream is settled exactly once, nothing held", async () => {
+    test("a client that aborts in mid-stream is settled exactly once, and nothing stays held", async () => {
       const before = await walletOf(gateway, account);
       const messages = [say("[words:60] [[fault:slow:10]]")];
       const stream = client.messages.stream({ model, max_tokens: 400, messages });
@@ -225,12 +225,12 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
     });
   });
 
-  describe("what only a provider of this wire can do", () => {
+  describe("what only a provider of the messages wire can do", () => {
     const model = "test/b";
     const thinking = { type: "enabled", budget_tokens: 1024 } as const;
     const messages = [say("Hello")];
 
-    test("thinking comes back with its signature, and may be sent again", async () => {
+    test("thinking comes back with its signature, and can be sent again", async () => {
       const params = { model, max_tokens: 2048, thinking, messages };
       for (const ask of [
         client.messages.create(params),
@@ -263,7 +263,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       expect(message.usage).toMatchObject({ cost: listedCost(fresh + written, output) });
     });
 
-    test("the beta namespace is served, its header handed on and its query not", async () => {
+    test("the beta namespace is served: its header is passed on, its query is not", async () => {
       const message = await client.beta.messages.create({
         model,
         max_tokens: 64,

@@ -57,7 +57,7 @@ describe.each(["@ai-sdk/openai-compatible", "@ai-sdk/anthropic"])("%s", (name) =
 describe("openai with functions, the older form of tools", () => {
   const functions = [{ name: "get_weather", parameters: { type: "object", properties: {} } }];
 
-  test("a call and its result, whole and streamed, in front of a messages provider", async () => {
+  test("a function call and its result work, whole and streamed, before a messages provider", async () => {
     const model = "test/b";
     const client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     const user = { role: "user" as const, content: "weather?" };

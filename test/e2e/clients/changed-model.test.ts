@@ -16,7 +16,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
   const anthropic = (): Anthropic => new Anthropic({ apiKey: account.key, baseURL: gateway.url });
   const messages = [{ role: "user" as const, content: "Hello" }];
 
-  test("openai: a response format of text is one that asks for nothing", async () => {
+  test("openai: a response format of text changes nothing", async () => {
     const done = await openai().chat.completions.create({
       model,
       messages,
@@ -35,7 +35,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
     expect(JSON.stringify(done.choices[0]?.message)).toContain("get_weather");
   });
 
-  test("@anthropic-ai/sdk: thinking that is disabled asks for nothing", async () => {
+  test("@anthropic-ai/sdk: disabled thinking changes nothing", async () => {
     const message = await anthropic().messages.create({
       model,
       max_tokens: 64,

@@ -40,7 +40,7 @@ async function follow(
   return { run: await followGuide(heading, input), account };
 }
 
-/** The command that asks each agent one question, by the one that the console's page shows. */
+/** For each agent, the shown command and the command for one question that replaces it. */
 const ASKED = {
   "Claude Code": [/^claude /m, 'claude -p "say pong" '],
   opencode: [/^opencode$/m, 'opencode run "say pong"'],
@@ -61,7 +61,7 @@ async function runSnippet(label: keyof typeof ASKED, modelId: string): Promise<F
   return { run: await runPrinted(code.replace(opened, asked), input), account };
 }
 
-/** It said what the simulated model says, and what that cost was debited. */
+/** Checks that the agent printed the simulated model's answer, and that its cost was debited. */
 async function expectAnswered({ run, account }: Followed): Promise<void> {
   expect(run.code, run.stderr).toBe(0);
   expect(run.stdout).toMatch(/You said: [^]*say pong/);
@@ -86,7 +86,7 @@ describe("Claude Code with the guide's settings", () => {
     expect(at(body, "max_tokens")).toBe(32_000);
   });
 
-  test("names thinking where the setting that the guide gives is left out", async () => {
+  test("is refused with the name thinking when the guide's setting is missing", async () => {
     const { run, account } = await follow("Claude Code", "test/a", {
       without: ["MAX_THINKING_TOKENS"],
     });
@@ -104,7 +104,7 @@ describe("opencode with the guide's settings", () => {
 
 describe("Codex with the guide's settings", () => {
   test.each(["test/a", "test/b"])(
-    "answers in front of %s in the guide's version",
+    "is served in front of %s in the guide's version",
     async (model) => {
       const { run, account } = await follow("Codex", model);
       expect(run.code, run.stderr).toBe(0);
@@ -115,7 +115,7 @@ describe("Codex with the guide's settings", () => {
   );
 });
 
-describe("an agent with what the welcome page prints", () => {
+describe("an agent with the commands of the welcome page", () => {
   test.each([
     ["Claude Code", "test/a"],
     ["Claude Code", "test/b"],
@@ -127,7 +127,7 @@ describe("an agent with what the welcome page prints", () => {
   });
 });
 
-test("the dry run of the guide is an answer about the model", async () => {
+test("the dry run of the guide answers with the candidates of the model", async () => {
   const { run } = await follow("When something is refused", "test/b");
   expect(JSON.parse(run.stdout)).toMatchObject({ candidates: [{ provider: "prov-b" }] });
 });

@@ -22,7 +22,7 @@ const account = withAccount(gateway, "25.00");
 
 const prompt = "say pong";
 
-describe("a client that fills in the maximum of a model it knows", () => {
+describe("a client that sends the maximum of a model it knows", () => {
   const ask = async (maxOutputTokens?: number): Promise<string> => {
     const open = createAnthropic({ apiKey: account.key, baseURL: `${gateway.url}/v1` });
     const bound = maxOutputTokens === undefined ? {} : { maxOutputTokens };
@@ -37,11 +37,11 @@ describe("a client that fills in the maximum of a model it knows", () => {
     expect(fault.message).toMatch(/max_tokens must be from 1 to 32768; .*maxOutputTokens/);
   });
 
-  test("@ai-sdk/anthropic answers with that setting", async () => {
+  test("@ai-sdk/anthropic is answered with that setting", async () => {
     expect(await ask(ALLOWED)).toBe("You said: say pong");
   });
 
-  test("@langchain/anthropic stays below the bound by itself", async () => {
+  test("@langchain/anthropic stays below the bound without a setting", async () => {
     const model = new ChatAnthropic({
       apiKey: account.key,
       model: KNOWN,
@@ -53,7 +53,7 @@ describe("a client that fills in the maximum of a model it knows", () => {
 });
 
 describe("the guide for coding agents", () => {
-  test("asks through the chat completions of the library, as its script says", async () => {
+  test("has a script that calls the chat completions of the library", async () => {
     const input = { url: gateway.url, key: account.key, model: "test/b" };
     const run = await runGuideScript("Agents of the OpenAI wire", input);
     expect(run).toMatchObject({ code: 0, stdout: "You said: say pong\n" });

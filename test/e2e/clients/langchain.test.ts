@@ -27,11 +27,11 @@ interface Opened {
 interface Client {
   readonly name: string;
   readonly open: (opened: Opened) => ChatModel;
-  /** Where an error keeps the error object of the body. */
+  /** The path to the body's error object in an error. */
   readonly errorAt: string;
-  /** Where that object names our class. */
+  /** The path to the gateway's error class in that object. */
   readonly classAt: string;
-  /** The client's reading of the whole usage when it streams. */
+  /** The usage that the client reports of a stream with this whole usage. */
   readonly readOfStream: (whole: Tokens, modelId: string) => Tokens;
 }
 
@@ -108,7 +108,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
         expect(answer.tool_calls).toEqual([]);
       });
 
-      test("the system prompt reaches the provider as one", async () => {
+      test("the system prompt reaches the provider as a system prompt", async () => {
         await ask(model, [new SystemMessage("Be brief."), new HumanMessage("Hello")]);
         const sent = gateway.simulator.calls().at(-1)?.body;
         const system = at(sent, modelId === "test/a" ? "messages.0" : "system");
@@ -166,12 +166,12 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
       });
     });
 
-    test("usage is whole without streaming", async () => {
+    test("usage is complete without streaming", async () => {
       const answer = await invoked(model, [new HumanMessage(USAGE_PROMPT)]);
       expect(answer.usage_metadata).toMatchObject(usageOf(await chargedTokens()));
     });
 
-    test("usage of a stream is what the client reads of it", async () => {
+    test("usage of a stream is what this client reads of the charged usage", async () => {
       const answer = await streamed(model, [new HumanMessage(USAGE_PROMPT)]);
       const read = readOfStream(await chargedTokens(), modelId);
       expect(answer.usage_metadata).toMatchObject(usageOf(read));
@@ -193,7 +193,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
       expect(record).toMatchObject({ outcome: "stream_died" });
     });
 
-    test("a client that aborts in mid-stream is settled exactly once, nothing held", async () => {
+    test("a client that aborts in mid-stream is settled exactly once, and nothing stays held", async () => {
       const before = await walletOf(gateway, account);
       const abort = new AbortController();
       const read = async (): Promise<void> => {
@@ -254,7 +254,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
       expect(at(fault, "message")).toContain("max_tokens");
     });
 
-    test("an empty balance is asked once, even by a client that would try again", async () => {
+    test("an empty balance is not retried, even by a client that retries", async () => {
       const poor = await gateway.account("0.000100");
       const calls = gateway.simulator.counts().total;
       const fault = await failureOf({ apiKey: poor.key, model: "test/a", maxRetries: 3 });
@@ -276,7 +276,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
       expect(Number(at(fault, "retryAfterMs"))).toBeGreaterThan(0);
     });
 
-    test("a provider that fails is a 500 without the provider's message", async () => {
+    test("a failing provider is a 500 without the provider's message", async () => {
       const prompt = "[[fault:status:500;message:secret-provider-words]]";
       const fault = await failureOf({ apiKey: account.key, model: "test/b" }, prompt);
       expect(fault).toMatchObject({ status: 500 });
@@ -287,7 +287,7 @@ describe.each(CLIENTS)("$name", ({ open, errorAt, classAt, readOfStream }) => {
   });
 });
 
-test("no client asked anything but the gateway", () => {
+test("the clients called only the gateway", () => {
   expect(noting.count()).toBeGreaterThan(0);
   expect(elsewhere()).toEqual([]);
 });

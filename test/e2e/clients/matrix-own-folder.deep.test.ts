@@ -78,7 +78,7 @@ const ROWS: readonly ClientRow[] = [
     // it gets the usage all the same.
     isOfficial: false,
     structured: "format",
-    // Its schema of an error wants a number where every other client of the wire wants our class.
+    // Its error schema requires a number as the code, where other clients expect the error class.
     errors: ["OpenRouterError", "OpenRouterError", "OpenRouterError"],
   },
 ];

@@ -38,7 +38,7 @@ const OFFICIAL = {
   structured: "format",
   errors: ["AuthenticationError", "RateLimitError", "NotFoundError"],
 } as const;
-/** The framework tries each 429 twice more: it does not read x-should-retry. */
+/** The framework retries each 429 twice, because it ignores x-should-retry. */
 const AI_SDK = {
   isOfficial: false,
   errors: ["AI_APICallError", "AI_APICallError", "AI_APICallError"],
@@ -72,7 +72,7 @@ const ROWS: readonly ClientRow[] = [
     wire: "b",
     ...OFFICIAL,
     structured: "none",
-    // Its accumulator reads the input of the first event only.
+    // The client's accumulator reads only the first event's input.
     usageRead: ({ input, output }, { deed, crosses }) =>
       crosses && deed === "streamWithUsage"
         ? { input: ESTIMATED_INPUT, output }
@@ -145,7 +145,7 @@ const ROWS: readonly ClientRow[] = [
 
 clientMatrix(gateway, ROWS);
 
-test("no client asked anything but the gateway", () => {
+test("the clients called only the gateway", () => {
   expect(elsewhere()).toEqual([]);
 });
 

@@ -70,7 +70,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       });
     });
 
-    test("the system prompt reaches the provider as one", async () => {
+    test("the system prompt reaches the provider as a system prompt", async () => {
       await ask({ messages: [{ role: "system", content: "Be brief." }, say("Hello")] });
       const sent = gateway.simulator.calls().at(-1)?.body;
       expect(sent).toMatchObject(
@@ -93,7 +93,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       expect(argumentsOf(completion, 0)).toEqual({ city: "sample city" });
     });
 
-    test("two parallel tool calls keep their order and have ids of their own", async () => {
+    test("two parallel tool calls keep their order and have different ids", async () => {
       const messages = [say("Call both get_weather and get_time")];
       const completion = await ask({ messages, tools });
       expect(completion.choices[0]?.finish_reason).toBe("tool_calls");
@@ -133,7 +133,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       });
     });
 
-    test("the client's own tool runner goes the whole way round", async () => {
+    test("the client's own tool runner leads to an answer", async () => {
       const asked: unknown[] = [];
       const weather = {
         name: "get_weather",
@@ -158,7 +158,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       expect(asked).toEqual([{ city: "sample city" }]);
     });
 
-    test("cached and reasoning tokens are told apart and priced into the cost", async () => {
+    test("cached and reasoning tokens are reported separately and priced into the cost", async () => {
       const messages = [say(`${"x".repeat(400)} [cached:40] [reasoning:20]`)];
       const { usage } = await ask({ messages });
       expect(usage).toMatchObject({
@@ -169,7 +169,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       expect(usage?.completion_tokens).toBeGreaterThan(20);
     });
 
-    test("a stop sequence ends the answer in front of it", async () => {
+    test("a stop sequence ends the answer before its text", async () => {
       const completion = await ask({ messages: [say("alpha STOP beta")], stop: ["STOP"] });
       expect(completion.choices[0]).toMatchObject({
         finish_reason: "stop",
@@ -183,7 +183,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       expect(completion.usage?.completion_tokens).toBe(7);
     });
 
-    test("max_completion_tokens bounds as well", async () => {
+    test("max_completion_tokens bounds the answer too", async () => {
       const completion = await client.chat.completions.create({
         model,
         messages: [say("[words:500]")],
@@ -232,7 +232,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
     expect(chunks.at(-1)?.usage).toMatchObject({ cost: expect.any(Number) });
   });
 
-  test("raw chunks that ask for usage: one role first, usage in a last chunk without choices", async () => {
+  test("raw chunks with usage: the first has the role, the last has usage and no choices", async () => {
     const chunks = await chunksOf({ stream_options: { include_usage: true } });
     expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
     expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
@@ -353,7 +353,7 @@ describe("typed errors", () => {
     expect(Number(fault.headers?.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  test("a provider that fails is an InternalServerError without the provider's message", async () => {
+  test("a failing provider is an InternalServerError without the provider's message", async () => {
     const messages = [say("[[fault:status:500]]")];
     const fault = await failureOf(client.chat.completions.create({ ...params, messages }));
     expect(fault).toBeInstanceOf(InternalServerError);
@@ -365,7 +365,7 @@ describe("typed errors", () => {
 describe("the client's own retries", () => {
   const params: Params = { model: "test/a", max_tokens: 64, messages: [say("Hello")] };
 
-  test("an empty balance is asked once: x-should-retry says no", async () => {
+  test("an empty balance is not retried, because x-should-retry says no", async () => {
     const poor = await gateway.account("0.000100");
     const { fetch, count } = countingFetch();
     const calls = gateway.simulator.counts().total;
@@ -377,7 +377,7 @@ describe("the client's own retries", () => {
     expect(gateway.simulator.counts().total).toBe(calls);
   });
 
-  test("a spend cap is asked once as well", async () => {
+  test("a spend cap is not retried either", async () => {
     const capped = await gateway.account("1.00", { keyCapUsd: "0.000100" });
     const { fetch, count } = countingFetch();
     const eager = clientWith(capped.key, { fetch, maxRetries: 3 });

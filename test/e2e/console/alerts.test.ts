@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 describe("the rules of alerts", () => {
-  test("change field by field, what is left out stays, and the console warns by them", async () => {
+  test("change field by field, keep what is left out, and decide when the console warns", async () => {
     const first = { balance_below_usd: "5", cap_percents: [80, 50] };
     await ann.do(`PATCH ${ALERTS}`, { body: first });
     await ann.do(`PATCH ${ALERTS}`, { body: { purchases: true } });
@@ -71,10 +71,10 @@ describe("the rules of alerts", () => {
 });
 
 describe("destinations of alerts", () => {
-  test("are the caller's own address, once; a test arrives there and is in the log", async () => {
+  test("can be the caller's own address, once; a test mail arrives and is in the log", async () => {
     const bob = await fixture.signIn(newcomer("bob"));
     const body = { channel: "email" };
-    // There from the first sign-in on; one that was removed can be added again.
+    // The address exists since the first sign-in, and can be added again after it was removed.
     const { json: alerts } = await bob.do(`GET ${ALERTS}`);
     const [first] = listAt(alerts, "destinations");
     await bob.do(`POST ${ALERTS}/destinations/${textAt(first, "destination_id")}/remove`);
@@ -106,14 +106,14 @@ describe("destinations of alerts", () => {
     expect(gone.status).toBe(404);
   });
 
-  test("are not those of an address that was never verified", async () => {
+  test("cannot be an address that was never verified", async () => {
     const eve = await fixture.signIn({ ...newcomer("eve"), emailVerified: false });
     const refused = await eve.ask(`POST ${ALERTS}/destinations`, { body: { channel: "email" } });
     expect(refused.status).toBe(403);
   });
 });
 
-/** The link of the newest of so many e-mails that a mailbox got. */
+/** Waits for `count` e-mails to this address; returns the link of the newest. */
 async function linkTo(address: string, count = 1): Promise<string> {
   const found = (): readonly string[] =>
     mail.received
@@ -133,7 +133,7 @@ function add(person: Person, address: string): Promise<HttpAnswer> {
   return person.ask(`POST ${ALERTS}/destinations`, { body: { channel: "email", address } });
 }
 
-describe("an address besides the members'", () => {
+describe("an address that is no member's", () => {
   test("gets alerts once its reader has confirmed it, and none after its reader stopped them", async () => {
     const carl = await fixture.signIn(newcomer("carl"));
     const added = await add(carl, "ops@acme.example");
@@ -162,7 +162,7 @@ describe("an address besides the members'", () => {
     const alert = mail.received.findLast(({ to }) => to.includes("ops@acme.example"));
     expect(alert?.source).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m);
     expect((await httpCall(stop)).status).toBe(200);
-    // As the button of a mail program posts it.
+    // A mail program's unsubscribe button posts this body.
     const form = { "content-type": "application/x-www-form-urlencoded" };
     const body = "List-Unsubscribe=One-Click";
     const stopped = await httpCall(stop, { method: "POST", headers: form, body });
@@ -184,7 +184,7 @@ describe("an address besides the members'", () => {
     ]);
   });
 
-  test("tells a stranger nothing: no link, a wrong one and an expired one are one page", async () => {
+  test("gets one page for no link, a wrong link and an expired link", async () => {
     const dora = await fixture.signIn(newcomer("dora"));
     await add(dora, "late@acme.example");
     const late = await linkTo("late@acme.example");
@@ -202,7 +202,7 @@ describe("an address besides the members'", () => {
     expect(new Set(pages.map(({ text }) => text)).size).toBe(1);
   });
 
-  test("is asked for each organization, and three times a day at most", async () => {
+  test("is added by each organization itself, and gets at most three mails to confirm a day", async () => {
     const emil = await fixture.signIn(newcomer("emil"));
     const fred = await fixture.signIn(newcomer("fred"));
     const gina = await fixture.signIn(newcomer("gina"));
@@ -221,7 +221,7 @@ describe("an address besides the members'", () => {
     expect(states).toEqual(["unconfirmed", "unconfirmed", null]);
   });
 
-  test("is not kept where the mail server does not take the message", async () => {
+  test("is not stored when the mail server refuses the message", async () => {
     const ida = await fixture.signIn(newcomer("ida"));
     mail.refuseWith = 550;
     const refused = await add(ida, "nobody@acme.example");
@@ -231,7 +231,7 @@ describe("an address besides the members'", () => {
   });
 });
 
-test("links of alerts are looked up for one network 60 times a minute at most", async () => {
+test("links of alerts can be opened 60 times a minute from one network", async () => {
   const guess = `${fixture.url}/alerts/link?t=${"b".repeat(43)}`;
   const pages = await Promise.all(Array.from({ length: 61 }, () => httpCall(guess)));
   const refused = pages.filter(({ status }) => status === 429);

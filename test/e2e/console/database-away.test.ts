@@ -32,7 +32,7 @@ const FREE = new Set([
 
 const ALL = [
   ...Object.entries<RouteContract>(ROUTES)
-    // Without any operator these do not exist, whatever the state of the database.
+    // Operator routes do not exist without an operator, whatever the database does.
     .filter(([, { access }]) => access !== "operator")
     .map(
       ([name]) => [name, name === "POST /api/manifest-check" ? { manifest: "{}" } : {}] as const,

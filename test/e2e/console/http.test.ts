@@ -78,7 +78,7 @@ describe("paths that the console does not own", () => {
     }
   });
 
-  test("a session opens none of them", async () => {
+  test("a session opens none of these paths", async () => {
     for (const path of ["/login", "/v1/signup", "/api/console/nothing"]) {
       expect((await ann.ask(`POST ${path}`)).status).toBe(404);
     }
@@ -96,7 +96,7 @@ const ODD_PARTS = [
   "a".repeat(3_000),
 ];
 
-/** In a quick run each place gets one part in six, the next place the parts after it. */
+/** All odd parts; in a quick run every sixth, starting one further at each call. */
 function* oddPartsInTurn(): Generator<readonly string[]> {
   const step = quickOrDeep(6, 1);
   for (let turn = 0; ; turn += 1) yield ODD_PARTS.filter((_, index) => (index + turn) % step === 0);
@@ -113,7 +113,7 @@ function prefixesOf(paths: readonly string[]): readonly string[] {
   return [...found];
 }
 
-/** As it is written, on a connection of its own: no client of ours tidies the path. */
+/** Sends the path unchanged over a raw connection, because HTTP clients normalize paths. */
 async function statusOf(
   base: string,
   asked: { readonly method: string; readonly path: string },
@@ -128,7 +128,7 @@ async function statusOf(
   });
 }
 
-describe("a path of any form", () => {
+describe("an unusual path", () => {
   async function failuresOf(
     base: string,
     asked: readonly (readonly [method: string, path: string])[],
@@ -151,7 +151,7 @@ describe("a path of any form", () => {
     return [...failures, ...errors];
   }
 
-  test("below any of the console's is answered without a fault, signed in or not", async () => {
+  test("below any route of the console is answered without a fault, signed in or not", async () => {
     const routes = Object.keys(ROUTES).map((name) => name.split(" ") as [string, string]);
     const outside = ["assets", "auth", "webhooks", "playground/v1", "docs", "v1", "models"];
     const prefixes = prefixesOf([
@@ -187,7 +187,7 @@ describe("a path of any form", () => {
     expect(await failuresOf(fixture.url, [...within, ...asked], session)).toEqual([]);
   });
 
-  test("below any of the gateway's is answered without a fault, with a key", async () => {
+  test("below any route of the gateway is answered without a fault, with a key", async () => {
     const { key } = await addKey(fixture.gateway.backend, ann.orgId);
     const base = fixture.gateway.url;
     const paths = [
@@ -233,26 +233,29 @@ describe("every answer", () => {
     { path: "/models/%zz", status: 400 },
     { path: "/webhooks/stripe", status: 404, how: { body: "{}" } },
   ];
-  test.each(calls)("$path ($status) has its id and what keeps other sites out", async (asked) => {
-    const { status, headers } = await call(asked.path, asked.how);
-    expect(status).toBe(asked.status);
-    expect(headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
-    expect(headers["x-content-type-options"]).toBe("nosniff");
-    expect(headers["referrer-policy"]).toBe("no-referrer");
-    expect(headers["cross-origin-opener-policy"]).toBe("same-origin");
-    expect(headers["permissions-policy"]).toContain("clipboard-write=(self)");
-    expect(headers["content-security-policy"]).toContain("default-src 'none'");
-    expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
-    expect(headers["strict-transport-security"]).toBeUndefined();
-    expect(Object.keys(headers).filter((name) => name.includes("access-control"))).toEqual([]);
-  });
+  test.each(calls)(
+    "$path ($status) has a request id and the headers that keep other sites out",
+    async (asked) => {
+      const { status, headers } = await call(asked.path, asked.how);
+      expect(status).toBe(asked.status);
+      expect(headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(headers["referrer-policy"]).toBe("no-referrer");
+      expect(headers["cross-origin-opener-policy"]).toBe("same-origin");
+      expect(headers["permissions-policy"]).toContain("clipboard-write=(self)");
+      expect(headers["content-security-policy"]).toContain("default-src 'none'");
+      expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+      expect(headers["strict-transport-security"]).toBeUndefined();
+      expect(Object.keys(headers).filter((name) => name.includes("access-control"))).toEqual([]);
+    },
+  );
 
-  test("has an id made here, whatever the browser sends", async () => {
+  test("has a request id made by the console, whatever the browser sends", async () => {
     const answer = await call("/api/models.json", { headers: { "x-request-id": "mine" } });
     expect(answer.headers["x-request-id"]).toMatch(REQUEST_ID);
   });
 
-  test("about a person is kept by nobody", async () => {
+  test("about a person is marked no-store", async () => {
     for (const route of ["session", "keys", "billing", "limits", "requests.csv", "export.json"]) {
       const answer = await ann.ask(`GET /api/console/${route}`);
       expect(answer.headers["cache-control"]).toBe("no-store");
@@ -270,7 +273,7 @@ describe("a body", () => {
     ["nested a hundred thousand deep", `{"name":${"[".repeat(1e5)}${"]".repeat(1e5)}}`, 400],
     ["with a member __proto__", '{"name":"a","__proto__":{"rpm":1}}', 400],
     ["of more than a megabyte", `{"name":"${"n".repeat(1_100_000)}"}`, 413],
-  ])("%s is refused in the console's words", async (_, text, status) => {
+  ])("%s is refused with a message of the console", async (_, text, status) => {
     const body = Buffer.from(text, "latin1");
     const answer = await ann.ask("POST /api/console/keys", { body });
     expect(answer.status).toBe(status);
@@ -278,7 +281,7 @@ describe("a body", () => {
     expect(textAt(answer.json, "request_id")).toBe(answer.headers["x-request-id"]);
   });
 
-  test("over its bound without a length is cut off as well", async () => {
+  test("over its bound is cut off also when its length is not declared", async () => {
     const answer = await call("/webhooks/stripe", {
       method: "POST",
       body: Buffer.alloc(1_100_000, 97),
@@ -291,7 +294,7 @@ describe("a body", () => {
 describe("the list of models for sale", () => {
   const PUBLIC = ["/api/models.json", "/api/catalog.json", "/api/providers.json"];
 
-  test("says nothing of private and staged listings, nor of who has them", async () => {
+  test("does not name private and staged listings, nor their owners", async () => {
     for (const path of PUBLIC) {
       const { status, text } = await call(path);
       expect(status).toBe(200);
@@ -299,7 +302,7 @@ describe("the list of models for sale", () => {
     }
   });
 
-  test("is ordered newest first, then by name, undated models last", async () => {
+  test("is ordered by date with the newest first, then by name, with undated models last", async () => {
     const ids = [
       "dated/same",
       "dated/new",
@@ -314,7 +317,7 @@ describe("the list of models for sale", () => {
     expect(listAt(catalog.json, "models").map((model) => at(model, "id"))).toEqual(ids);
   });
 
-  test("shows prices exactly, and which of them replace a missing one", async () => {
+  test("shows exact prices, and says which of them replace a missing one", async () => {
     const catalog = await call("/api/catalog.json");
     const model = listAt(catalog.json, "models").find((each) => at(each, "id") === "test/both");
     expect(listAt(model, "providers").map((each) => at(each, "provider"))).toEqual([
@@ -334,22 +337,25 @@ describe("the list of models for sale", () => {
     });
   });
 
-  test.each(PUBLIC)("%s may be kept for a while, and is not sent twice", async (path) => {
-    const answer = await call(path);
-    expect(answer.headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
-    const etag = String(answer.headers.etag);
-    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-      const again = await call(path, { headers: { "if-none-match": tag } });
-      expect({ tag, status: again.status, text: again.text }).toEqual({
-        tag,
-        status: 304,
-        text: "",
-      });
-    }
-    expect((await call(path, { method: "HEAD" })).text).toBe("");
-  });
+  test.each(PUBLIC)(
+    "%s can be cached, and is not sent again while it is unchanged",
+    async (path) => {
+      const answer = await call(path);
+      expect(answer.headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
+      const etag = String(answer.headers.etag);
+      for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const again = await call(path, { headers: { "if-none-match": tag } });
+        expect({ tag, status: again.status, text: again.text }).toEqual({
+          tag,
+          status: 304,
+          text: "",
+        });
+      }
+      expect((await call(path, { method: "HEAD" })).text).toBe("");
+    },
+  );
 
-  test("is described for programs", async () => {
+  test("has an OpenAPI document", async () => {
     const answer = await call("/api/openapi.json");
     expect(at(answer.json, "openapi")).toBe("3.1.0");
     expect(at(answer.json, "servers.0.url")).toBe(fixture.url);

@@ -29,7 +29,7 @@ describe("a key made in the console", () => {
       origin: "console",
       rpm_ceiling: 300,
       rpm: null,
-      // Until there is credit.
+      // The limit applies until the organization has credit.
       rpm_effective: 20,
       cap_usd: null,
       disabled_at: null,
@@ -46,12 +46,12 @@ describe("a key made in the console", () => {
     for (const { text } of later) expect(text).not.toContain(secret.slice(0, 13));
   });
 
-  test("of the identity API is one of that origin", async () => {
+  test("that the identity API makes has the origin identity", async () => {
     const made = await ann.ask("POST /api/identity/keys", { body: { name: "by program" } });
     expect(at(made.json, "key.origin")).toBe("identity");
   });
 
-  test("stands first in the list, with the trial key of the first sign-in at the end", async () => {
+  test("is first in the list, and the trial key of the first sign-in is last", async () => {
     const { id } = await newKey({ name: "newest" });
     const list = await ann.ask("GET /api/console/keys");
     expect(at(list.json, "data.0.key_id")).toBe(id);
@@ -78,7 +78,7 @@ describe("a key made in the console", () => {
     expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toHaveLength(before);
   });
 
-  test("with fewer requests a minute has them as its own limit under the ceiling", async () => {
+  test("that asks for fewer requests a minute gets its own limit below the ceiling", async () => {
     const { id } = await newKey({ rpm: 50 });
     expect(await readKey(id)).toMatchObject({ rpm: 50, rpm_ceiling: 300 });
     const { id: plain } = await newKey({ rpm: 300 });
@@ -130,7 +130,7 @@ describe("the models of a key", () => {
   const listed = async (secret: string): Promise<unknown[]> =>
     listAt((await call(secret, "/v1/models")).json, "data").map((model) => at(model, "id"));
 
-  test("are the only ones that it lists and calls; any other is one that is not listed", async () => {
+  test("are the only ones that it lists and calls; it gets a 404 for any other", async () => {
     const { id, secret } = await newKey();
     const all = await listed(secret);
     const [allowed, other] = all as string[];
@@ -165,7 +165,7 @@ describe("the models of a key", () => {
     await until("it lists all", async () => (await listed(secret)).length === all.length);
   });
 
-  test("that are not listed are refused, by name, and nothing changes", async () => {
+  test("that are not listed are refused by field, and nothing changes", async () => {
     const { id } = await newKey();
     for (const models of [["acme/none"], ["x".repeat(257)], Array.from({ length: 101 }, String)]) {
       const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { models } });
@@ -216,8 +216,8 @@ describe("the cap of a key", () => {
   });
 });
 
-describe("requests a minute of a key", () => {
-  test("can be lowered, left as they are, and given back; never raised above the ceiling", async () => {
+describe("the requests a minute of a key", () => {
+  test("can be lowered, kept and reset to the ceiling, and never raised above it", async () => {
     const { id } = await newKey();
     const change = async (rpm: unknown): Promise<unknown> =>
       at((await ann.ask(`PATCH /api/console/keys/${id}`, { body: { rpm } })).json, "rpm");
@@ -232,7 +232,7 @@ describe("requests a minute of a key", () => {
     expect(textAt(refused.json, "error.message")).toContain("ceiling of 300");
   });
 
-  test("of the trial key stop at its own ceiling of 20", async () => {
+  test("cannot exceed 20 for the trial key", async () => {
     const list = await ann.ask("GET /api/console/keys");
     const trial = listAt(list.json, "data").find((key) => at(key, "origin") === "trial");
     const route = `PATCH /api/console/keys/${textAt(trial, "key_id")}`;
@@ -243,7 +243,7 @@ describe("requests a minute of a key", () => {
 });
 
 describe("disabling a key", () => {
-  test("asks for its name, holds for ever, and has no way back", async () => {
+  test("needs the key's exact name, is permanent, and cannot be undone", async () => {
     const { id, secret } = await newKey({ name: "old one" });
     const route = `POST /api/console/keys/${id}/disable`;
     for (const confirm_name of ["", "old", "Old one", "old one "]) {
@@ -258,7 +258,7 @@ describe("disabling a key", () => {
     expect(Date.parse(since)).toBeGreaterThan(0);
     const again = await ann.ask(route, { body: { confirm_name: "old one" } });
     expect(at(again.json, "disabled_at")).toBe(since);
-    // Never used before, so no copy of it is kept anywhere.
+    // The key was never used before, so no process has cached it.
     const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
     expect(models.status).toBe(401);
     for (const path of ["enable", "undisable", "restore"]) {
@@ -272,7 +272,7 @@ describe("disabling a key", () => {
   });
 });
 
-test("the key's page has thirty days, the days without requests too", async () => {
+test("the key's page has thirty days, days without requests included", async () => {
   const { id } = await newKey();
   const page = await ann.ask(`GET /api/console/keys/${id}`);
   const days = listAt(page.json, "days");
@@ -283,7 +283,7 @@ test("the key's page has thirty days, the days without requests too", async () =
 });
 
 describe("a raw key", () => {
-  test("is in the one answer that made it, and neither in the database nor in the log", async () => {
+  test("is only in the answer that made it, not in the database or in the log", async () => {
     const reveal = await ann.ask("POST /api/console/reveal");
     const { secret } = await newKey({ name: "whole" });
     const trial = textAt(reveal.json, "key");
@@ -314,7 +314,7 @@ describe("a raw key", () => {
 });
 
 describe("a key that is rotated", () => {
-  // A person with an organization of its own: changes of settings are counted by the minute.
+  // Bob has a separate organization, because changes of settings are limited by the minute.
   let bob: Person;
   beforeAll(async () => {
     bob = await fixture.signIn(newcomer("rob"));
@@ -328,7 +328,7 @@ describe("a key that is rotated", () => {
   const status = async (secret: string, path = "/v1/models"): Promise<number> =>
     (await httpCall(fixture.gateway.url + path, { headers: bearer(secret) })).status;
 
-  test("has a new secret, stays the same key, and its old secret works for the grace", async () => {
+  test("has a new secret and the same id, and its old secret works for the grace", async () => {
     const tags = ["eu"];
     const made = await keyOfBob({ name: "rotated", rpm: 9, cap_usd: "5", tags });
     const before = (await readOfBob(made.id)) as Record<string, unknown>;
@@ -350,7 +350,7 @@ describe("a key that is rotated", () => {
     expect(later.text).not.toContain(secret.slice(0, 13));
   });
 
-  test("counts with both secrets as one key in its limit", async () => {
+  test("shares one limit between both secrets", async () => {
     const made = await keyOfBob({ name: "one limit", rpm: 2 });
     const path = `POST /api/identity/keys/${made.id}/rotate`;
     const rotated = await bob.do(path, { body: { grace_hours: 72 } });
@@ -362,7 +362,7 @@ describe("a key that is rotated", () => {
     expect(at(old.json, "key")).toEqual(at(by.json, "key"));
   });
 
-  test("without a grace refuses the old secret, and so it does when rotated again", async () => {
+  test("without a grace refuses the old secret, and a second rotation ends an older grace", async () => {
     const made = await keyOfBob({ name: "leaked" });
     expect(await status(made.secret)).toBe(200);
     const rotate = async (hours: number): Promise<string> => {
@@ -380,7 +380,7 @@ describe("a key that is rotated", () => {
     expect([await status(third), await status(fourth)]).toEqual([200, 200]);
   });
 
-  test.each([-1, 73, 1.5, "1"])("is not, with a grace of %j hours", async (hours) => {
+  test.each([-1, 73, 1.5, "1"])("is refused a grace of %j hours", async (hours) => {
     const made = await keyOfBob({ name: "kept" });
     const body = { grace_hours: hours };
     const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });
@@ -389,7 +389,7 @@ describe("a key that is rotated", () => {
     expect(await status(made.secret)).toBe(200);
   });
 
-  test("is not, once it is disabled", async () => {
+  test("is refused once it is disabled", async () => {
     const made = await keyOfBob({ name: "over" });
     await bob.do(`POST /api/console/keys/${made.id}/disable`, { body: { confirm_name: "over" } });
     const body = { grace_hours: 0 };

@@ -54,7 +54,7 @@ describe("POST /api/admission-limits with a session", () => {
   const change = (body: unknown): ReturnType<Person["ask"]> =>
     ann.ask("POST /api/admission-limits", { body });
 
-  test("lowers the organization, a key and a model, and gives each back", async () => {
+  test("lowers the limits of the organization, a key and a model, and resets each", async () => {
     const org = await change({ scope: "org", rpm: 100 });
     expect(org.json).toMatchObject({
       scope: "org",
@@ -100,7 +100,7 @@ describe("POST /api/admission-limits with a session", () => {
     ["with a field that does not exist", { scope: "key", rpm: 5, cap: 1 }, "cap is not a field"],
   ];
   test.each(refused)(
-    "refuses %s in the words of the gateway's own door",
+    "refuses %s with the message of the gateway's route",
     async (_, body, words) => {
       const named = "scope" in body && body.scope === "key" ? { ...body, key_id: key.id } : body;
       const here = await change(named);
@@ -114,19 +114,19 @@ describe("POST /api/admission-limits with a session", () => {
     },
   );
 
-  test("sees what stands twice in a body", async () => {
+  test("refuses a body with a duplicated field", async () => {
     const answer = await change('{"scope":"org","scope":"org","rpm":5}');
     expect(answer.status).toBe(400);
     expect(textAt(answer.json, "error.message")).toContain("scope is duplicated");
   });
 
-  test("knows no key by a text that the database does not take", async () => {
+  test("answers 404 for a key id that the database cannot store", async () => {
     const answer = await change({ scope: "key", key_id: "a\u0000b", rpm: 5 });
     expect(answer.status).toBe(404);
     expect(textAt(answer.json, "error.message")).toContain("key");
   });
 
-  test("needs a key where one is meant, which the gateway's door has already", async () => {
+  test("refuses a limit of a key without key_id, although a virtual key needs none", async () => {
     const answer = await change({ scope: "key", rpm: 5 });
     expect(answer.status).toBe(400);
     expect(textAt(answer.json, "error.message")).toContain("key_id is missing");
@@ -159,7 +159,7 @@ describe("the cap of the organization", () => {
     expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
   });
 
-  test("that is spent already asks first, for the organization as for a key", async () => {
+  test("that is spent already needs a confirmation, for the organization and for a key", async () => {
     await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
     const body = { cap_usd: "0.000001" };
     const ofOrg = await ann.ask("PATCH /api/console/org-cap", { body });
@@ -175,7 +175,7 @@ describe("the cap of the organization", () => {
     expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
   });
 
-  test("tells on every page that it stops requests, and what each was refused for", async () => {
+  test("is named as the reason on every page and in every refusal while it stops requests", async () => {
     const body = { cap_usd: "0.000001", confirm: true };
     await ann.do("PATCH /api/console/org-cap", { body });
     const call = { headers: bearer(key.secret), body: chatBody("test/a") };
@@ -217,7 +217,7 @@ describe("the cap of the organization", () => {
     expect(at(after.json, "notices")).toEqual([]);
   });
 
-  test("comes first, then that of each active key, with the start of the next month", async () => {
+  test("is first in the list, followed by the caps of active keys and the next reset", async () => {
     await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "0" } });
     const { json } = await ann.ask("GET /api/console/limits");
     expect(at(json, "caps.0")).toMatchObject({ scope: "org", key_id: null, cap_usd: null });
@@ -226,7 +226,7 @@ describe("the cap of the organization", () => {
     expect(textAt(json, "cap_reset_at")).toMatch(/-01T00:00:00\.000Z$/);
   });
 
-  test("that several keys have spent already asks once, with how many and which", async () => {
+  test("that several keys have already spent needs one confirmation that names them", async () => {
     const ids: string[] = [key.id];
     for (const name of ["fresh one", "fresh two"]) {
       const { json } = await ann.do("POST /api/console/keys", { body: { name } });
@@ -249,7 +249,7 @@ describe("the cap of the organization", () => {
   });
 });
 
-test("changes of settings have a window of their own, 60 a minute of an organization", async () => {
+test("an organization may change settings 60 times a minute", async () => {
   const bea = await fixture.signIn(newcomer("bea"));
   const cap = (value: unknown): ReturnType<Person["ask"]> =>
     bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
@@ -274,7 +274,7 @@ test("changes of settings have a window of their own, 60 a minute of an organiza
   );
 });
 
-test("a megabyte of brackets is refused unread and counts as a change of settings", async () => {
+test("a megabyte of brackets is refused unparsed, and counts as a change of settings", async () => {
   const cyd = await fixture.signIn(newcomer("cyd"));
   const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
   const wide = `[${"{},".repeat(300_000)}{}]`;
@@ -290,7 +290,7 @@ test("a megabyte of brackets is refused unread and counts as a change of setting
   );
 });
 
-test("a request over a rate limit keeps what was used and what it adds", async () => {
+test("a request over a rate limit records what was used and what it would add", async () => {
   const made = await ann.do("POST /api/console/keys", { body: { name: "slow" } });
   const slow = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
   const body = { scope: "key", key_id: slow.id, rpm: 1 };

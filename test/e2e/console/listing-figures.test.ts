@@ -11,7 +11,7 @@ const SHARED = "GET /api/listing-figures.json";
 const ann = withPerson(shown, "ann");
 const bob = withPerson(shown, "bob");
 
-/** Sums up yesterday: 24 hours with calls, of which a share succeeded. */
+/** Writes the sums of yesterday: 24 hours with `succeeded` and `failed` calls. */
 async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<void> {
   await runSql(
     shown.gateway,
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 describe("a listing's figures for an organization", () => {
-  test("are of its own calls alone, by day where a model is asked for", async () => {
+  test("count its own calls only, and have days when one model is requested", async () => {
     const { json } = await ann.do(`${OWN}?model=test/a`);
     const listings = listAt(json, "listings");
     expect(listings).toHaveLength(1);

@@ -13,7 +13,7 @@ function check(address: string): Promise<HttpAnswer> {
   });
 }
 
-test("a visitor checks twenty manifests a minute, and uses up nobody else's", async () => {
+test("a visitor may check twenty manifests a minute, and other visitors are not affected", async () => {
   const first = await check("2001:db8:1:2::1");
   expect([first.status, at(first.json, "listings")]).toEqual([200, null]);
   // Another address of the same subscriber.

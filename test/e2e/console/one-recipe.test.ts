@@ -15,7 +15,7 @@ import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "./provider-fixture.ts";
 
 const REFUSALS = 3;
-/** The key of a search, as its account makes one. */
+/** The fields of a search's key. */
 const SEARCHING = { name: "search", origin: "optimize", requestsPerMinuteCeiling: 60 } as const;
 const ROUTE = "/v1/chat/completions";
 const installation = withProviderConsole({ settings: { refusalsPerMinute: REFUSALS } });
@@ -92,7 +92,7 @@ function seen({ status, headers, text }: HttpAnswer): Seen {
   };
 }
 
-/** Whatever a new account begins with, it has this much then. */
+/** Brings a new organization's balance to this amount, whatever starting credit it has. */
 async function grantExactly(orgId: OrgId, usd: string): Promise<void> {
   const { recordStore } = installation.gateway.backend;
   const { settledMicroUsd } = await recordStore.balance(orgId);
@@ -132,7 +132,7 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
     ]);
   });
 
-  test("fails over where a provider fails, and reports what all attempts were debited", async () => {
+  test("fails over when a provider fails, and reports the debit of all attempts", async () => {
     await script("status:500", 1);
     const caller = await open("5.00");
     const answer = await caller.ask(CHAT);
@@ -202,7 +202,7 @@ describe("a search", () => {
     return { orgId, wanted: { key, modelId: "test/both", prompt: "Hello", maxTokens: 64 } };
   }
 
-  test("gets from a refusal what it means for the search", async () => {
+  test("learns from a refusal whether its budget, the balance or its key is the cause", async () => {
     const { signal } = new AbortController();
     const [rich, capped, poor] = [
       await searcher("5.00"),
@@ -222,7 +222,7 @@ describe("a search", () => {
     expect(await inside.ask(stranger, signal)).toMatchObject({ kind: "unusable" });
   });
 
-  test("leaves at once when it is aborted, and its call is settled all the same", async () => {
+  test("ends at once when it is aborted, and its running call is still settled", async () => {
     const { simulator, backend } = installation.gateway;
     const { orgId, wanted } = await searcher("5.00");
     const before = simulator.counts().total;

@@ -46,7 +46,7 @@ function csv(lines: readonly string[]): string {
 }
 
 describe("closing periods", () => {
-  test("closes nothing while a manifest is not valid, and says which", async () => {
+  test("closes nothing while a manifest is invalid, and names that manifest", async () => {
     const file = join(fixture.gateway.config.manifestsDir, "broken.json");
     writeFileSync(file, "{}");
     const refused = await boss.ask(`POST ${SETTLEMENT}/close`);
@@ -58,7 +58,7 @@ describe("closing periods", () => {
     expect(await changes("settlement")).toEqual([]);
   });
 
-  test("closes what is over by the manifests' terms, once, and the log names the operator", async () => {
+  test("closes ended periods by the manifests' terms, once, and logs the operator", async () => {
     const none = await boss.do(`POST ${SETTLEMENT}/close`, { body: { provider_id: "prov-b" } });
     expect(none.json).toMatchObject({ closed: [], closed_count: 0 });
     const { json, headers } = await boss.do(`POST ${SETTLEMENT}/close`);
@@ -86,7 +86,7 @@ describe("closing periods", () => {
 describe("a deposit", () => {
   const route = `POST ${SETTLEMENT}/prov-b/deposits`;
 
-  test("counts once per reference, and another amount cannot have it", async () => {
+  test("counts once per reference, and the reference cannot get another amount", async () => {
     const body = { amount_usd: "500.00", ref: "wire-4712" };
     const first = await boss.do(route, { body });
     expect(first.json).toEqual({ is_new: true, deposit_usd: "500.000000" });
@@ -115,7 +115,7 @@ describe("a deposit", () => {
 });
 
 describe("a provider's own statement", () => {
-  test("that has our lines is equal, and is kept with the period once", async () => {
+  test("that has our lines is equal, and is recorded once with the period", async () => {
     const statement = csv(await ourLines());
     const { json, headers } = await boss.do(RECONCILE, { body: { statement } });
     expect(json).toMatchObject({
@@ -164,14 +164,14 @@ describe("a provider's own statement", () => {
     expect(at(listAt(shown.json, "reconciliations")[1], "differing_lines")).toBe(3);
   });
 
-  test("that cannot be read is refused with the place in it", async () => {
+  test("that cannot be parsed is refused with the line", async () => {
     const refused = await boss.ask(RECONCILE, { body: { statement: csv(["7,a lot"]) } });
     expect(refused.status).toBe(400);
     expect(textAt(refused.json, "error.field")).toBe("statement");
     expect(textAt(refused.json, "error.message")).toContain("line 2: cost_usd");
   });
 
-  test("that is too much for a page is referred to the command, and nothing is kept", async () => {
+  test("that is too large for a page is refused with the command to use, and not recorded", async () => {
     const many = csv(Array.from({ length: 20_001 }, (_, n) => `${n},0.1`));
     const large = csv([`7,${"0".repeat(1024 * 1024)}`]);
     for (const statement of [many, large]) {
@@ -199,7 +199,7 @@ describe("a provider's own statement", () => {
   });
 });
 
-test("a period is paid whole and once, with the operator's name", async () => {
+test("a period is paid in full and once, and the operator is logged", async () => {
   const body = { ref: "wire-4711" };
   const first = await boss.do(`POST ${PERIOD}/payment`, { body });
   expect(first.json).toMatchObject({ is_new: true, period: { payment: { ref: "wire-4711" } } });

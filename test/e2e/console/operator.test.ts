@@ -21,11 +21,11 @@ const fixture = withProviderConsole({
   settings: { operators: "boss@example.com, Other@Example.com" },
 });
 
-/** Callers who are not operators, of every kind. */
+/** Every kind of caller that is not an operator. */
 const people: Record<string, Person> = {};
 const boss = withPerson(fixture, "boss");
 const customer = withPerson(fixture, "customer");
-/** Has a key, and made one call with it. */
+/** A customer with a key that made one call. */
 const caller = withPerson(fixture, "caller");
 let secret = "";
 let callId = "";
@@ -80,7 +80,7 @@ function ask(person: Person, route: string): Promise<HttpAnswer> {
 }
 
 describe("the operator routes", () => {
-  test("are these, each with a body where it takes one", () => {
+  test("are all tested here, each with a body when it takes one", () => {
     const writing = operatorRoutes.filter((name) => !name.startsWith("GET "));
     expect(operatorRoutes.length).toBeGreaterThan(10);
     expect(writing.sort()).toEqual(Object.keys(BODIES).sort());
@@ -88,23 +88,20 @@ describe("the operator routes", () => {
     expect(elsewhere.sort()).toEqual([...operatorRoutes].sort());
   });
 
-  test.each(operatorRoutes)(
-    "%s is a path that does not exist, for everybody else",
-    async (route) => {
-      for (const [who, person] of Object.entries(people)) {
-        const [method] = route.split(" ");
-        const refused = await ask(person, route);
-        const unknown = await person.ask(`${method} /api/operator-no-such/x`);
-        expect({ who, ...withoutIds(refused) }).toEqual({
-          who,
-          ...withoutIds(unknown),
-        });
-        expect(refused.status).toBe(404);
-      }
-    },
-  );
+  test.each(operatorRoutes)("%s is a 404 for everybody but operators", async (route) => {
+    for (const [who, person] of Object.entries(people)) {
+      const [method] = route.split(" ");
+      const refused = await ask(person, route);
+      const unknown = await person.ask(`${method} /api/operator-no-such/x`);
+      expect({ who, ...withoutIds(refused) }).toEqual({
+        who,
+        ...withoutIds(unknown),
+      });
+      expect(refused.status).toBe(404);
+    }
+  });
 
-  test("change nothing that another site asks for with the operator's cookie", async () => {
+  test("change nothing when another site sends the operator's cookie", async () => {
     const foreign: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
       [{ origin: "https://evil.example" }, 403],
       [{ "sec-fetch-site": "cross-site" }, 403],
@@ -134,7 +131,7 @@ describe("the operator routes", () => {
     },
   );
 
-  test("are in no public document, and the pages are none for everybody else", async () => {
+  test("are in no public document, and their pages are a 404 for everybody else", async () => {
     const document = await customer.ask("GET /api/openapi.json");
     expect(document.text).not.toContain("/api/operator");
     const html = { headers: { accept: "text/html" } };
@@ -149,8 +146,8 @@ describe("the operator routes", () => {
   });
 });
 
-describe("an operator's page does the same as the command", () => {
-  test("a grant counts once, and the change log names the operator's account", async () => {
+describe("an operator's page", () => {
+  test("grants credit once per reference, and the change log names the operator's account", async () => {
     const route = "POST /api/operator/organizations/:org_id/grants";
     const first = await ask(boss, route);
     expect(first.json).toEqual({ is_new: true, balance_usd: "5.000000" });
@@ -177,7 +174,7 @@ describe("an operator's page does the same as the command", () => {
     expect(id).toBe(own[0]?.target);
   });
 
-  test("the customer's own change log says the operator did it, and no more of who", async () => {
+  test("appears in the customer's change log as the operator, without a name", async () => {
     const log = await customer.do("GET /api/console/changes?kind=credit");
     expect(listAt(log.json, "data")[0]).toMatchObject({
       actor: "The operator",
@@ -187,7 +184,7 @@ describe("an operator's page does the same as the command", () => {
     });
   });
 
-  test("a contract replaces the defaults, and null gives them back", async () => {
+  test("replaces the default limits by a contract, and restores them with null", async () => {
     const route = `POST /api/operator/organizations/${customer.orgId}/contract`;
     await boss.do(route, { body: { scope: "org", rpm: 900 } });
     const page = await boss.do(`GET /api/operator/organizations/${customer.orgId}`);
@@ -203,7 +200,7 @@ describe("an operator's page does the same as the command", () => {
     expect(key.status).toBe(404);
   });
 
-  test("a restriction is lifted with a reason that the customer never sees", async () => {
+  test("lifts a restriction with a reason that the customer never sees", async () => {
     const trial = await fixture.signIn(newcomer("trial"));
     const { usageHoldStore, creditStore } = fixture.gateway.backend;
     const { orgId } = trial;
@@ -239,7 +236,7 @@ describe("an operator's page does the same as the command", () => {
     ["an e-mail address", () => "caller@example.com", "person"],
     ["the beginning of a key, of which no more is read", () => secret, "key"],
     ["an organization", () => caller.orgId, "organization"],
-  ])("%s is looked up, and says whose it is", async (_, q, kind) => {
+  ])("finds %s and the organization that it belongs to", async (_, q, kind) => {
     const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q())}`);
     expect(listAt(json, "data")).toEqual([expect.objectContaining({ kind, org_id: caller.orgId })]);
     expect(JSON.stringify(json)).not.toContain(secret);
@@ -256,7 +253,7 @@ describe("an operator's page does the same as the command", () => {
     expect(own.text).not.toContain("customer.look-up");
   });
 
-  test("a look-up is on record by an id or a masked form, and any other text is not", async () => {
+  test("records the id or the masked form of what was looked up, and no other text", async () => {
     for (const [q, asked] of [
       [callId, callId],
       [`Bearer ${secret}`, secret.slice(0, 12)],
@@ -269,14 +266,14 @@ describe("an operator's page does the same as the command", () => {
     }
   });
 
-  test("a look-up without a match finds nothing", async () => {
+  test("finds nothing for a look-up without a match", async () => {
     for (const q of ["pur_none", "R-000001", "01900000-0000-7000-8000-000000000000", "%", "a@b"]) {
       const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q)}`);
       expect(listAt(json, "data")).toEqual([]);
     }
   });
 
-  test("a customer's request is what the customer sees, and no other organization has it", async () => {
+  test("shows a request as its customer sees it, and under no other organization", async () => {
     const path = `/api/operator/organizations/${caller.orgId}/requests/${callId}`;
     const own = await caller.do(`GET /api/console/requests/${callId}`);
     expect((await boss.do(`GET ${path}`)).json).toEqual(own.json);
@@ -284,7 +281,7 @@ describe("an operator's page does the same as the command", () => {
     expect((await boss.ask(`GET ${other}`)).status).toBe(404);
   });
 
-  test("the desk counts calls, spend and margin once their hour is summed up", async () => {
+  test("counts calls, spend and margin on the desk once their hour is summed up", async () => {
     const { json } = await boss.do("GET /api/operator/desk");
     expect(listAt(json, "organizations")).toContainEqual(
       expect.objectContaining({ org_id: caller.orgId, requests: 1, failed_requests: 0 }),
@@ -292,7 +289,7 @@ describe("an operator's page does the same as the command", () => {
     expect(Number(textAt(json, "days.0.spend_usd"))).toBeGreaterThan(0);
   });
 
-  test("organizations are found by a part of their name, e-mail or id", async () => {
+  test("finds organizations by a part of their name, e-mail or id", async () => {
     for (const q of ["CUSTOMER@example", customer.orgId.slice(4, 14)]) {
       const found = await boss.do(`GET /api/operator/organizations?q=${encodeURIComponent(q)}`);
       expect(listAt(found.json, "data").map((each) => textAt(each, "org_id"))).toEqual([
@@ -304,7 +301,7 @@ describe("an operator's page does the same as the command", () => {
   });
 });
 
-test("an old sign-in still reads, and changes nothing until the operator signs in again", async () => {
+test("an old sign-in of an operator can read, but not change anything before a new sign-in", async () => {
   const old = "update console_session set started_at = started_at - interval '13 hours'";
   await runSql(fixture.gateway, old, []);
   for (const route of operatorRoutes) {

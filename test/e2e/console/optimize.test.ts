@@ -36,7 +36,7 @@ test("an estimate is the sum of what the gateway's own dry run would hold for ea
   expect(microUsd(textAt(json, "most_usd"))).toBe(most);
 });
 
-test("an estimate covers a judge who reads the longest answers, and names a model that cannot be asked", async () => {
+test("an estimate includes the judge, and names a model that cannot be called", async () => {
   const models = [...MODELS, "test/unknown"];
   const body = { models, prompts: PROMPTS, max_tokens: 32, judge_model: "test/b" };
   const { json } = await ann.do("POST /api/console/optimize-estimate", { body });
@@ -49,7 +49,7 @@ test("an estimate covers a judge who reads the longest answers, and names a mode
   );
 });
 
-test("answers reach the browser of who started the search, add up to the results, and are stored nowhere", async () => {
+test("a search's answers add up to its results, are not stored, and are hidden from others", async () => {
   const started = await ann.do("POST /api/console/optimize", {
     body: {
       name: "which",

@@ -54,7 +54,7 @@ afterAll(async () => {
   await backend.close();
 });
 
-/** A console of which nothing but pages and signing in is asked for. */
+/** A console for tests of pages and sign-in only. */
 async function serve(staticDir: string, address: string, after: () => void): Promise<Served> {
   const env = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "console" };
   const outcome = loadConfig({ flags: {}, env });
@@ -91,7 +91,7 @@ function get(
 
 describe("a page", () => {
   test.each(["/keys/key_1", "/models/acme/rich-1", "/billing/return/p_1"])(
-    "%s is the program's own, with scripts and styles of ours alone",
+    "%s is the program's own page, and runs only its own scripts and styles",
     async (path) => {
       const { status, headers, text } = await get(path);
       expect(status).toBe(200);
@@ -108,7 +108,7 @@ describe("a page", () => {
   );
 
   test.each(["/", "/sign-in"])(
-    "%s tells a stranger what this is, with one script that it does without",
+    "%s tells a stranger what the product is, and works without its one script",
     async (path) => {
       const { status, headers, text } = await get(path);
       expect(status).toBe(200);
@@ -132,27 +132,27 @@ describe("a page", () => {
     }
   });
 
-  test("has another nonce each time, and over https tells browsers to stay there", async () => {
+  test("has a new nonce each time, and over https makes browsers stay on https", async () => {
     const [one, other] = [await get("/keys"), await get("/keys")];
     expect(one.text).not.toBe(other.text);
     expect(one.headers["strict-transport-security"]).toMatch(/^max-age=\d{8,}/);
   });
 
-  test("is sent to whoever takes anything, and to nobody who asks for something else", async () => {
+  test("is sent to a browser that accepts anything, and not to one that wants another type", async () => {
     expect((await get("/keys", { accept: "*/*" })).status).toBe(200);
     expect((await get("/keys", {})).status).toBe(200);
     expect((await get("/keys", { accept: "application/json" })).status).toBe(404);
     expect((await get("/keys", { accept: "image/png" })).status).toBe(404);
   });
 
-  test("that does not exist is one that says so, with its status", async () => {
+  test("that does not exist is a 404 page", async () => {
     const page = await get("/no/such/page");
     expect(page.status).toBe(404);
     expect(page.headers["content-type"]).toContain("text/html");
     expect((await get("/no/such/page.js", { accept: "*/*" })).json).toBeDefined();
   });
 
-  test("is read and never written", async () => {
+  test("can only be read", async () => {
     for (const method of ["POST", "PUT", "DELETE"]) {
       const answer = await httpCall(`${built.url}/keys`, { method, headers: BROWSER });
       expect(answer.status).toBe(404);
@@ -164,7 +164,7 @@ describe("a page", () => {
 });
 
 describe("a file of the pages", () => {
-  test("with a hash in its name may be kept for ever", async () => {
+  test("can be cached for a year when its name has a hash", async () => {
     const { status, headers, text } = await get("/assets/app-1a2b3c.js", { accept: "*/*" });
     expect(status).toBe(200);
     expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
@@ -177,7 +177,7 @@ describe("a file of the pages", () => {
     ["gzip", "gzip"],
     ["br;q=0, gzip", "gzip"],
     ["identity", undefined],
-  ])("goes to a browser that takes %s as the build compressed it: %s", async (takes, sent) => {
+  ])("is sent to a browser that takes %s as the build compressed it: %s", async (takes, sent) => {
     const accept = { accept: "*/*", "accept-encoding": takes };
     const answer = await get("/assets/big-4d5e6f.js", accept);
     expect(answer.status).toBe(200);
@@ -194,14 +194,14 @@ describe("a file of the pages", () => {
     expect(isSame).toBe(sent === undefined);
   });
 
-  test("never hides a secret in its length: what is not a file of the pages is not compressed", async () => {
+  test("is the only answer that is compressed, so that no length reveals a secret", async () => {
     const takes = { ...BROWSER, "accept-encoding": "br, gzip" };
     for (const path of ["/keys", "/api/openapi.json", "/api/console/session"]) {
       expect((await get(path, takes)).headers["content-encoding"]).toBeUndefined();
     }
   });
 
-  test("without one is asked for again after a while", async () => {
+  test("is fetched again after an hour when its name has no hash", async () => {
     const { status, headers } = await get("/favicon.svg", { accept: "image/*" });
     expect(status).toBe(200);
     expect(headers["cache-control"]).toBe("public, max-age=3600");
@@ -215,7 +215,7 @@ describe("a file of the pages", () => {
     "/assets/",
     "/assets/nothing-1.js",
     "/index.html",
-  ])("%s is none that is served", async (path) => {
+  ])("%s is not served", async (path) => {
     const { status, text } = await get(path, { accept: "application/json" });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain("a digest");
@@ -223,7 +223,7 @@ describe("a file of the pages", () => {
   });
 
   test.each(["GET", "HEAD"])(
-    "%s of their folder is a 404, and no fault of ours",
+    "%s of the folder is a 404 and not an internal fault",
     async (method) => {
       const accept = "application/json";
       faults.length = 0;
@@ -235,7 +235,7 @@ describe("a file of the pages", () => {
 });
 
 describe("a guide", () => {
-  test("is text at its own address, with this gateway's address in it", async () => {
+  test("is a text at its own address, and contains the gateway's address", async () => {
     const { status, headers, text } = await get("/docs/quick-start.md", { accept: "*/*" });
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("text/markdown; charset=utf-8");
@@ -247,7 +247,7 @@ describe("a guide", () => {
   });
 
   test.each(["/docs/none.md", "/docs/..%2findex.md", "/docs/%2e%2e%2f.built-from.md"])(
-    "%s is none",
+    "%s is a 404",
     async (path) => {
       const { status, text } = await get(path, { accept: "application/json" });
       expect(status).toBe(404);
@@ -255,13 +255,13 @@ describe("a guide", () => {
     },
   );
 
-  test("has a page for people", async () => {
+  test("is also an HTML page", async () => {
     expect((await get("/docs/quick-start")).headers["content-type"]).toContain("text/html");
   });
 });
 
 describe("a console whose pages are not built", () => {
-  test("says how to build them, and the rest works", async () => {
+  test("answers 503 with the command to build them, and serves the API", async () => {
     const page = await httpCall(`${unbuilt.url}/keys`, { headers: BROWSER });
     expect(page.status).toBe(503);
     expect(page.headers["retry-after"]).toBe("60");
@@ -272,7 +272,7 @@ describe("a console whose pages are not built", () => {
   });
 });
 
-test("a console that is closed has let go of its port", async () => {
+test("a closed console releases its port", async () => {
   const closed = await serve("/nowhere", "http://127.0.0.1:8081", () => undefined);
   await closed.close();
   await expect(httpCall(`${closed.url}/`)).rejects.toThrow("ECONNREFUSED");

@@ -4,7 +4,7 @@ import { until } from "../../support/books.ts";
 import { textAt } from "../../support/http-call.ts";
 import { newcomer, openProviderFixture } from "./provider-fixture.ts";
 
-test("a stopping program lets an answer of the playground end, and lets no new call in", async () => {
+test("a program that is stopping finishes an answer of the playground and accepts no new call", async () => {
   const fixture = await openProviderFixture();
   const { simulator } = fixture.gateway;
   const ann = await fixture.signIn(newcomer("ann"));
@@ -37,7 +37,7 @@ test("a stopping program lets an answer of the playground end, and lets no new c
   await closing;
 });
 
-test("a stopping program ends its searches before it waits for the calls under way", async () => {
+test("a program that is stopping ends its searches before it waits for running calls", async () => {
   const fixture = await openProviderFixture();
   const { simulator, running } = fixture.gateway;
   const ann = await fixture.signIn(newcomer("ann"));

@@ -24,7 +24,7 @@ const LATER_PRICES = [
   { type: "prompt", unit: "token", cost_usd_per_million: "1" },
   { type: "completion", unit: "token", cost_usd_per_million: "9" },
 ];
-/** Its prices were not checked for long, and fall in a far future. */
+/** A listing with long unchecked prices and an announced price cut. */
 const LONG_UNCHECKED = {
   ...simulatorManifest({ provider: "late", dialect: "wire_a", models: [textModel("late/one")] }),
   listing_terms: {
@@ -86,7 +86,7 @@ function served(model = MODEL): Promise<HttpAnswer> {
   return ask(fixture.gateway.url, { key, wire: "wire_a", model, text });
 }
 
-/** The cost of its own tokens at these millionths of a dollar a million, rounded down once. */
+/** The cost of the answer's tokens at these micro-dollars per million, rounded down once. */
 function costAt(answer: HttpAnswer, prompt: bigint, completion: bigint): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(answer.json, `usage.${name}`)));
   const pico = tokens("prompt_tokens") * prompt + tokens("completion_tokens") * completion;
@@ -96,7 +96,7 @@ function costAt(answer: HttpAnswer, prompt: bigint, completion: bigint): bigint 
 const notices = async (person: Person): Promise<readonly unknown[]> =>
   listAt((await person.do("GET /api/console/price-changes")).json, "data");
 
-test("a rise of the source is seen, priced, announced, noticed by whom it concerns, and in force to the second", async () => {
+test("a price rise of a source is announced to those it concerns, and in force to the second", async () => {
   const { gateway } = fixture;
   const account = { orgId: ann.orgId, keyId: "", key };
   const first = await served();
@@ -146,7 +146,7 @@ test("a rise of the source is seen, priced, announced, noticed by whom it concer
   const before = await served();
   expect(costOf(before)).toBe(costAt(before, 1_000_000n, 2_000_000n));
 
-  // Its day comes, two seconds from now.
+  // The announced price takes effect about two seconds from now.
   const soonMs = Math.ceil((systemClock.nowMs() + 1_500) / 1_000) * 1_000;
   const soon = new Date(soonMs).toISOString().replace(".000Z", "Z");
   const text = readFileSync(file, "utf8");
@@ -166,7 +166,7 @@ test("a rise of the source is seen, priced, announced, noticed by whom it concer
   await until("it is not announced any more", async () => (await notices(ann)).length === 1);
 });
 
-test("the log of a start names the listings whose prices were not checked for long, in one line", () => {
+test("the log names at the start, in one line, the listings whose prices were long unchecked", () => {
   const lines = fixture.gateway
     .log()
     .split("\n")

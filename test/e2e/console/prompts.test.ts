@@ -17,14 +17,14 @@ import {
   type ProviderFixture,
 } from "./provider-fixture.ts";
 
-/** The word that no prompt, answer or name of a tool may leave behind; each has a place of its own. */
+/** Words that must not be stored: one in prompts and answers, one in a provider's error. */
 const WORD = "CanaryOfThePrompt7391";
 const FAULT = "CanaryOfTheProvider7391";
 
 /** The forms in which a word may be stored: bytes are shown as hexadecimal digits. */
 function formsOf(word: string): readonly string[] {
   const base64 = [0, 1, 2].map((shift) =>
-    // Without its ends, which depend on the neighbours.
+    // The first and last characters depend on the neighbouring bytes and are cut off.
     Buffer.from("x".repeat(shift) + word)
       .toString("base64")
       .slice(4, -4),
@@ -40,7 +40,7 @@ function found(places: Readonly<Record<string, string>>): readonly string[] {
     .map(([place]) => place);
 }
 
-test.each(formsOf(WORD))("the search below would find %s", (form) => {
+test.each(formsOf(WORD))("the search of the next test finds %s", (form) => {
   expect(found({ here: `before ${form} after`, there: "nothing" })).toEqual(["here"]);
 });
 

@@ -40,7 +40,7 @@ async function buy(person: Person): Promise<string> {
 const receiptOf = (id: string): string => `GET /api/console/purchases/${id}/receipt`;
 
 describe("the receipt of a purchase", () => {
-  test("says what was paid, when, by which payment, from whom and to whom", async () => {
+  test("names the amount, the time, the payment, the seller and the buyer", async () => {
     const id = await buy(ann);
     await ann.do("POST /api/console/company", { body: COMPANY });
     const { json: first } = await ann.do(receiptOf(id));
@@ -78,7 +78,7 @@ describe("the receipt of a purchase", () => {
     expect((await ann.do(receiptOf(id))).json).toEqual(said);
   });
 
-  test("is a PDF file, and the statement of the month names its number", async () => {
+  test("is a PDF file, and the month's statement names its number", async () => {
     const pdf = await ann.ask(`${receiptOf(await buy(ann))}.pdf`);
     expect([pdf.status, pdf.text.slice(0, 5)]).toEqual([200, "%PDF-"]);
     const month = new Date().toISOString().slice(0, 7);
@@ -89,7 +89,7 @@ describe("the receipt of a purchase", () => {
     expect([sheet.status, sheet.text.slice(0, 5)]).toEqual([200, "%PDF-"]);
   });
 
-  test("has an invoice of the payment provider beside it, which names the company, its address and tax id", async () => {
+  test("is accompanied by the payment provider's invoice with company, address and tax id", async () => {
     const invoiceOf = async (person: Person): Promise<unknown> => {
       const { pay } = await start(person);
       const id = pay.split("/").at(-2) ?? "";
@@ -108,7 +108,7 @@ describe("the receipt of a purchase", () => {
     expect(await invoiceOf(await fixture.signIn(newcomer("fay")))).toEqual({});
   });
 
-  test("is not there before it is paid, nor for another organization", async () => {
+  test("does not exist before the payment, nor for another organization", async () => {
     const { id } = await start(ann);
     const refused = await ann.ask(receiptOf(id));
     expect([refused.status, at(refused.json, "error.message")]).toEqual([
@@ -120,7 +120,7 @@ describe("the receipt of a purchase", () => {
     expect((await ann.ask(receiptOf("pur_none"))).status).toBe(404);
   });
 
-  test("has the receipt of the payment provider beside it where that has issued one", async () => {
+  test("links to the receipt of the payment provider if there is one", async () => {
     const id = await buy(ann);
     const url = "https://pay.example.com/receipt";
     const sql =

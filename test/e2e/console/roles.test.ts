@@ -15,7 +15,7 @@ const fixture = withProviderConsole({
 /** One member of each role in the same organization. */
 const members = new Map<Role, Person>();
 
-/** A route after which the person cannot be used again: its own organization makes it an owner. */
+/** After this route the person is owner of a new organization, and cannot be used again. */
 const LAST = "POST /api/console/leave";
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   }
 });
 
-/** The table that people read: what the page says of each route and role. */
+/** The table of routes and roles on the documentation page. */
 function documented(): ReadonlyMap<string, Readonly<Record<Role, string>>> {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/reference/roles.md"), "utf8");
   const rows = page
@@ -66,7 +66,7 @@ async function isForbidden(role: Role, route: string): Promise<boolean> {
   return code === "forbidden";
 }
 
-test("the table has every route with a session, and no other", () => {
+test("the table of roles has every route with a session, and no other", () => {
   expect([...table.keys()].sort()).toEqual([...sessionRoutes, ...playground].sort());
   expect(sessionRoutes.length).toBeGreaterThan(55);
 });
@@ -81,7 +81,7 @@ describe("each role is let in or refused as the table says", () => {
   });
 });
 
-test("a refusal names the roles that may, and who can change one's own", async () => {
+test("a refusal names the roles that are allowed, and who can change the caller's role", async () => {
   const founder = await fixture.signIn(newcomer("founder"));
   const { json } = await founder.do("POST /api/console/invitations", {
     body: { email: "late@example.com", role: "viewer" },

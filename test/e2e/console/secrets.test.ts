@@ -15,7 +15,7 @@ const OWN_PROVIDER_KEY = "sk-own-provider-key-of-ann-0123456789";
 const DESTINATIONS = "/api/console/alerts/destinations";
 const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
-describe("a whole life of an organization, with a log that says everything", () => {
+describe("a walk through the actions of an organization with a detailed log", () => {
   const book = new SecretBook();
   const fixture = withProviderConsole({
     hasCheckout: true,
@@ -101,11 +101,11 @@ describe("a whole life of an organization, with a log that says everything", () 
   async function signIn(): Promise<void> {
     ann = await fixture.signIn(newcomer("ann"));
     book.keep("session token", ann.browser.cookie("tm_session") ?? "");
-    // With the trial key in it, which was not read.
+    // The database contains the sealed trial key, which was not revealed yet.
     await noteDatabase("database after the sign-in");
   }
 
-  /** One way without a return, and one that fails at the provider's end. */
+  /** Starts one sign-in that never returns, and one that the provider refuses. */
   async function breakSignIns(): Promise<void> {
     const browser = new CookieBrowser();
     const stopAt = ({ pathname }: URL): boolean => pathname === "/auth/callback";
@@ -172,7 +172,7 @@ describe("a whole life of an organization, with a log that says everything", () 
     expect((await ask(`POST /api/console/connections/${id}/disable`)).status).toBe(200);
   }
 
-  /** One that is never delivered, which the log says. */
+  /** Adds a webhook whose failed delivery is logged. */
   async function addWebhook(): Promise<void> {
     const body = { channel: "webhook", url: "http://127.0.0.1:1/hooks" };
     const made = await ask(`POST ${DESTINATIONS}`, { body });
@@ -250,7 +250,7 @@ describe("a whole life of an organization, with a log that says everything", () 
   }
 });
 
-test("a link that signs in on this machine is kept by nobody who is given it", async () => {
+test("the secret of a local sign-in link is neither stored nor logged", async () => {
   const fixture = await openConsoleFixture({ settings: { logLevel: "trace" } });
   const book = new SecretBook();
   const noteStored = async (place: string): Promise<void> => {

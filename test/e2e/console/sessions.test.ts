@@ -31,7 +31,7 @@ describe("without a session", () => {
     expect(answer.headers["cache-control"]).toBe("no-store");
   });
 
-  test("a cookie that nobody was given opens nothing", async () => {
+  test("a made-up cookie opens nothing", async () => {
     const cookies = [`tm_session=${"A".repeat(43)}`, "tm_session=", "tm_session=x; tm_session=y"];
     for (const cookie of cookies) {
       const answer = await fixture.stranger().ask("GET /api/console/keys", { headers: { cookie } });
@@ -39,7 +39,7 @@ describe("without a session", () => {
     }
   });
 
-  test("the session says so, and what the installation offers", async () => {
+  test("the session says that nobody is signed in, and what the installation offers", async () => {
     const { json } = await fixture.stranger().ask("GET /api/console/session");
     expect(json).toMatchObject({
       state: "signed_out",
@@ -79,21 +79,21 @@ describe("a request that another site makes with the session's cookie", () => {
     ["as a form", { "content-type": "application/x-www-form-urlencoded" }, 415],
     ["as plain text", { "content-type": "text/plain" }, 415],
   ];
-  test.each(unsafe)("%s changes nothing", async (route) => {
+  test.each(unsafe)("%s is refused", async (route) => {
     for (const [what, headers, status] of foreign) {
       const answer = await ann.ask(route, { headers });
       expect({ what, status: answer.status }).toEqual({ what, status });
     }
   });
 
-  test("does not sign anybody out", async () => {
+  test("signs nobody out", async () => {
     for (const [, headers, status] of foreign) {
       expect((await ann.ask("POST /auth/sign-out", { headers })).status).toBe(status);
     }
     expect((await ann.ask("GET /api/console/settings")).status).toBe(200);
   });
 
-  test("that says nothing of where it comes from is no page's", async () => {
+  test("is refused without an origin", async () => {
     const answer = await httpCall(`${fixture.url}/api/console/keys`, {
       body: { name: "x" },
       headers: { cookie: ann.browser.header(new URL(fixture.url)) },
@@ -102,7 +102,7 @@ describe("a request that another site makes with the session's cookie", () => {
     expect(at(answer.json, "error.code")).toBe("forbidden");
   });
 
-  test("no route changes anything by GET", () => {
+  test("no GET route has the name of a change", () => {
     const reading = routes.filter(({ name }) => name.startsWith("GET "));
     const verbs = /disable|stop|test$|reveal|org-cap|admission/;
     expect(reading.length).toBeGreaterThan(10);
@@ -133,13 +133,13 @@ describe("signing out", () => {
     expect(page.headers.location).toBe("/sign-in?reason=signed-out&return=%2Fkeys");
   });
 
-  test("is nothing that a link can do", async () => {
+  test("does not work by a link", async () => {
     expect((await ann.ask("GET /auth/sign-out")).status).toBe(404);
   });
 });
 
 describe("the identity provider", () => {
-  test("ends a session with a logout token that it has signed, and nobody else does", async () => {
+  test("ends a session with a logout token that it signed; an unsigned token ends none", async () => {
     const kim = await fixture.signIn(newcomer("kim"));
     const post = (token: string): Promise<{ status: number }> =>
       httpCall(`${fixture.url}/auth/backchannel-logout`, {
@@ -157,7 +157,7 @@ describe("the identity provider", () => {
     expect((await post(token)).status).toBe(400);
   });
 
-  test("that is down sends a browser back with a reason, and never into an error", async () => {
+  test("sends a browser back to the sign-in page with a reason when it is down", async () => {
     fixture.provider.setDown(true);
     const answer = await httpCall(`${fixture.url}/auth/callback?code=x&state=y`);
     fixture.provider.setDown(false);
@@ -165,7 +165,7 @@ describe("the identity provider", () => {
     expect(String(answer.headers.location)).toMatch(/^\/sign-in\?reason=/);
   });
 
-  test("HEAD of the way in begins nothing", async () => {
+  test("is not asked when the start of a sign-in is requested with HEAD", async () => {
     const before = fixture.provider.countOf("/auth");
     const answer = await httpCall(`${fixture.url}/auth/start`, { method: "HEAD" });
     expect(answer.status).toBe(404);
@@ -175,7 +175,7 @@ describe("the identity provider", () => {
 });
 
 describe("settings", () => {
-  test("change the organization, and what is left out stays as it is", async () => {
+  test("change the organization, and keep what is left out", async () => {
     const body = { name: "  Ann & Co  ", keys_may_set_org_limits: true };
     const changed = await ann.ask("PATCH /api/console/settings", { body });
     expect(at(changed.json, "org")).toMatchObject({

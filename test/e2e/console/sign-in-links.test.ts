@@ -7,7 +7,7 @@ const fixture = withConsole();
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Sends the form of a link, as its own page does where `headers` does not say otherwise. */
+/** Sends the form of a link as its page does, unless `headers` differ. */
 async function send(
   link: string,
   { headers, body = {} }: { readonly headers?: HttpCall["headers"]; readonly body?: object } = {},
@@ -20,12 +20,12 @@ async function send(
   });
 }
 
-/** A link that says of no address whose it is. */
+/** A link that is not bound to an address. */
 async function openLink(): Promise<string> {
   return (await fixture.gateway.running.makeClaimLink()) ?? "";
 }
 
-test("opening a link uses nothing up, and its button signs the browser in once", async () => {
+test("opening a sign-in link does not use it up, and its button signs the browser in once", async () => {
   const link = await fixture.claimLink("ann@example.com");
   for (const method of ["GET", "HEAD", "GET"]) {
     const page = await httpCall(link, { method });
@@ -43,7 +43,7 @@ test("opening a link uses nothing up, and its button signs the browser in once",
   }
 });
 
-test("no other site can sign a browser in, and what it tried uses nothing up", async () => {
+test("another site cannot sign a browser in, and its attempts do not use the link up", async () => {
   const link = await fixture.claimLink("victim@example.com");
   const { origin } = new URL(link);
   for (const headers of [
@@ -61,7 +61,7 @@ test("no other site can sign a browser in, and what it tried uses nothing up", a
   expect((await send(link, { headers: { "sec-fetch-site": "same-origin" } })).status).toBe(303);
 });
 
-test("the pages of a link run no script, are shown in no frame, and tell nobody their address", async () => {
+test("the pages of a link run no script, open in no frame and send no address on", async () => {
   const link = await openLink();
   for (const page of [await httpCall(link), await httpCall(`${link}x`), await send(`${link}x`)]) {
     const policy = page.headers["content-security-policy"];
@@ -74,7 +74,7 @@ test("the pages of a link run no script, are shown in no frame, and tell nobody 
   }
 });
 
-test("a link of any person asks again for an address that is none, and shows it harmlessly", async () => {
+test("a link for any person asks again for an invalid address, and shows it escaped", async () => {
   const link = await openLink();
   const asked = await send(link, { body: { email: '"><script>alert(1)</script>' } });
   expect(asked.status).toBe(422);
@@ -96,7 +96,7 @@ test("a browser without a session is told how a link is printed", async () => {
   expect(page.text).not.toContain("/auth/start");
 });
 
-test("a link that is opened by another name of this machine goes on under the console's own", async () => {
+test("a link that is opened under another name of this machine redirects to the console's own", async () => {
   const link = await fixture.claimLink("ann@example.com");
   const host = new URL(link).host.replace("127.0.0.1", "localhost");
   const answer = await httpCall(link, { headers: { host } });

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 describe("company data", () => {
-  test("are the organization's own, in its change log, and none at first", async () => {
+  test("are null at first, belong to one organization, and are in its change log", async () => {
     const first = await ann.do("GET /api/console/company");
     expect(at(first.json, "company")).toBeNull();
     const set = await ann.do("POST /api/console/company", { body: COMPANY });
@@ -80,7 +80,7 @@ describe("company data", () => {
 });
 
 describe("the statement of a month", () => {
-  test("so far is what was granted and used, to the micro-dollar, and no other organization's", async () => {
+  test("shows so far what was granted and used, to the micro-dollar, of its organization only", async () => {
     const { json } = await ann.do(`GET ${STATEMENTS}/${MONTH}`);
     expect(json).toMatchObject({
       state: "so_far",
@@ -105,7 +105,7 @@ describe("the statement of a month", () => {
     expect(others.json).toMatchObject({ credits: [], models: [], closing_usd: "0.000000" });
   });
 
-  test("is closed when it is over, once, and its file is the text that was hashed", async () => {
+  test("is closed once when the month is over, and its file is the text that was hashed", async () => {
     const { backend } = fixture.gateway;
     const before = `${new Date().getUTCFullYear() - 1}-11`;
     await runSql(fixture.gateway, "update org set created_at = $2 where org_id = $1", [
@@ -131,7 +131,7 @@ describe("the statement of a month", () => {
     expect(await backend.statementStore.list(bob.orgId)).toHaveLength(months.length);
   });
 
-  test.each(["2019-01", "2099-01", "2026-13", "abc"])("of %s is not there", async (month) => {
+  test.each(["2019-01", "2099-01", "2026-13", "abc"])("does not exist for %s", async (month) => {
     const refused = await ann.ask(`GET ${STATEMENTS}/${month}`);
     expect([400, 404]).toContain(refused.status);
   });

@@ -21,7 +21,7 @@ const fixture = withConsole(() => ({
   },
 }));
 
-/** As `console-link --email` does it, in a browser that may be signed in as another person. */
+/** Signs in by a link as `console-link --email` makes it; the browser may have a session. */
 async function signIn(browser: CookieBrowser, email: string): Promise<string> {
   const link = new URL(await fixture.claimLink(email));
   await browser.open(link.href);
@@ -41,7 +41,7 @@ async function ask(browser: CookieBrowser, route: string, body: object = {}): Pr
 const sources = (): readonly string[] =>
   mails.received.map(({ source }) => source.replaceAll("=\r\n", "").replaceAll("=3D", "="));
 
-test("an invitation comes by e-mail, and its person joins through a sign-in link of this machine", async () => {
+test("an invited person joins by the e-mailed invitation and a sign-in link of this machine", async () => {
   const browser = new CookieBrowser();
   expect(await signIn(browser, "ann@example.com")).toBe("/welcome");
   const sent = await ask(browser, "POST /api/console/invitations", {
@@ -66,7 +66,7 @@ test("an invitation comes by e-mail, and its person joins through a sign-in link
   expect(fixture.gateway.log()).not.toContain(new URL(link).hash.slice(1));
 });
 
-test("no mailbox gets more than five invitations a day: the link is then passed on by hand", async () => {
+test("a mailbox gets at most five invitations a day; further links are only shown", async () => {
   const browser = new CookieBrowser();
   await signIn(browser, "cleo@example.com");
   const before = mails.received.length;
@@ -87,7 +87,7 @@ test("no mailbox gets more than five invitations a day: the link is then passed 
   expect(mails.received.length - before).toBe(5);
 });
 
-test("a mail server that does not take an invitation is reported with the link", async () => {
+test("a mail server that refuses an invitation is reported as failed", async () => {
   const browser = new CookieBrowser();
   await signIn(browser, "dora@example.com");
   mails.refuseWith = 550;
@@ -99,7 +99,7 @@ test("a mail server that does not take an invitation is reported with the link",
   expect(sent.json).toMatchObject({ mail: "failed" });
 });
 
-test("an invitation names its organization without a link, and goes to the address that was counted", async () => {
+test("an invitation has no link from the organization's name, and goes to the exact address", async () => {
   const browser = new CookieBrowser();
   await signIn(browser, "eve@example.com");
   const renamed = (name: string): Promise<HttpAnswer> =>
@@ -127,10 +127,10 @@ test("an invitation names its organization without a link, and goes to the addre
   expect(sources().at(-1)).not.toMatch(/evil\.example|:\/\/evil/);
 });
 
-test("all organizations together send so many invitations an hour, and links are then passed on by hand", async () => {
+test("all organizations together send a limited number of invitations an hour", async () => {
   const before = mails.received.length;
   let state: unknown = "sent";
-  // Twice as many, in case that the hour ends meanwhile.
+  // The count is twice the limit, because the hour may end meanwhile.
   for (let nr = 0; nr < 25 && state === "sent"; nr += 1) {
     const browser = new CookieBrowser();
     await signIn(browser, `stranger${nr}@example.com`);

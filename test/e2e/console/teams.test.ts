@@ -109,7 +109,7 @@ describe("an invitation", () => {
     expect(await actionsOf(ann)).toEqual(expect.arrayContaining(["member.invite", "member.join"]));
   });
 
-  test("is accepted by the account of the invited address alone, however it is spelled", async () => {
+  test("is accepted only by the account of its address, in any case of letters", async () => {
     const eve = await signedIn("eve");
     const carl = await signedIn("carl");
     const shouted = (await emailAt(carl)).toUpperCase();
@@ -122,21 +122,21 @@ describe("an invitation", () => {
     expect((await accept(carl, invitation)).status).toBe(200);
   });
 
-  test("of an address that the provider has not verified is not accepted", async () => {
+  test("to an address that is not verified is not accepted", async () => {
     const email = emailOf("unverified");
     const invitation = await invite(ann, email, "viewer");
     const person = await fixture.signIn({ subject: "unv", email, emailVerified: false });
     expect((await accept(person, invitation)).status).toBe(403);
   });
 
-  test("is accepted once, also by two requests at a time", async () => {
+  test("is accepted once, even by simultaneous requests", async () => {
     const dora = await signedIn("dora");
     const invitation = await invite(ann, await emailAt(dora), "viewer");
     const answers = await Promise.all([1, 2, 3, 4].map(() => accept(dora, invitation)));
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 404, 404, 404]);
   });
 
-  test("that was revoked or made anew opens nothing", async () => {
+  test("that was revoked or renewed does not open by its old link", async () => {
     const finn = await signedIn("finn");
     const first = await invite(ann, await emailAt(finn), "viewer");
     const renewed = await ann.do(`POST /api/console/invitations/${first.id}/renew`);
@@ -151,7 +151,7 @@ describe("an invitation", () => {
     expect((await accept(finn, first)).status).toBe(404);
   });
 
-  test("is made once for an address, and never beyond fifty people", async () => {
+  test("exists once per address, and not beyond fifty people", async () => {
     const gus = await signedIn("gus");
     await invite(gus, emailOf("one"), "viewer");
     const twice = await gus.ask("POST /api/console/invitations", {
@@ -170,7 +170,7 @@ describe("an invitation", () => {
     expect(textAt(tooMany.json, "error.message")).toContain("at most 50");
   });
 
-  test("leaves its token in the one answer that shows it: not in the database, not in the log", async () => {
+  test("has its token only in the answer that made it, not in the database or in the log", async () => {
     const { token } = await invite(ann, emailOf("secret"), "viewer");
     await ann.ask("POST /api/console/received-invitations/find", { body: { token } });
     const stored = await everyStoredText(fixture.gateway.config.databaseUrl);
@@ -182,7 +182,7 @@ describe("an invitation", () => {
 });
 
 describe("a person who was invited before the first sign-in", () => {
-  test("decides first, and gets no trial key beside the organization of others", async () => {
+  test("decides about it first, and gets no trial key after joining", async () => {
     const ann = await signedIn("host");
     const invitation = await invite(ann, emailOf("new-one"), "billing");
     const person = await fixture.signIn(newcomer("new-one"));
@@ -204,21 +204,21 @@ describe("a person who was invited before the first sign-in", () => {
     });
   });
 
-  test("is offered the invitation at every later sign-in too, until it is decided", async () => {
+  test("is offered the invitation at every sign-in until it is decided", async () => {
     const ann = await signedIn("host");
     const invitation = await invite(ann, emailOf("slow-one"), "viewer");
     await fixture.signIn(newcomer("slow-one"));
     const again = await fixture.signIn(newcomer("slow-one"));
     const session = async (): Promise<unknown> => (await again.do("GET /api/console/session")).json;
     expect(await session()).toMatchObject({ is_undecided: true, has_reveal: false });
-    // One that is revoked leaves the choice of an own organization.
+    // After the invitation was revoked, the person can only open their own organization.
     await ann.do(`POST /api/console/invitations/${invitation.id}/revoke`);
     expect(await session()).toMatchObject({ is_undecided: true, invitations: [] });
     await again.do("POST /api/console/organizations/own");
     expect(await session()).toMatchObject({ is_undecided: false, has_reveal: true });
   });
 
-  test("with an organization of their own is offered one too, and keeps both", async () => {
+  test("is offered an invitation also with an organization of their own", async () => {
     const ann = await signedIn("host");
     const bob = await signedIn("settled");
     const email = await emailAt(bob);
@@ -230,7 +230,7 @@ describe("a person who was invited before the first sign-in", () => {
     ]);
   });
 
-  test("can begin an organization of their own instead, once, with the trial key and starting credit", async () => {
+  test("can open their own organization instead, once, with the trial key and starting credit", async () => {
     const ann = await signedIn("host");
     await invite(ann, emailOf("own-one"), "viewer");
     const person = await fixture.signIn(newcomer("own-one"));
@@ -249,7 +249,7 @@ describe("a person who was invited before the first sign-in", () => {
 });
 
 describe("members", () => {
-  test("who are removed are out with their next request, and have an organization of their own", async () => {
+  test("who are removed lose access with their next request, and get their own organization", async () => {
     const ann = await signedIn("boss");
     const bob = await joined(ann, "gone", "owner");
     expect((await bob.do("GET /api/console/keys")).status).toBe(200);
@@ -267,12 +267,12 @@ describe("members", () => {
       balance: { settled_usd: "0.000000" },
     });
     expect(await actionsOf(cara)).toEqual(expect.arrayContaining(["member.remove"]));
-    // Signing in again does not lead back.
+    // A new sign-in does not lead back to the former organization.
     const again = await fixture.signIn(newcomer((await emailAt(ann)).split("@")[0] ?? ""));
     expect(again.orgId).not.toBe(ann.orgId);
   });
 
-  test("always have an owner, also when both owners leave, or demote each other, at once", async () => {
+  test("always include an owner, even when both owners leave or demote each other at once", async () => {
     for (let round = 0; round < 5; round += 1) {
       const ann = await signedIn("left");
       const bob = await joined(ann, "right", "owner");
@@ -316,8 +316,8 @@ describe("members", () => {
   });
 });
 
-describe("a member who is removed, or may not invite any more,", () => {
-  test("leaves no invitation behind, to another account of theirs or to themselves, and each end is on record", async () => {
+describe("a member who is removed or may no longer invite", () => {
+  test("has all open invitations revoked, each with an entry in the change log", async () => {
     const ann = await signedIn("honest");
     const mal = await joined(ann, "mallory", "owner");
     const alt = await signedIn("alt");
@@ -328,7 +328,7 @@ describe("a member who is removed, or may not invite any more,", () => {
     expect((await accept(alt, toAlt)).status).toBe(404);
     expect(listAt((await ann.do("GET /api/console/members")).json, "invitations")).toHaveLength(1);
     expect(await actionsOf(ann)).toContain("member.uninvite");
-    // By a machine's operator a person with an open invitation becomes a member without it.
+    // An operator adds a person with an open invitation as a member directly.
     const email = await emailAt(bystander);
     await fixture.gateway.backend.teamStore.add(ann.orgId, { email, role: "viewer" }, testOperator);
     expect(await orgsOf(bystander)).toContain(ann.orgId);
@@ -339,7 +339,7 @@ describe("a member who is removed, or may not invite any more,", () => {
     expect(await orgsOf(bystander)).not.toContain(ann.orgId);
   });
 
-  test("lets nobody in, in whichever order removal, invitation and acceptance come", async () => {
+  test("cannot let anybody in, in any order of removal, invitation and acceptance", async () => {
     for (let round = 0; round < quickOrDeep(3, 12); round += 1) {
       const ann = await signedIn("ruth");
       const mal = await joined(ann, "malory", "owner");
@@ -349,7 +349,7 @@ describe("a member who is removed, or may not invite any more,", () => {
       const [removal, accepted] = await Promise.all([
         ann.ask(`POST /api/console/members/${malId}/remove`),
         accept(first, early),
-        // Without the header it invites to the organization of their own, if the removal is first.
+        // Without the header the request would invite to mal's own organization after the removal.
         mal.ask("POST /api/console/invitations", {
           body: { email: late, role: "owner" },
           headers: { "x-tm-org": ann.orgId },
@@ -366,7 +366,7 @@ describe("a member who is removed, or may not invite any more,", () => {
     }
   });
 
-  test("changes nothing with a request that was let in before", async () => {
+  test("changes nothing with a request that was authorized before", async () => {
     const ann = await signedIn("judge");
     const mal = await joined(ann, "late", "owner");
     const [annId, malId] = [await idOf(ann), await idOf(mal)];
@@ -391,12 +391,12 @@ describe("a member who is removed, or may not invite any more,", () => {
     });
   });
 
-  test("has no invitation that opens: the inviter's role is checked at acceptance", async () => {
+  test("has invitations that are refused at acceptance, when the inviter's role is checked", async () => {
     const ann = await signedIn("asked");
     const mal = await joined(ann, "vanished", "owner");
     const puppet = await signedIn("puppet");
     const invitation = await invite(mal, await emailAt(puppet), "owner");
-    // As a program of before removes a member, which ends no invitation.
+    // An older release removes members like this, without revoking invitations.
     await runSql(fixture.gateway, "delete from org_member where account_id = $1 and org_id = $2", [
       await idOf(mal),
       ann.orgId,
@@ -411,7 +411,7 @@ describe("a member who is removed, or may not invite any more,", () => {
     });
   });
 
-  test("is not shown the organization's first key any more", async () => {
+  test("can no longer see the organization's first key", async () => {
     const ann = await signedIn("unseen");
     const bob = await joined(ann, "heir", "owner");
     expect((await ann.ask("POST /api/console/reveal")).status).toBe(200);
@@ -419,7 +419,7 @@ describe("a member who is removed, or may not invite any more,", () => {
     expect((await ann.ask("POST /api/console/reveal")).status).not.toBe(200);
   });
 
-  test("leaves keys and webhooks behind that the dialog of the removal can name", async () => {
+  test("leaves keys and webhooks that the removal dialog can name", async () => {
     const ann = await signedIn("keeper");
     const bob = await joined(ann, "maker", "developer");
     await ann.do("POST /api/console/keys", { body: { name: "of the keeper" } });
@@ -451,7 +451,7 @@ describe("the change log", () => {
     return (await linesOf(person)).find((each) => at(each, "action") === action);
   }
 
-  test("names members by their address, former ones too, and itself keeps none", async () => {
+  test("names present and former members by address, and stores no address itself", async () => {
     const ann = await signedIn("logger");
     const bob = await joined(ann, "worker", "developer");
     const [annEmail, bobEmail, bobId] = [await emailAt(ann), await emailAt(bob), await idOf(bob)];
@@ -475,7 +475,7 @@ describe("the change log", () => {
     expect(JSON.stringify(stored)).not.toContain(bobEmail);
   });
 
-  test("does not show a former organization the address that a person has changed to", async () => {
+  test("does not show a former organization the address that a person changed to", async () => {
     const ann = await signedIn("logger");
     const bob = await joined(ann, "mover", "developer");
     const [subject = ""] = (await emailAt(bob)).split("@");
@@ -489,7 +489,7 @@ describe("the change log", () => {
 });
 
 describe("a session", () => {
-  test("is in one organization at a time, and changes over to another of the account", async () => {
+  test("is in one organization at a time, and can switch to another of its account", async () => {
     const ann = await signedIn("org");
     const bob = await signedIn("two");
     const own = await orgOf(bob);
@@ -498,7 +498,7 @@ describe("a session", () => {
     expect(await orgOf(bob)).toBe(ann.orgId);
     await bob.do(`POST /api/console/organizations/${own}/switch`);
     expect(await orgOf(bob)).toBe(own);
-    // A page that still shows the other one changes nothing here.
+    // A page that still shows the other organization cannot change this one.
     const headers = { "x-tm-org": ann.orgId };
     const stale = await bob.ask("PATCH /api/console/settings", { body: { name: "X" }, headers });
     expect(stale.status).toBe(409);
@@ -511,7 +511,7 @@ describe("a session", () => {
     expect(again.orgId).toBe(ann.orgId);
   });
 
-  test("is listed for its account, and another one can be ended, but not this one or a stranger's", async () => {
+  test("is listed for its account, which can end its other sessions only", async () => {
     const name = `lister${(people += 1)}`;
     const laptop = await fixture.signIn(newcomer(name));
     const phone = await fixture.signIn(newcomer(name));

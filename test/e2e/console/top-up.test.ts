@@ -20,7 +20,7 @@ async function saveCard(person: Person, last4: string): Promise<void> {
 }
 
 describe("automatic top-up", () => {
-  test("is not on before there is a card, and a rule that cannot be is refused by its field", async () => {
+  test("cannot be turned on without a card, and names the invalid field of a rule", async () => {
     const { json } = await ann.do(`GET ${TOP_UP}`);
     expect(json).toMatchObject({ is_available: true, card: null, rule: null, pause: null });
     const without = await ann.ask(`PATCH ${TOP_UP}`, { body: RULE });
@@ -38,7 +38,7 @@ describe("automatic top-up", () => {
     }
   });
 
-  test("buys by itself once there is a card and a rule; the history and the change log say so", async () => {
+  test("buys credit once there is a card and a rule, and the history shows it", async () => {
     await saveCard(ann, "4242");
     const saved = await ann.do(`GET ${TOP_UP}`);
     expect(at(saved.json, "card")).toMatchObject({ brand: "visa", last4: "4242" });
@@ -63,7 +63,7 @@ describe("automatic top-up", () => {
     expect(told).toContainEqual([expect.anything(), "purchase.start"]);
   });
 
-  test("that fails says so on every page, is paused, and is reported once", async () => {
+  test("is paused after a failed charge, shown on every page, and reported once", async () => {
     const bob = await fixture.signIn(newcomer("bob"));
     await saveCard(bob, "0341");
     await until("the card is there", async () => {
@@ -94,13 +94,13 @@ describe("automatic top-up", () => {
     expect(kinds.filter((kind) => kind === "topup.paused")).toHaveLength(1);
   });
 
-  test("ends with its card", async () => {
+  test("is turned off when its card is removed", async () => {
     const { json } = await ann.do(`POST ${TOP_UP}/card/remove`);
     expect(json).toMatchObject({ card: null, rule: { is_on: false } });
     expect((await ann.ask(`POST ${TOP_UP}/card/remove`)).status).toBe(409);
   });
 
-  test("is one organization's own", async () => {
+  test("belongs to one organization", async () => {
     const eve = await fixture.signIn(newcomer("eve"));
     const { json } = await eve.do(`GET ${TOP_UP}`);
     expect(json).toMatchObject({ card: null, rule: null, pause: null });

@@ -25,7 +25,7 @@ const fixture = withProviderConsole({
 });
 const ann = withPerson(fixture, "ann");
 const bob = withPerson(fixture, "bob");
-/** Bob's: by the placeholder that the contract gives them. */
+/** Bob's ids by their placeholder in the contract. */
 const bobs: Record<string, string> = {};
 /** Bob's keys that are never displayed. */
 let managed: readonly string[] = [];
@@ -43,7 +43,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   request_id: "01900000-0000-7000-8000-000000000000",
 };
 
-/** Bodies that would be taken if the id were one's own. */
+/** Bodies that are valid for the caller's own ids. */
 const BODIES: Readonly<Record<string, object>> = {
   "PATCH /api/console/keys/:key_id": { name: "mine now", cap_usd: "1", rpm: 5 },
   "POST /api/console/keys/:key_id/disable": { confirm_name: "bobs" },
@@ -118,7 +118,7 @@ async function fillBobsOrganization(): Promise<void> {
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]: [string, RouteContract]) => access !== "operator")
   .map(([name]) => name);
-/** Every organization has the same months, so what a statement contains is tested below. */
+/** Months are the same for every organization; the content of statements is tested below. */
 const routesWithIds = customerRoutes.filter((name) => name.replace(":month", "").includes(":"));
 
 function filled(route: string, ids: Readonly<Record<string, string>>): string {
@@ -133,7 +133,7 @@ function askById(
   return person.ask(filled(route, ids), { body: BODIES[route] ?? {} });
 }
 
-test("the change log has an organization's own changes, whichever way it is read", async () => {
+test("the change log shows an organization only its own changes, in every format", async () => {
   const files = ["changes", "changes.csv", "changes.ndjson"];
   for (const name of files) {
     const [own, other] = await Promise.all([
@@ -167,20 +167,23 @@ test("the change log has an organization's own changes, whichever way it is read
 });
 
 describe("an id of another organization", () => {
-  test("is looked for on every route of the contract that takes one", () => {
+  test("is tried on every route of the contract that takes an id", () => {
     expect(routesWithIds.length).toBeGreaterThan(9);
     const names = new Set(routesWithIds.flatMap((name) => name.match(/(?<=:)\w+/g) ?? []));
     expect([...names].sort()).toEqual(Object.keys(UNKNOWN).sort());
   });
 
-  test.each(routesWithIds)("%s answers as for an id that never was", async (route) => {
-    const foreign = await askById(ann, route, bobs);
-    const unknown = await askById(ann, route, UNKNOWN);
-    expect(unknown.status).toBe(404);
-    expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
-  });
+  test.each(routesWithIds)(
+    "%s answers the same as for an id that does not exist",
+    async (route) => {
+      const foreign = await askById(ann, route, bobs);
+      const unknown = await askById(ann, route, UNKNOWN);
+      expect(unknown.status).toBe(404);
+      expect(withoutIds(foreign)).toEqual(withoutIds(unknown));
+    },
+  );
 
-  test("has changed nothing, and opens for its own organization", async () => {
+  test("has changed nothing by these requests, and works for its own organization", async () => {
     const key = await bob.ask(`GET /api/console/keys/${bobs["key_id"]}`);
     expect(at(key.json, "key")).toMatchObject({ name: "bobs", cap_usd: null, disabled_at: null });
     for (const route of routesWithIds.filter((name) => name.startsWith("GET "))) {
@@ -192,7 +195,7 @@ describe("an id of another organization", () => {
     }
   });
 
-  test("is in no statement of a month", async () => {
+  test("is not in the statement of a month", async () => {
     const month = new Date().toISOString().slice(0, 7);
     for (const form of ["", "/statement.csv", "/statement.json"]) {
       const route = `GET /api/console/statements/${month}${form}`;
@@ -205,7 +208,7 @@ describe("an id of another organization", () => {
     }
   });
 
-  test("in a body is a key that does not exist", async () => {
+  test("in a body is answered like a key that does not exist", async () => {
     const asks: readonly (readonly [string, (key_id: string) => object])[] = [
       ["POST /api/admission-limits", (key_id) => ({ scope: "key", key_id, rpm: 5 })],
       [
@@ -235,8 +238,8 @@ describe("an id of another organization", () => {
 const FROM = "2026-01-01T00:00:00.000Z";
 const TO = "2027-01-01T00:00:00.000Z";
 
-describe("the marketplace's own keys of an organization", () => {
-  test("open by no id, and are changed by nobody", async () => {
+describe("the keys that the marketplace manages for an organization", () => {
+  test("cannot be read or changed by their ids", async () => {
     expect(managed).toHaveLength(2);
     for (const key_id of managed) {
       for (const route of routesWithIds.filter((name) => name.includes(":key_id"))) {
@@ -249,7 +252,7 @@ describe("the marketplace's own keys of an organization", () => {
     }
   });
 
-  test("are in no answer, though what they spent is, under their names", async () => {
+  test("are in no list, while their spend is shown under their names", async () => {
     const range = `from=${FROM}&to=${TO}`;
     const answers = [
       await bob.ask("GET /api/console/keys"),
@@ -272,7 +275,7 @@ describe("the marketplace's own keys of an organization", () => {
   });
 });
 
-test("a list shows one organization's own: nothing of Bob's is in anything that Ann can read", async () => {
+test("no list of Ann's organization contains anything of Bob's", async () => {
   const lists = customerRoutes.filter((name) => name.startsWith("GET ") && !name.includes(":"));
   expect(lists.length).toBeGreaterThan(12);
   for (const route of lists) {

@@ -53,7 +53,7 @@ function sumOf(amounts: readonly string[]): string {
   );
 }
 
-describe("figures of a range", () => {
+describe("the figures of a time range", () => {
   test("are what the wallet was debited, to the micro-dollar, by every grouping", async () => {
     const session = await ann.ask("GET /api/console/session");
     const settled = parseUsd(textAt(session.json, "balance.settled_usd")) ?? 0n;
@@ -79,7 +79,7 @@ describe("figures of a range", () => {
     expect(sumOf(rows.map((row) => row.at(-1) ?? ""))).toBe(formatUsd(microUsd(settled)));
   });
 
-  test("of several values are those of each of them together", async () => {
+  test("for several values of a filter are the sum over these values", async () => {
     const requestsOf = async (filter: string): Promise<number> => {
       const { json } = await ann.ask(`GET /api/console/usage?${filter}`);
       const log = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
@@ -101,7 +101,7 @@ describe("figures of a range", () => {
     await together("status", ["succeeded", "rejected_by_gateway"]);
   });
 
-  test("of a tag are those of the keys that have it now, of this organization alone", async () => {
+  test("for a tag are those of the organization's keys that have it now", async () => {
     const requestsOf = async (by: Person, filter: string): Promise<number> => {
       const { json } = await by.do(`GET /api/console/usage?${filter}`);
       const log = await by.do(`GET /api/console/requests?limit=200&${filter}`);
@@ -128,7 +128,7 @@ describe("figures of a range", () => {
     expect(await requestsOf(ann, "tag=ci")).toBe(0);
   });
 
-  test("name keys and models as people do", async () => {
+  test("name a key by its name", async () => {
     const byKey = await ann.ask("GET /api/console/usage?group_by=key");
     const names = listAt(byKey.json, "groups").map((each) => at(each, "name"));
     expect(names).toEqual(expect.arrayContaining(["=1+1", "Playground"]));
@@ -152,7 +152,7 @@ describe("figures of a range", () => {
 });
 
 describe("the log of requests", () => {
-  test("and its file are the same rows under the same filters", async () => {
+  test("and its file have the same rows under the same filters", async () => {
     for (const filter of [
       "",
       "model=test/a",
@@ -178,7 +178,7 @@ describe("the log of requests", () => {
     }
   });
 
-  test("a connection that takes many files keeps nothing of those before", async () => {
+  test("leaves no listener behind on a connection that downloads many files", async () => {
     const sockets = new Set<Socket>();
     const note = (message: unknown): unknown => sockets.add((message as { socket: Socket }).socket);
     subscribe("http.server.request.start", note);
@@ -186,7 +186,7 @@ describe("the log of requests", () => {
       expect((await ann.ask("GET /api/console/credit-ledger.csv")).status).toBe(200);
     }
     unsubscribe("http.server.request.start", note);
-    // One is the HTTP server's own.
+    // The HTTP server itself has one listener.
     expect([...sockets].map((socket) => socket.listenerCount("timeout"))).toEqual(
       [...sockets].map(() => 1),
     );
@@ -199,7 +199,7 @@ describe("the log of requests", () => {
     expect(first?.[head?.indexOf("source") ?? -1]).toBe("'=1+1");
   });
 
-  test("comes in pages that meet without a gap", async () => {
+  test("comes in pages without a gap", async () => {
     const whole = await ann.ask("GET /api/console/requests?limit=200");
     const ids: unknown[] = [];
     let cursor = "";
@@ -212,7 +212,7 @@ describe("the log of requests", () => {
     expect(ids).toEqual(listAt(whole.json, "data").map((row) => at(row, "request_id")));
   });
 
-  test("is sorted by the server, page by page, and a cursor of another order begins anew", async () => {
+  test("is sorted by the server, and starts over for a cursor of another order", async () => {
     const costs = (json: unknown): readonly number[] =>
       listAt(json, "data").map((row) => Number(at(row, "cost_usd")));
     const whole = await ann.ask("GET /api/console/requests?limit=200&sort=cost");
@@ -229,14 +229,14 @@ describe("the log of requests", () => {
   });
 
   test.each(["sort=price", "direction=up", "sort=cost&direction="])(
-    "an order that there is not is refused: %s",
+    "refuses an unknown order: %s",
     async (query) => {
       expect((await ann.ask(`GET /api/console/requests?${query}`)).status).toBe(400);
     },
   );
 
   test.each(["cost.desc.9999999999999.1.9999999999999999999.", "cost.desc.-1.0.1.", "x"])(
-    "a cursor of nobody's making begins anew: %s",
+    "starts over for an invalid cursor: %s",
     async (text) => {
       const id = "01a1f93d-5039-7ba5-a268-614908ff13f6";
       const asked = `GET /api/console/requests?limit=1&sort=cost&cursor=${text}${id}`;
@@ -244,7 +244,7 @@ describe("the log of requests", () => {
     },
   );
 
-  test("opens each request with its attempts and the prices they were pinned to", async () => {
+  test("opens each request with its attempts and their pinned prices", async () => {
     const list = await ann.ask("GET /api/console/requests?model=test/b");
     const id = textAt(list.json, "data.0.request_id");
     const { json } = await ann.ask(`GET /api/console/requests/${id}`);
@@ -258,7 +258,7 @@ describe("the log of requests", () => {
     });
   });
 
-  test("explains a refusal in words, and only a refusal", async () => {
+  test("explains a refusal in words, and answers 404 for a served request", async () => {
     const refused = await ann.ask("GET /api/console/requests?status=rejected_by_gateway");
     const id = textAt(refused.json, "data.0.request_id");
     const reason = await ann.ask(`GET /api/console/refusals/${id}`);
@@ -269,7 +269,7 @@ describe("the log of requests", () => {
     expect((await ann.ask(`GET /api/console/refusals/${okId}`)).status).toBe(404);
   });
 
-  test("takes no served request with usage that cannot be for a refusal", async () => {
+  test("does not take a served request with impossible usage for a refusal", async () => {
     const cat = await fixture.signIn(newcomer("cat"));
     await fixture.grant(cat, "1");
     const usage = JSON.stringify({ prompt_tokens: 9e15, completion_tokens: 9e15 });
@@ -289,7 +289,7 @@ describe("the log of requests", () => {
     ]);
   });
 
-  test("that nobody waits for gives its turn back", async () => {
+  test("frees its place when a download is given up", async () => {
     const headers = { cookie: ann.browser.header(new URL(fixture.url)) };
     for (let tries = 0; tries < 12; tries += 1) {
       const sent = request(`${fixture.url}/api/console/requests.csv`, { agent: false, headers });
@@ -308,7 +308,7 @@ describe("the log of requests", () => {
 });
 
 describe("the cost of other models", () => {
-  test("is the tokens of the own requests at their prices, beside what was paid", async () => {
+  test("counts the tokens of the organization's requests at the prices of these models", async () => {
     const { json } = await ann.do("GET /api/console/model-costs?models=test/b,test/none");
     const usage = await ann.do("GET /api/console/usage?group_by=model");
     expect(at(json, "traffic.spent_usd")).toBe(at(usage.json, "totals.spent_usd"));
@@ -327,7 +327,7 @@ describe("the cost of other models", () => {
   });
 
   test.each(["", "?models=", "?models=a,b,c,d,e", "?models=a,,b", "?models=a:b"])(
-    "is asked for one to four models: not %s",
+    "needs one to four models: not %s",
     async (query) => {
       const answer = await ann.ask(`GET /api/console/model-costs${query}`);
       expect([answer.status, at(answer.json, "error.field")]).toEqual([400, "models"]);
@@ -335,7 +335,7 @@ describe("the cost of other models", () => {
   );
 });
 
-test("the first page tells the month, the day, and what is left to do", async () => {
+test("the first page has the days of the month, the last 24 hours and the remaining steps", async () => {
   const { json } = await ann.ask("GET /api/console/overview");
   expect(at(json, "done")).toEqual({ has_key: true, has_credit: true, has_request: true });
   expect(listAt(json, "days")).toHaveLength(30);
@@ -355,7 +355,7 @@ test("the first page tells the month, the day, and what is left to do", async ()
   expect(textAt(first.json, "request_id")).not.toBe("");
 });
 
-test("the last 24 hours are compared with those before, where there was anything", async () => {
+test("the last 24 hours are compared with the 24 hours before, if these had any requests", async () => {
   const first = await ann.do("GET /api/console/overview");
   expect(at(first.json, "before")).toEqual({ last_24h: null, spent_month_usd: null });
   await runSql(
@@ -368,7 +368,7 @@ test("the last 24 hours are compared with those before, where there was anything
   expect(at(json, "last_24h.requests")).toBe(at(first.json, "last_24h.requests"));
 });
 
-test("until when the balance lasts is said by the whole days before today", async () => {
+test("how long the balance lasts is estimated from the whole days before today", async () => {
   const lea = await fixture.signIn(newcomer("lea"));
   await fixture.grant(lea, "10");
   const made = await lea.do("POST /api/console/keys", { body: { name: "history" } });
@@ -400,7 +400,7 @@ test("until when the balance lasts is said by the whole days before today", asyn
 });
 
 describe("the playground", () => {
-  test("is the gateway's own routes, with the session for a key and none in the browser", async () => {
+  test("serves the gateway's routes with the session, and sends no key to the browser", async () => {
     const answer = await ann.ask("POST /playground/v1/chat/completions", {
       body: chatBody("test/a"),
     });
@@ -420,7 +420,7 @@ describe("the playground", () => {
     expect(at(limits.json, "scopes.0.id")).toBe("key:playground");
   });
 
-  test("streams, and takes the bodies that the gateway takes", async () => {
+  test("streams, and accepts bodies as large as the gateway does", async () => {
     const body = chatBody("test/a", { stream: true });
     const stream = await ann.ask("POST /playground/v1/chat/completions", { body });
     expect(stream.headers["content-type"]).toContain("text/event-stream");
@@ -430,7 +430,7 @@ describe("the playground", () => {
     expect(refused.status).toBe(400);
   });
 
-  test("has one key of the organization, which is made once however many ask at once", async () => {
+  test("uses one key of the organization, which simultaneous first requests make once", async () => {
     const bea = await fixture.signIn(newcomer("bea"));
     const asked = await Promise.all([1, 2, 3, 4].map(() => bea.ask("GET /playground/v1/limits")));
     expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 200]);

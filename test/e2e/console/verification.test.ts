@@ -32,7 +32,7 @@ const HIDDEN = withPrivateListing(
 
 const fixture = withProviderConsole({ manifests: [LAB, OTHER, HIDDEN] });
 const ann = withPerson(fixture, "ann");
-/** The secrets that a report must not bring onto a page, though a signed one may say anything. */
+/** Secrets in a signed report, which a page must not show. */
 let secrets: readonly string[];
 const nowMs = Date.now();
 
@@ -97,7 +97,7 @@ async function runs(query: string): Promise<HttpAnswer> {
 }
 
 describe("a listing of the console's API", () => {
-  test("that passed is verified for 30 days from its run, with all that was checked", async () => {
+  test("that passed is verified for 30 days from its run, and shows every check", async () => {
     const [fine] = await listings("?provider=lab&model=lab/fine");
     expect(fine).toMatchObject({
       state: "verified",
@@ -118,7 +118,7 @@ describe("a listing of the console's API", () => {
     });
   });
 
-  test("that failed says what, with evidence that has no address and no key", async () => {
+  test("that failed shows what failed, with evidence that has no address and no key", async () => {
     const [broken] = await listings("?provider=lab&model=lab/broken");
     expect(broken).toMatchObject({ state: "failed", verdict: "fail", ends_at: null });
     const flaws = listAt(broken, "flaws");
@@ -133,7 +133,7 @@ describe("a listing of the console's API", () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  test("that no run has tested says so, and what live answers broke", async () => {
+  test("that was never run is unchecked, and shows why live answers make it suspect", async () => {
     const [unchecked] = await listings("?provider=lab&model=lab/new");
     expect(unchecked).toMatchObject({ state: "unchecked", verdict: null, checked_at: null });
     expect(at(unchecked, "suspect")).toMatchObject({
@@ -143,7 +143,7 @@ describe("a listing of the console's API", () => {
     expect(at(unchecked, "suspect")).not.toHaveProperty("answers");
   });
 
-  test("has its checks where one provider is asked for, and is short among all others", async () => {
+  test("has its checks only when one provider is requested", async () => {
     const all = await listings("");
     expect(
       all.map((each) => `${textAt(each, "provider")} ${textAt(each, "model")}`).sort(),
@@ -154,7 +154,7 @@ describe("a listing of the console's API", () => {
   });
 });
 
-test("the API shows no listing's verification without a session", async () => {
+test("the API shows no verification without a session", async () => {
   const paths = ["verification?provider=lab", "verification/runs?provider=lab&model=lab/fine"];
   for (const path of paths) {
     const { status, text } = await fixture.stranger().ask(`GET /api/console/${path}`);
@@ -164,7 +164,7 @@ test("the API shows no listing's verification without a session", async () => {
 });
 
 describe("the runs of a listing", () => {
-  test("are newest first, with what did not pass and why", async () => {
+  test("are listed newest first, with what did not pass and why", async () => {
     const { json, text } = await runs("provider=lab&model=lab/broken");
     const found = listAt(json, "runs");
     expect(found.map((run) => at(run, "verdict"))).toEqual(["fail", "fail", "pass"]);
@@ -176,7 +176,7 @@ describe("the runs of a listing", () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  test("are none where nothing was run", async () => {
+  test("are an empty list for a listing that was never run", async () => {
     const { json } = await runs("provider=other&model=lab/fine");
     expect(json).toEqual({ runs: [] });
   });
@@ -187,7 +187,7 @@ describe("the runs of a listing", () => {
     }
   });
 
-  test("of a staged or private listing are as unknown as those of no listing", async () => {
+  test("are a 404 for a staged or private listing, as for an unknown one", async () => {
     const unknown = await runs("provider=nothing&model=lab/fine");
     expect(unknown.status).toBe(404);
     for (const query of ["provider=lab&model=lab/staged", "provider=hidden&model=lab/fine"]) {

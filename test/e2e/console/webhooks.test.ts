@@ -20,7 +20,7 @@ const receiver = withResource(
 const fixture = withResource(() =>
   openProviderFixture({ settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") } }),
 );
-/** As `serve` is by default: nothing private, and no encryption key. */
+/** A console with the defaults of `serve`: no private addresses and no encryption key. */
 const strict = withResource(() =>
   openProviderFixture({ manifests: [], settings: { allowPrivateUpstreams: false } }),
 );
@@ -28,7 +28,7 @@ const silent = withResource(
   () => startNameServer("silent"),
   (server) => server.close(),
 );
-/** Where a stranger's names are asked for at a name server that never answers. */
+/** A console whose name server never answers. */
 const asking = withResource(() =>
   openProviderFixture({
     manifests: [],
@@ -71,7 +71,7 @@ async function deliveriesTo(person: Person, id: string): Promise<readonly unknow
 }
 
 describe("a webhook", () => {
-  test("is signed with the secret that was shown once, and again after a 500 with the same id", async () => {
+  test("is signed with the secret that was shown once, and sent again with its id after a 500", async () => {
     const path = "/hooks/ann";
     const made = await add(ann, path);
     const id = textAt(made.json, "destination_id");
@@ -104,7 +104,7 @@ describe("a webhook", () => {
     }
   });
 
-  test("is signed with both secrets after a rotation, and says until when", async () => {
+  test("is signed with both secrets for 24 hours after a rotation", async () => {
     const path = "/hooks/rotated";
     const made = await add(ann, path);
     const id = textAt(made.json, "destination_id");
@@ -120,7 +120,7 @@ describe("a webhook", () => {
     expect(gone.status).toBe(404);
   });
 
-  test("is disabled and enabled, with the events that are chosen", async () => {
+  test("can be disabled, enabled and limited to chosen events", async () => {
     const made = await add(ann, "/hooks/chosen", { kinds: ["balance.low"] });
     expect(at(made.json, "kinds")).toEqual(["balance.low"]);
     const route = `${DESTINATIONS}/${textAt(made.json, "destination_id")}`;
@@ -133,7 +133,7 @@ describe("a webhook", () => {
     expect([wrong.status, at(wrong.json, "error.field")]).toEqual([400, "kinds"]);
   });
 
-  test("of another organization is not there", async () => {
+  test("of another organization does not exist", async () => {
     const made = await add(ann, "/hooks/private");
     const id = textAt(made.json, "destination_id");
     const bob = await fixture.signIn(newcomer("bob"));
@@ -153,7 +153,7 @@ describe("a webhook", () => {
     expect((await bob.do(`GET ${ALERTS}`)).text).not.toContain(id);
   });
 
-  test("shows its path, which can contain a token, to who may change it alone", async () => {
+  test("shows its path, which can contain a token, only to those who may change it", async () => {
     const path = "/services/T0/hook-token-0123?key=hook-key-4567";
     const id = textAt((await add(ann, path)).json, "destination_id");
     await ann.do(`POST ${DESTINATIONS}/${id}/test`);
@@ -182,7 +182,7 @@ describe("a webhook", () => {
     }
   });
 
-  test("to one address is there once", async () => {
+  test("exists once per address", async () => {
     await add(ann, "/hooks/once");
     const body = { channel: "webhook", url: `${receiver.url}/hooks/once` };
     expect((await ann.ask(`POST ${DESTINATIONS}`, { body })).status).toBe(409);
@@ -190,7 +190,7 @@ describe("a webhook", () => {
 });
 
 describe("an installation without an encryption key, where nothing private is allowed,", () => {
-  test("offers no webhooks, and says so to the page", async () => {
+  test("offers no webhooks, and names the missing encryption key", async () => {
     const eve = await strict.signIn(newcomer("eve"));
     const { json } = await eve.do(`GET ${ALERTS}`);
     expect(at(json, "can_webhook")).toBe(false);
@@ -229,7 +229,7 @@ describe("an address that is not public", () => {
     ["https://me:secret@example.com/"],
     ["https://example.com:22/"],
     [`https://example.com/${"a".repeat(3_000)}`],
-  ])("is refused in words: %s", async (url) => {
+  ])("is refused with a reason: %s", async (url) => {
     const body = { channel: "webhook", url };
     const { status, json } = await joe.ask(`POST ${DESTINATIONS}`, { body });
     expect([status, at(json, "error.field")]).toEqual([400, "url"]);
@@ -239,7 +239,7 @@ describe("an address that is not public", () => {
   });
 });
 
-test("names of a silent name server hold no thread of the process, and tries in vain count as changes", async () => {
+test("slow name servers block no thread, and refused webhooks count as changes of settings", async () => {
   let systemLookups = 0;
   const hook = createHook({
     init: (_id, type) => {
@@ -255,7 +255,7 @@ test("names of a silent name server hold no thread of the process, and tries in 
   const answers = await Promise.all(Array.from({ length: 70 }, (_, n) => save(n)));
   hook.disable();
   expect(systemLookups - before).toBe(0);
-  // Two were asked for, and added as their names may get an address later.
+  // Two names were looked up and saved, because they may get an address later.
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   expect(new Set(silent.asked).size).toBe(2);
   const refused = answers.filter(({ status }) => status === 429);

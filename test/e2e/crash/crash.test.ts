@@ -8,19 +8,19 @@ import { MATRIX, QUICK_ROWS } from "./matrix.ts";
 import { doomedStates, expectServedAgain } from "./scenario.ts";
 import { expectServedOut } from "./sigterm.ts";
 
-/** Where a start dies; the other points are a request's, and each has a row. */
+/** The fail points of a start; every other point is in a request and has a row in MATRIX. */
 const AT_START = ["joined", "recovered"] as const;
 
 const suite = crashSuite();
 
-test("the process is killed at every fail point, at most of them in the deep run", () => {
+test("the crash tests together kill the process at every fail point", () => {
   const killedAt = new Set<string>([...MATRIX.map((row) => row.diesAt), ...AT_START]);
   expect([...killedAt].toSorted()).toEqual(FAIL_POINTS.toSorted());
 });
 
 suite.testRows(QUICK_ROWS);
 
-test("killed before its recovery, and again behind it: the next start charges once", async () => {
+test("a process that is killed before and again after its recovery charges the attempt once", async () => {
   const { fixture } = suite;
   const [joined, recovered] = AT_START;
   const scenario = await leftOpen(fixture);
@@ -35,7 +35,7 @@ test("killed before its recovery, and again behind it: the next start charges on
   await suite.decide(await expectServedAgain(fixture, scenario));
 });
 
-test("SIGTERM in the middle of a stream: a whole answer at its cost, and exit 0", () =>
+test("SIGTERM in mid-stream lets the answer finish at its cost, and the process exits with 0", () =>
   expectServedOut(suite, { at: "output sent", wire: "wire_b", stream: true }));
 
 suite.testUnchanged();

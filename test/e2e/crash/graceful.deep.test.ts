@@ -37,11 +37,11 @@ const ROWS: readonly TermRow[] = [
 ];
 
 test.each(ROWS)(
-  "SIGTERM at $at, $wire, stream $stream: a whole answer at its cost, and exit 0",
+  "SIGTERM at $at, $wire, stream $stream: the whole answer arrives, and the process exits with 0",
   (row) => expectServedOut(suite, row),
 );
 
-test("SIGTERM between two attempts: the second is made, and both are settled", async () => {
+test("SIGTERM between two attempts lets the second one run, and both are settled", async () => {
   const { fixture } = suite;
   const scenario = await openScenario(fixture, { ...STREAM, model: "test/ba" });
   fixture.simulator.script({ model: "test/ba", fault: "error_at_event:1", times: 1 });
@@ -56,7 +56,7 @@ test("SIGTERM between two attempts: the second is made, and both are settled", a
   });
 });
 
-test("SIGTERM while it reads on for a client that left: settled at what was used", async () => {
+test("SIGTERM while the gateway reads on for a client that left settles what was used", async () => {
   const { fixture } = suite;
   const scenario = await openScenario(fixture, STREAM);
   fixture.simulator.script({ model: "test/a", fault: "slow:100", times: 1 });
@@ -69,7 +69,7 @@ test("SIGTERM while it reads on for a client that left: settled at what was used
   await expectOver(suite, scenario, { ...SERVED, outcome: "client_disconnected" });
 });
 
-test("SIGTERM while a settlement waits: the answer waits with it, then exit 0", async () => {
+test("SIGTERM while a settlement waits: the answer waits for its cost, then exit code 0", async () => {
   const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
   await until("no new request is accepted", async () => !(await isReady(gateway, scenario)));
@@ -81,7 +81,7 @@ test("SIGTERM while a settlement waits: the answer waits with it, then exit 0", 
   await expectOver(suite, scenario, SERVED);
 });
 
-test("SIGTERM while a settlement waits too long for its answer: it commits before exit 0", async () => {
+test("SIGTERM ends no process before a settlement that outlasted its answer has committed", async () => {
   const { fixture } = suite;
   const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
@@ -93,7 +93,7 @@ test("SIGTERM while a settlement waits too long for its answer: it commits befor
   await expectOver(suite, scenario, SERVED);
 });
 
-test("SIGTERM, and the grace time ends: an error ends the stream, what was reported is paid", async () => {
+test("a stream ends with an error after the grace time, and its reported usage is charged", async () => {
   const { fixture } = suite;
   await fixture.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
   const scenes = [
@@ -118,7 +118,7 @@ test("SIGTERM, and the grace time ends: an error ends the stream, what was repor
     await expectOver(suite, onB, { ...cut, pays: ["what it reported at first"] });
 });
 
-test("a second SIGTERM does not wait: exit 1, and the next start charges the reserve", async () => {
+test("a second SIGTERM ends the process at once with 1, and the next start charges the reserve", async () => {
   const { fixture } = suite;
   const scenario = await openScenario(fixture, STREAM);
   fixture.simulator.script({ model: "test/a", fault: "hang:event:6", times: 1 });
@@ -155,7 +155,7 @@ async function settleUnderLock(): Promise<WaitingSettlement> {
   await gateway.waitsAt("settle queued");
   const lock = await fixture.lockWallet(scenario.account);
   await gateway.goOn();
-  // In its batch, and then alone.
+  // The settlement waits in its batch first, and alone after that.
   await until("the settlement waits", async () =>
     (await waitingSessions(fixture.backend)).some((name) =>
       ["tokenmarket ledger", "tokenmarket late closings"].includes(name),

@@ -22,9 +22,9 @@ import {
 } from "./scenario.ts";
 import { putToSleep, type Sleeper } from "./sleepers.ts";
 
-/** Where instances die. */
+/** The installation whose instances are killed. */
 const suite = crashSuite();
-/** Where three instances sleep past their leases and a fourth one lives; they do so meanwhile. */
+/** The installation in which three instances are paused past their leases, beside a fourth. */
 let bedroom: CrashFixture;
 let one: CrashProcess;
 let two: CrashProcess;
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => bedroom.close());
 
-test("two instances that start at once on what a third one left charge it once", async () => {
+test("two instances that start at once charge what a dead instance left open exactly once", async () => {
   const { fixture } = suite;
   const scenario = await leftOpen(fixture);
   const [first] = await Promise.all([fixture.restart(), fixture.start().ready]);
@@ -55,7 +55,7 @@ test("two instances that start at once on what a third one left charge it once",
   await suite.decide(await expectServedAgain(fixture, scenario));
 });
 
-test("kill -9 under load: every request is paid as it was seen, at most at its reserve", async () => {
+test("kill -9 under load: every request is charged what its client saw, at most its reserve", async () => {
   const { fixture } = suite;
   const kinds: readonly Asked[] = [
     { wire: "wire_a", stream: true },
@@ -85,7 +85,7 @@ test("kill -9 under load: every request is paid as it was seen, at most at its r
 
 suite.testUnchanged();
 
-test("a peer charges at its reserve what an instance has open that slept past its lease", async () => {
+test("a peer charges the reserve for what an instance that slept past its lease has open", async () => {
   for (const { scenario } of sleepers) {
     const isOver = async (): Promise<boolean> =>
       !(await doomedStates(bedroom, scenario)).includes("open");
@@ -94,7 +94,7 @@ test("a peer charges at its reserve what an instance has open that slept past it
   for (const { scenario, row } of sleepers) await expectDecided(bedroom, scenario, row.givenUp);
 });
 
-test("an instance that wakes up sends nothing new until it has joined again", async () => {
+test("an instance that wakes up sends nothing to a provider until it has joined again", async () => {
   joinLock = await bedroom.lock("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
   for (const woken of [one, two, three]) woken.signal("SIGCONT");
   const scenario = await openScenario(bedroom, { wire: "wire_a" });
@@ -102,7 +102,7 @@ test("an instance that wakes up sends nothing new until it has joined again", as
     const refused = await ask(woken.url, scenario.doomed);
     expect(refused.status).toBe(503);
     expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
-    // The database answers, and this one has lost its lease: it alone is not ready.
+    // The database answers, so only the instance without a lease is not ready.
     await until("it is not ready", async () => {
       const probe = await get(woken.url, { key: scenario.account.key, path: "/readyz" });
       return probe.status === 503;
@@ -111,7 +111,7 @@ test("an instance that wakes up sends nothing new until it has joined again", as
   await expectDecided(bedroom, scenario, { pays: [], received: 0 });
 });
 
-test("a late observation returns the excess of a charge, once", async () => {
+test("an answer that is observed late returns the excess of its charge, once", async () => {
   for (const woken of [one, two, three]) await woken.goOn();
   for (const { scenario, view, row } of sleepers) {
     expect(await view).toMatchObject({ status: row.status, isWhole: true });
@@ -120,7 +120,7 @@ test("a late observation returns the excess of a charge, once", async () => {
   }
 });
 
-test("when it has joined again it serves; nothing is charged or returned twice", async () => {
+test("an instance that has joined again serves, and nothing is charged or returned twice", async () => {
   await joinLock.release();
   const scenario = await openScenario(bedroom, { wire: "wire_b", stream: true });
   for (const woken of [one, two, three]) {

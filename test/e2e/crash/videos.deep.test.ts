@@ -7,7 +7,7 @@ import { COST, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.t
 
 const suite = VideoSuite.forFile();
 
-test("killed while a job runs: it continues, and its client finds it again", async () => {
+test("a job that runs when the process is killed continues, and its client finds it again", async () => {
   const gateway = await suite.restart(false);
   const account = await suite.fixture.account();
   const video = await acceptedVideo(gateway, account);
@@ -24,7 +24,7 @@ test("killed while a job runs: it continues, and its client finds it again", asy
 });
 
 test.each([true, false])(
-  "killed when the end of a job was known and not settled yet: one debit (it commits later: %s)",
+  "a process killed before it settled a finished job debits it once (commits later: %s)",
   async (commits) => {
     const gateway = await suite.restart(false);
     const account = await suite.fixture.account();

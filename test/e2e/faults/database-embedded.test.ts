@@ -38,7 +38,7 @@ afterAll(async () => {
   if (running.process.exitCode === null) await running.end("SIGTERM");
 });
 
-/** Where the database is: as root not always inside the folder that was asked for. */
+/** The database's folder from the log; run by root it may be outside the data folder. */
 function databaseFolder(): string {
   const lines = running.stderr().split("\n");
   const line = lines.find((one) => one.includes('"msg":"embedded PostgreSQL"'));
@@ -71,7 +71,7 @@ async function heldMicroUsd(): Promise<unknown> {
   return at(json, "balance", "held_micro_usd");
 }
 
-test("kill -9 of the database under a server: 503 meanwhile, then it serves without a restart", async () => {
+test("after kill -9 of its database a server answers 503, and serves again without a restart", async () => {
   expect((await ask(urlOf(running), asked())).status).toBe(200);
   const before = simulator.counts().total;
   const stream = ask(urlOf(running), asked({ stream: true, text: "[words:9] [[fault:slow:40]]" }));
@@ -96,7 +96,7 @@ test("kill -9 of the database under a server: 503 meanwhile, then it serves with
   await booksBalance();
 });
 
-test("two servers on one folder: one starts the database again, both serve", async () => {
+test("one of two servers on a folder restarts a killed database, and both serve again", async () => {
   const second = await serve(folder);
   for (const signal of ["SIGKILL", "SIGTERM", "SIGINT"] as const) {
     const killed = killPostmaster(databaseFolder(), signal);
@@ -109,7 +109,7 @@ test("two servers on one folder: one starts the database again, both serve", asy
   await servesAgain(running);
 });
 
-test("SIGTERM to a server whose database was just killed: exit 0, no process is left", async () => {
+test("SIGTERM ends a server whose database was just killed with exit 0, and leaves no process", async () => {
   const data = databaseFolder();
   killPostmaster(data);
   expect(await running.end("SIGTERM")).toBe(0);

@@ -17,11 +17,11 @@ afterAll(() => proxy.set("up"));
 interface Walked {
   readonly path?: string;
   readonly body?: object;
-  /** Answered from memory: the database is not asked. */
+  /** True if the route answers from memory, without the database. */
   readonly isFree?: true;
-  /** Refused for its model or its body before the database is asked. */
+  /** The status of a refusal for the model or the body, before the database is queried. */
   readonly status?: number;
-  /** Sums of a whole journal are waited for. */
+  /** True if the route sums up a whole journal, which may take long. */
   readonly mayTakeLong?: true;
 }
 
@@ -87,7 +87,7 @@ const LISTENERS_SQL = `select count(*) filter (where state = 'idle' and query li
 
 async function servesAgain(): Promise<void> {
   proxy.set("up");
-  // When changes are heard again, every remembered key is forgotten: only then it is read for good.
+  // When notices arrive again, all cached keys are dropped; only then is the key cached for good.
   await until("changes are heard on one connection", async () => {
     const [row] = await readSql(gateway, LISTENERS_SQL, []).catch(() => []);
     return Number(row?.["ready"]) === 1 && Number(row?.["of_all"]) === 1;
@@ -114,8 +114,8 @@ describe("a database that does not answer is a 503 with retry-after on every rou
     expect(await Promise.all(answers)).toEqual(expected);
   }
 
-  // First: after a loss the notice connection comes back, and every key is read again.
-  test("when it is too slow, and in time", async () => {
+  // This test is first, because a lost notice connection makes every key be read again.
+  test("in time, when every answer of the database takes seconds", async () => {
     await servesAgain();
     proxy.set({ delayMs: 2_500 });
     await expectWalk(walks.filter(([, walked]) => walked?.mayTakeLong !== true));
@@ -124,7 +124,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
     await servesAgain();
   });
 
-  test("when it is away", async () => {
+  test("when the database cannot be reached", async () => {
     await servesAgain();
     proxy.set("down");
     await expectWalk(walks);

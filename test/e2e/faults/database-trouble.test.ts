@@ -10,16 +10,16 @@ import { asAdmin, withDatabase } from "../../support/postgres.ts";
 import { withProxyTo, urlThrough } from "../../support/tcp-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-/** The time that passes while this process runs: a busy machine is not the gateway's fault. */
+/** Milliseconds in which an answer must come, not counting pauses of a busy machine. */
 const ANSWER_WITHIN_MS = 10_000;
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 
-/** Time that passes while this process runs: a busy machine is not the gateway's fault. */
+/** Counts only time in which this process runs, so that a busy machine causes no timeout. */
 const clock = new PatientClock();
 const database = withDatabase();
 /** A superuser, past the proxy. */
 let admin: Client;
-/** An ordinary user of the database, as an operator gives one to the gateway. */
+/** The gateway's ordinary database role. */
 let role: string;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ const gateway = withGateway(() => {
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
     },
-    // A key that was read once is known however long the database is away.
+    // A key that was read once stays cached however long the database is away.
     keyCacheMs: 3_600_000,
   };
 });
@@ -81,9 +81,9 @@ async function servesAgain(): Promise<void> {
 
 interface Trouble {
   readonly name: string;
-  /** Does it meet only the organization whose wallet it is about? */
+  /** True if the trouble concerns one organization's wallet only. */
   readonly isOneWallet?: boolean;
-  /** Is every refusal the end of a time limit? Then one round is enough. */
+  /** True if every refusal takes a whole time limit; then one round is enough. */
   readonly isSlow?: boolean;
   readonly begin: () => Promise<unknown> | void;
   readonly end: () => Promise<unknown> | void;
@@ -138,7 +138,7 @@ async function endSessions(): Promise<void> {
   await admin.query(sql, [role]);
 }
 
-describe("refused in time with 503, nothing sent, nothing held, and over by itself", () => {
+describe("a request gets a 503 in time, nothing is sent or held, and service returns by itself", () => {
   test.each(TROUBLES)("when $name", async (trouble) => {
     await servesAgain();
     await nothingHeld(gateway, account);
@@ -172,7 +172,7 @@ async function lastDebit(): Promise<bigint> {
   return rows[0]?.debitMicroUsd ?? 0n;
 }
 
-test("a database that is slow but answers is waited for", async () => {
+test("a request waits for a database that answers slowly, and is served", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   proxy.set({ delayMs: 150 });
@@ -182,11 +182,11 @@ test("a database that is slow but answers is waited for", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("connections that are lost without a word are given up, and new ones serve", async () => {
+test("connections that are lost silently are given up, and new ones serve", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   const sent = gateway.simulator.counts().total;
-  // Enough of them for what else queries the database.
+  // Four connections are enough for everything that queries the database.
   await Promise.all(Array.from({ length: 4 }, () => gateway.backend.ping()));
   proxy.lose();
   const lostAt = await databaseNow();
@@ -201,7 +201,7 @@ test("connections that are lost without a word are given up, and new ones serve"
     return (await admin.query(sql, [lostAt])).rowCount === 1;
   });
   await servesAgain();
-  // In the end the closing that waits on its lost connection is notified.
+  // Dropping the proxy's connections ends the closing that waits on a lost one.
   proxy.set("down");
   proxy.set("up");
   await until("the database answers", () =>
@@ -214,7 +214,7 @@ test("connections that are lost without a word are given up, and new ones serve"
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("a gateway whose database is silent can still be ended", async () => {
+test("a gateway whose database never answers can still be closed", async () => {
   await servesAgain();
   const { databaseUrl } = gateway.config;
   const other = await startTestGateway({ settings: { databaseUrl } });

@@ -6,7 +6,7 @@ import { PatientClock } from "../../support/clocks.ts";
 import { withGatewayBehindProxy } from "../../support/database-proxy.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-/** Time that passes while this process runs: a busy machine is not the gateway's fault. */
+/** Counts only time in which this process runs, so that a busy machine causes no timeout. */
 const clock = new PatientClock();
 const { proxy, gateway, account } = withGatewayBehindProxy();
 
@@ -19,7 +19,7 @@ function asked(more: Partial<Ask> = {}): Ask {
   return { key: account.key, wire: "wire_a", model: "test/a", text: "hi", ...more };
 }
 
-/** A request passes again: the gateway found the way back by itself. */
+/** Waits until the gateway serves a request again. */
 async function recovers(): Promise<void> {
   proxy.set("up");
   await until("the gateway serves again", async () => {
@@ -29,7 +29,7 @@ async function recovers(): Promise<void> {
 
 describe("F36: the database is down", () => {
   test.each(["wire_a", "wire_b"] as const)(
-    "503 on %s, for a key that is known and for one that is not; nothing is sent",
+    "every key gets a 503 on %s, cached or not, and nothing is sent",
     async (wire) => {
       await recovers();
       const stranger = await gateway.account("10");
@@ -47,7 +47,7 @@ describe("F36: the database is down", () => {
   );
 });
 
-test("F37: the database is lost between dispatch and settlement: whole answers, one debit", async () => {
+test("F37: a database lost between dispatch and settlement costs no answer and no second debit", async () => {
   await recovers();
   await nothingHeld(gateway, account);
   const before = await debitsOf(gateway, account);
@@ -84,7 +84,7 @@ test("F37: the database is lost between dispatch and settlement: whole answers, 
 });
 
 describe("F38: the database does not answer", () => {
-  test("503 in time on both wires, no hold is left behind, nothing is sent late", async () => {
+  test("both wires get a 503 in time, and nothing stays held or is sent late", async () => {
     await recovers();
     const before = gateway.simulator.counts().total;
     const debits = await debitsOf(gateway, account);
@@ -99,7 +99,7 @@ describe("F38: the database does not answer", () => {
     expect(gateway.simulator.counts().total).toBe(before);
   });
 
-  test("a key that is not cached is 503 too, not 401", async () => {
+  test("a key that is not cached gets a 503, not a 401", async () => {
     await recovers();
     const stranger = await gateway.account("10");
     proxy.set("silent");
@@ -109,7 +109,7 @@ describe("F38: the database does not answer", () => {
     await recovers();
   });
 
-  test("a client that leaves while its reserve is on its way owes nothing", async () => {
+  test("a client that leaves while its reserve waits for the database owes nothing", async () => {
     await recovers();
     const before = gateway.simulator.counts().total;
     const debits = await debitsOf(gateway, account);
@@ -138,7 +138,7 @@ describe("F38: the database does not answer", () => {
   }
 });
 
-/** The last bytes of a whole answer. */
+/** A pattern for the end of a complete answer. */
 function endOf(request: Ask | undefined): RegExp {
   if (request?.stream !== true) return /\}$/;
   return request.wire === "wire_a" ? /data: \[DONE\]\n\n$/ : /"message_stop"\}\n\n$/;

@@ -16,10 +16,10 @@ import { PatientClock } from "../../support/clocks.ts";
 const KEEPALIVE_MS = 20;
 const IDLE_MS = 300;
 
-/** Only silence reaches the short limits: the clock waits for a busy machine. */
+/** The clock waits for a busy machine, so that only silence reaches the short limits. */
 const clock = new PatientClock();
 
-/* A fault a listing: strikes of one must not cool the next. */
+/* Each fault has its own listing, so that its strikes cool down no other. */
 const FAULTS = [
   { name: "reset", fault: "reset:event:6", class: "upstream_error" },
   { name: "no-end-mark", fault: "no_terminal", class: "upstream_error" },
@@ -53,7 +53,7 @@ const gateway = withGateway(() => {
 });
 const account = withAccount(gateway, "100");
 
-/** A streamed question for a listing; the fault is said in its text. */
+/** A streamed request to a listing, with the fault in its text. */
 function askOf(given: { wire: Wire; upstream: Wire; name: string }, fault: string): Ask {
   const { wire, upstream, name } = given;
   const model = `${name}/${upstream}`;
@@ -118,7 +118,7 @@ describe("a stream that dies after output ends with one terminal event and not a
 
 const IN_ONE_PIECE = CASES.filter(({ name }) => name === "error-event" || name === "half-event");
 
-describe("a stream that dies in the same piece as its first content has sent nothing yet", () => {
+describe("a stream that dies in the piece of its first content is answered with an error status", () => {
   test.each(IN_ONE_PIECE)("$name on $wire from $upstream", async ({ name, fault, ...given }) => {
     const asked = askOf({ ...given, name: `${name}-at-once` }, `one_piece;${fault}`);
     const answer = await ask(gateway.url, asked);
@@ -132,7 +132,7 @@ describe("a stream that dies in the same piece as its first content has sent not
     expect(record.attempts.map(({ debitMicroUsd }) => debitMicroUsd > 0n)).toEqual([isReported]);
   });
 
-  test.each(WIRES)("the next candidate serves it, on %s", async (wire) => {
+  test.each(WIRES)("the next candidate serves the request, on %s", async (wire) => {
     const model = `second/${wire}`;
     const path = wire === "wire_a" ? "/a/v1/chat/completions" : "/b/v1/messages";
     const fault = "one_piece;error_at_event:6";
@@ -168,7 +168,7 @@ describe("keep-alives", () => {
     expect(events.length - kept.length).toBeGreaterThan(3);
   });
 
-  test("a silent stream is kept alive until its terminal event, and never after it", async () => {
+  test("a silent stream gets keep-alives until its terminal event, and none after it", async () => {
     const silences = WIRES.map(async (wire) => {
       const answer = await ask(gateway.url, {
         key: account.key,

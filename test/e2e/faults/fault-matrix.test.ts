@@ -19,7 +19,7 @@ import { FAULT_ROWS, type FaultRow } from "./fault-rows.ts";
 
 const HEADERS_TIMEOUT_MS = 500;
 
-/** Only silence reaches the short limits: the clock waits for a busy machine. */
+/** The clock waits for a busy machine, so that only silence reaches the short limits. */
 const clock = new PatientClock();
 const badCertificate = withServer(() =>
   createTlsServer(selfSigned(), (_request, response) => response.end("no")),
@@ -49,7 +49,7 @@ const gateway = withGateway(() => ({
 }));
 const account = withAccount(gateway, "100");
 
-/** Every row has a listing of its own, so that no row's failures cool another's providers. */
+/** Each row has its own listing, so that its failures cool down no other row's providers. */
 function manifestsOf(own: { badCertificate: string; oddError: string }): object[] {
   const urls: Readonly<Record<NonNullable<FaultRow["first"]>, string | undefined>> = {
     simulator: "{simulator}/first/v1",
@@ -86,7 +86,7 @@ function listingsOf(row: FaultRow): object[] {
   return [...new Set([modelOf(row, 1), modelOf(row, 2)])].map((id) => textModel(id));
 }
 
-/** Where cooling is the point of a row, its second run has a listing that does not rest yet. */
+/** The model of a row; a row that causes a cooldown uses another model in its second run. */
 function modelOf(row: FaultRow, run: number): string {
   return row.cools === true && run > 1 ? `row/${row.id}-again` : `row/${row.id}`;
 }
@@ -102,14 +102,14 @@ function askOf(row: FaultRow, run: number): Ask {
   };
 }
 
-/** The same fault for this one call of the first provider. */
+/** Makes the first provider's next call fail with the row's fault. */
 function misbehave(row: FaultRow, run: number): void {
   if (row.fault === undefined) return;
   const path = `/first${row.wire === "wire_a" ? "/v1/chat/completions" : "/v1/messages"}`;
   gateway.simulator.script({ path, model: modelOf(row, run), fault: row.fault, times: 1 });
 }
 
-describe("every fault has one answer, and the same again", () => {
+describe("every fault gets its one answer, twice in a row", () => {
   test.each(FAULT_ROWS)("$id $what", async (row) => {
     for (let run = 1; run <= 2; run += 1) {
       const before = secondCalls();
@@ -135,7 +135,7 @@ function secondCalls(): number {
   return calls.reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** Nothing else leaves the gateway. */
+/** The headers that an answer may have. */
 const HEADERS_ALLOWED = new Set([
   "x-request-id",
   "request-id",
@@ -178,7 +178,7 @@ function expectBody(row: FaultRow, answer: HttpAnswer): void {
   const events = row.stream ? eventsOf(answer.text) : [];
   const errors = events.filter(({ json }) => at(json, "error") !== undefined);
   expect(answer.text).toMatch(/You said|"delta"/);
-  // Output, then at most one terminal error event, and not a byte behind it.
+  // The output is followed by at most one terminal error event and no further byte.
   expect(errors).toEqual(terminalEvents(row));
   expect(events.slice(events.length - errors.length)).toEqual(errors);
   expect(ENDS[row.wire].test(answer.text) && errors.length === 0).toBe(row.class === null);
@@ -264,7 +264,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
   });
 }
 
-test("a healthy listing loses no request beside every fault at once", async () => {
+test("a healthy listing loses no request while all faults but the floods run beside it", async () => {
   // The floods are left out: they keep the simulator busy, which lives in this process too.
   const floods = new Set(["F19", "F20", "F25"]);
   const faults = FAULT_ROWS.filter((row) => !floods.has(row.id)).map((row) => {

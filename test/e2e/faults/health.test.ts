@@ -11,7 +11,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/** Only a silent provider reaches the short limit, and a cooldown ends when a test says so. */
+/** Reaches the short limit only for a silent provider; tests end cooldowns by moving it on. */
 const clock = new PatientClock();
 const gateway = withGateway({
   clock,
@@ -31,7 +31,7 @@ function asked(model: string, fault = ""): Ask {
   return { key: account.key, wire: "wire_a", model, text };
 }
 
-test("F33: when every circuit is open the answer is 503, health, and nothing is sent", async () => {
+test("F33: a model whose circuits are all open answers 503 health, and nothing is sent", async () => {
   for (const times of ["once", "twice", "thrice"]) {
     const { text, ...rest } = asked("struck", "status:500");
     await ask(gateway.url, { ...rest, text: `${text} ${times}` });
@@ -52,7 +52,7 @@ test("F33: when every circuit is open the answer is 503, health, and nothing is 
   await nothingHeld(gateway, account);
 });
 
-test("one request that its client repeats closes the model for no client", async () => {
+test("one request that its client repeats opens the circuit for no other client", async () => {
   for (let n = 0; n < 6; n += 1) {
     const failed = await ask(gateway.url, asked("poisoned", "status:500"));
     expect(failed.headers["x-tm-attempts"]).toBe("1");
@@ -62,7 +62,7 @@ test("one request that its client repeats closes the model for no client", async
   expect(answer.status).toBe(200);
 });
 
-test("429s never open a circuit: the pool cools down as long as the provider asked, and serves again", async () => {
+test("429s open no circuit: the pool cools down for as long as the provider asked", async () => {
   for (let n = 0; n < 4; n += 1) {
     const failed = await ask(gateway.url, asked("throttled", "status:429;retry_after:1"));
     expect(failed.headers["x-tm-attempts"]).toBe("1");
@@ -94,7 +94,7 @@ test("F61: a body nested 100,000 deep is refused at once and blocks no other", a
     const before = process.cpuUsage();
     const body = `{"model":"slow","max_tokens":5,"messages":${deep}}`;
     const refused = await post(gateway.url, { key: account.key, path, body });
-    // Time on the processor: that is how long others can have been kept waiting.
+    // Processor time bounds how long other requests were kept waiting.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(1_000);
     expect(refused.status).toBe(400);
@@ -105,7 +105,7 @@ test("F61: a body nested 100,000 deep is refused at once and blocks no other", a
   await nothingHeld(gateway, account);
 });
 
-test("F41: a gateway that closes finishes its streams and accepts no other", async () => {
+test("F41: a gateway that closes finishes its streams and accepts no new request", async () => {
   const other = await startTestGateway({ settings: { shutdownGraceMs: 10_000 } });
   try {
     const rich = await other.account("10");

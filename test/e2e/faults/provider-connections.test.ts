@@ -32,7 +32,7 @@ describe("a provider that closes kept connections", () => {
     ask(gateway.url, { key: account.key, wire: "wire_a", model: `test/${provider}`, text: "hi" });
 
   test.each(["fin", "rst"] as const)(
-    "by %s is asked again in the same attempt, for one hold and no strike",
+    "by %s gets the request again in the same attempt, with one hold and no strike",
     async (ending) => {
       closing.ending = ending;
       const { length } = closing.requests;
@@ -50,7 +50,7 @@ describe("a provider that closes kept connections", () => {
     },
   );
 
-  test("that cannot be reached is logged with the reason, which the client is not told", async () => {
+  test("that cannot be reached is logged with the reason, which its client does not see", async () => {
     const answer = await call("nobody");
     expect(answer.status).toBe(502);
     expect(answer.text).not.toMatch(/ECONNREFUSED|refused|127\.0\.0\.1/);
@@ -62,7 +62,7 @@ describe("a provider that closes kept connections", () => {
   });
 });
 
-describe("providers behind a proxy, with an authority and a certificate of a client", () => {
+describe("providers behind a proxy, with a private authority and a client certificate", () => {
   const [authority, client] = [selfSigned({ host: "localhost" }), selfSigned({ host: "gateway" })];
   const folder = withResource(
     () => ({ path: newFolder("certificates") }),
@@ -133,12 +133,15 @@ describe("providers behind a proxy, with an authority and a certificate of a cli
     ["stranger", /stranger: (tls|reset) [A-Z_]+/],
     ["distrusting", /distrusting: tls \w*(SELF_SIGNED|UNABLE)\w+/],
     ["denied", /denied: refused proxy status 407/],
-  ])("are not reached without them: %s, and the log alone says why", async (provider, reason) => {
-    const { status, text, requestId } = await call(provider);
-    expect(status).toBe(502);
-    expect(tunnels).toEqual([]);
-    const lines = gateway.log().split("\n");
-    expect(lines.find((each) => each.includes(requestId))).toMatch(reason);
-    expect(text).not.toMatch(/certificate|tls|proxy/i);
-  });
+  ])(
+    "are not reached without these settings: %s, and only the log says why",
+    async (provider, reason) => {
+      const { status, text, requestId } = await call(provider);
+      expect(status).toBe(502);
+      expect(tunnels).toEqual([]);
+      const lines = gateway.log().split("\n");
+      expect(lines.find((each) => each.includes(requestId))).toMatch(reason);
+      expect(text).not.toMatch(/certificate|tls|proxy/i);
+    },
+  );
 });

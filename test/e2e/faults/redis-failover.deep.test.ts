@@ -13,7 +13,7 @@ import { withResource } from "../../support/with-resource.ts";
 
 const PER_MINUTE = 30;
 const ASK_EVERY_MS = 40;
-/** A use leaves the window of a minute after 60 to 61 seconds. */
+/** Milliseconds: a charge leaves the window of a minute after 60 to 61 seconds. */
 const WINDOW_MS = 59_000;
 const DOWNTIME_MS_MAX = 20_000;
 
@@ -37,7 +37,7 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     return [serve(folder, env), serve(folder, env)];
   });
 
-  test("a master that dies or hangs costs seconds of 503, and no limit is passed", async () => {
+  test("a master that dies or hangs causes 503s for seconds, and no limit is exceeded", async () => {
     await sentinels.whole();
     const account = await openAccount(backend, "10", { requestsPerMinute: PER_MINUTE });
     const answers: Answered[] = [];
@@ -70,7 +70,7 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     await until("limits answer again", () => answeredAfter(secondMs, 429));
     expect(performance.now() - diedMs).toBeLessThan(DOWNTIME_MS_MAX);
 
-    // It comes back, and follows; then the new master hangs, and comes back later as if nothing was.
+    // The dead server returns as a replica; then the new master hangs and later continues.
     await dead.restart();
     await sentinels.whole();
     await until("the next minute is used up", () => served() >= 2 * PER_MINUTE, 90_000);
@@ -90,7 +90,7 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     const statuses = new Set(answers.map(({ status }) => status));
     expect([...statuses].toSorted((a, b) => a - b)).toEqual([200, 429, 503]);
     expect(mostInAWindow(answers)).toBeLessThanOrEqual(PER_MINUTE);
-    // Nothing was restarted for it.
+    // No gateway was restarted for this.
     for (const { process } of gateways) expect(process.exitCode).toBeNull();
   });
 });

@@ -43,7 +43,7 @@ function usd(amount: bigint): string {
 
 /** A request that is at the provider and stays there until it is let go. */
 interface Running {
-  /** Lets it end, and returns what it cost. */
+  /** Lets the request end; returns its cost. */
   end(): Promise<bigint>;
 }
 
@@ -80,7 +80,7 @@ async function setCap(account: TestAccount, scope: Scope, cap: bigint | null): P
   expect(isSet).toBe(true);
 }
 
-/** Refused before anything is sent or held. */
+/** Sends a request that must be refused before anything is sent or held. */
 async function refused(account: TestAccount, wire: Wire = "wire_a"): Promise<HttpAnswer> {
   const sent = provider.calls.length;
   const held = await gateway.backend.recordStore.balance(account.orgId);
@@ -163,7 +163,7 @@ describe.each(WIRES)("on %s", (wire) => {
     },
   );
 
-  test("a low balance names its numbers; waiting helps while own requests hold the money", async () => {
+  test("a low balance names its numbers, and is retryable while own requests hold money", async () => {
     const account = await gateway.account(usd(2n * WORST - 1n));
     const running = await run(account);
     const metadata = { origin: "gateway_admission", limit_scope: "org", limit_kind: "spend" };
@@ -178,7 +178,7 @@ describe.each(WIRES)("on %s", (wire) => {
       }),
     );
     const spent = await running.end();
-    // Now nothing is held, and the balance alone is too small.
+    // Nothing is held now, and the balance itself is too small.
     let left = 2n * WORST - 1n - spent;
     while (left >= WORST) left -= await spend(account);
     const dear = await refused(account, wire);
@@ -212,7 +212,7 @@ describe("a request that several limits refuse", () => {
     expect((await refused(account)).headers).not.toHaveProperty("x-tm-cap-reset");
   });
 
-  test("is refused by the stricter cap, whichever source it has", async () => {
+  test("is refused by the stricter cap, the key's or the organization's", async () => {
     const account = await gateway.account("100");
     await setCap(account, "org", WORST - 1n);
     await setCap(account, "key", WORST);
@@ -223,9 +223,9 @@ describe("a request that several limits refuse", () => {
   });
 });
 
-describe("at the change of month", () => {
+describe("a request that is in flight at the change of month", () => {
   test.each(SCOPES)(
-    "what is in flight counts in both months, and settles in its own (%s)",
+    "counts in both months while it is in flight, and settles in the month of its hold (%s)",
     async (scope) => {
       const account = await gateway.account("100");
       await spend(account);
@@ -245,7 +245,7 @@ describe("at the change of month", () => {
     },
   );
 
-  test("a spent cap is whole again, whatever was spent before", async () => {
+  test("starts with a fresh cap in the new month, whatever was spent in the old one", async () => {
     const account = await gateway.account("100");
     const spent = await spend(account);
     await setCap(account, "key", spent + WORST - 1n);
@@ -256,8 +256,8 @@ describe("at the change of month", () => {
   });
 });
 
-describe("an operator changes a cap beside the running gateway", () => {
-  test.each(SCOPES)("of the %s: the next request obeys", async (scope) => {
+describe("a cap that an operator changes while the gateway runs", () => {
+  test.each(SCOPES)("of the %s: the next request obeys the new cap", async (scope) => {
     const account = await gateway.account("100");
     const answers = (cap: string | null): object => {
       const ofOrg = { caps: expect.arrayContaining([expect.objectContaining({ cap_usd: cap })]) };
@@ -274,7 +274,7 @@ describe("an operator changes a cap beside the running gateway", () => {
     await spend(account);
   });
 
-  test("a wrong call changes nothing: 2, and a sentence on standard error", async () => {
+  test("stays as it was after a wrong call, which exits with 2 and a message", async () => {
     const account = await gateway.account("1", { orgCapUsd: "0.5" });
     const wrong: readonly (readonly string[])[] = [
       ["org", "cap", account.orgId, "--usd", "1"],

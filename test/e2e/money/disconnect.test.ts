@@ -48,7 +48,7 @@ const ROUTES: readonly Route[] = WIRES.flatMap((wire) =>
 
 let asked = 0;
 
-/** A request that its provider's call is known by. */
+/** A request with a mark by which its call at the provider is found. */
 function newAsk(account: TestAccount, route: Route): Ask & { readonly mark: string } {
   const mark = `mark-${asked++}-mark`;
   const { wire, stream } = route;
@@ -61,7 +61,7 @@ function callOf(mark: string): Promise<GatedCall> {
   );
 }
 
-/** Sends it and lets the whole answer through. */
+/** Sends a request and lets its whole answer through. */
 async function stay(account: TestAccount, route: Route): Promise<{ cost: bigint; pieces: number }> {
   const request = newAsk(account, route);
   const answer = ask(gateway.url, request);
@@ -111,7 +111,7 @@ function linesOfTheGone(): number {
   return gateway.log().split('"client_gone":true').length - 1;
 }
 
-/** As many requests as there are slots run side by side, and not one more: no slot was lost. */
+/** Checks that exactly as many requests as there are slots run at once, so none was lost. */
 async function everySlotIsFree(account: TestAccount): Promise<void> {
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
@@ -128,7 +128,7 @@ function expectNoSlot(answer: HttpAnswer): void {
   expect(at(answer.json, "error", "metadata", "limit_kind")).toBe("concurrency");
 }
 
-describe("a client that leaves pays what was reported, once", () => {
+describe("a client that leaves pays what the provider reported, once", () => {
   test.each(ROUTES)(
     "before the first event and after any other, on $wire from $upstream, stream $stream",
     async (route) => {
@@ -152,7 +152,7 @@ describe("a client that leaves pays what was reported, once", () => {
   );
 });
 
-test("a silent provider whose clients left stops its own model for their organization, and nothing else", async () => {
+test("clients that left a silent provider fill the slots of that model, and of no other", async () => {
   const account = await gateway.account("10");
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
@@ -191,7 +191,7 @@ test("a silent provider whose clients left stops its own model for their organiz
   await everySlotIsFree(account);
 });
 
-test("a provider that dies after the client left is billed as far as it had reported", async () => {
+test("a provider that dies after its client left is billed for what it had reported", async () => {
   const account = await gateway.account("10");
   const route: Route = { wire: "wire_b", upstream: "wire_b", stream: true };
   const request = newAsk(account, route);
@@ -214,7 +214,7 @@ test("a provider that dies after the client left is billed as far as it had repo
   await everySlotIsFree(account);
 });
 
-test("every provider was read to its end, and the books balance", async () => {
+test("every provider is read to its end, and the books balance", async () => {
   expect(provider.calls.length).toBeGreaterThan(0);
   await until("no call is open", () =>
     provider.calls.every((call) => call.ended || call.abandoned),

@@ -24,7 +24,7 @@ const gateway = withGateway(() => {
   };
 });
 
-test("a client without money for the next provider gets the last one's error", async () => {
+test("a client without money for the next provider gets the error of the last one", async () => {
   const request: Ask = {
     key: "",
     wire: "wire_a",

@@ -55,13 +55,13 @@ async function callsOf(account: TestAccount): Promise<readonly number[]> {
   return statuses;
 }
 
-test("the rows of every table that has an organization are guarded, the books among them", async () => {
+test("the guard covers every table with rows of an organization, the books included", async () => {
   expect(await guard.tables()).toEqual(
     expect.arrayContaining(["account", "api_key", "attempt", "hold", "org", "spend", "transfer"]),
   );
 });
 
-describe("one organization's calls", () => {
+describe("calls of one organization", () => {
   test("touch no row of another organization, however they end", async () => {
     await guard.allow();
     const free = [await callsOf(mine), await callsOf(poor)];
@@ -73,7 +73,7 @@ describe("one organization's calls", () => {
     expect(free[1]?.slice(0, 4)).toEqual([429, 429, 429, 429]);
   });
 
-  test("touch only organizations of their batch", async () => {
+  test("touch only rows of organizations in the same batch", async () => {
     await guard.allow(mine.orgId, other.orgId);
     // Held together they stay below what their keys may spend.
     const calls = Array.from({ length: 6 }, (_, at) =>

@@ -37,14 +37,14 @@ function asked(key: string): Ask {
   return { key, wire: "wire_a", model: "op/model", text: "hold", maxTokens: MAX_TOKENS };
 }
 
-/** A micro-dollar per byte, ten per output token: what one request holds. */
+/** Micro-dollars that one request holds: one per byte and ten per output token. */
 const WORST = BigInt(Buffer.byteLength(bodyOf(asked("any")))) + BigInt(MAX_TOKENS) * 10n;
 
 function holdsOf(count: number): MicroUsd {
   return microUsd(WORST * BigInt(count));
 }
 
-/** For how many requests there is money, under the organization's cap, and under each key's. */
+/** The numbers of requests that the balance, the organization's cap and each key's cap cover. */
 interface Bounds {
   readonly balance: number;
   readonly orgCap: number;
@@ -102,7 +102,7 @@ async function storm(account: TestAccount, keys: readonly string[]): Promise<Sto
   return { answers: all, refused: refused.slice(0, REQUESTS - AFFORDABLE) };
 }
 
-/** A busy machine may answer 503 for a while, which says nothing about money: asked again. */
+/** Repeats a request that got a 503, which a busy machine may cause. */
 async function askUntilDecided(gateway: RunningProgram, key: string): Promise<HttpAnswer> {
   for (;;) {
     const answer = await ask(String(gateway.ready["gateway_url"]), asked(key));
@@ -137,13 +137,13 @@ async function expectExactBooks(
   expect(await brokenBooks(books)).toEqual([]);
 }
 
-describe("240 parallel requests at two gateways with means for exactly twelve", () => {
-  test("both gateways take part as instances of one ledger", async () => {
+describe("two gateways that get 240 parallel requests with money for exactly twelve", () => {
+  test("run as two instances of one ledger", async () => {
     const rows = await backend.query("select count(*)::integer as instances from instance");
     expect(rows).toEqual([{ instances: gateways.length }]);
   });
 
-  test("the balance binds: twelve go out, the others are refused for the balance, and that waiting helps", async () => {
+  test("serve twelve and refuse the rest for the balance as retryable, if the balance binds", async () => {
     const { account, keys } = await openBound({ balance: 12, orgCap: 14, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     for (const { status, headers, json } of refused) {
@@ -162,14 +162,14 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     await expectExactBooks(account, answers);
   });
 
-  test("the organization's cap binds: twelve go out, the others are refused with the cap and its reset", async () => {
+  test("serve twelve and name the cap and its reset to the rest, if the organization's cap binds", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 12, keyCap: 13 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("org")]);
     await expectExactBooks(account, answers);
   });
 
-  test("the keys' caps bind: four of each key go out, the others are refused for their key's cap", async () => {
+  test("serve four of each key and name the key's cap to the rest, if the keys' caps bind", async () => {
     const { account, keys } = await openBound({ balance: 14, orgCap: 13, keyCap: 4 });
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("key")]);
@@ -181,7 +181,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     await expectExactBooks(account, answers);
   });
 
-  test("a key's cap by the day binds: twelve go out, the others are refused until the day is over", async () => {
+  test("serve twelve and name the end of the day to the rest, if a key's daily cap binds", async () => {
     const account = await openDayCapped();
     const { answers, refused } = await storm(account, [account.key]);
     expect(capsOf(refused)).toEqual([capOf("key", "day")]);
@@ -189,7 +189,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     expect(await spentToday(account)).toBe(await debitsOf({ backend }, account));
   });
 
-  test("kill -9 of one gateway amid that: what it left is charged once, and the day has room for the rest exactly", async () => {
+  test("charge once what one left at kill -9, and fill the rest of the daily cap exactly", async () => {
     const account = await openDayCapped();
     const [dying, living] = gateways;
     if (dying === undefined || living === undefined) throw new Error("two gateways run");
@@ -216,7 +216,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     expect(await debitsOf({ backend }, account)).toBe(charged);
     expect(await spentToday(account)).toBe(charged);
 
-    // As many as still fit, and none more.
+    // Exactly as many requests as the cap still covers are served.
     const left = Number((BigInt(AFFORDABLE) * WORST - charged) / WORST);
     expect(left).toBeGreaterThan(0);
     const again = provider.calls.length;
@@ -236,7 +236,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
   });
 });
 
-/** Rich, with one key that may spend twelve requests a day. */
+/** An account with ample credit and a key whose daily cap covers twelve requests. */
 async function openDayCapped(): Promise<TestAccount> {
   const account = await openAccount(backend, formatUsd(holdsOf(200)));
   const edit = { caps: { day: holdsOf(AFFORDABLE) } };
@@ -244,7 +244,7 @@ async function openDayCapped(): Promise<TestAccount> {
   return account;
 }
 
-/** The spend of the key's days in the books, which began with this test. */
+/** The key's spend of all days in the books, all of it from this test. */
 async function spentToday({ keyId }: TestAccount): Promise<bigint> {
   const sql = "select coalesce(sum(settled), 0)::text as settled from spend_day where key_id = $1";
   const [row] = await backend.query(sql, [keyId]);

@@ -101,7 +101,7 @@ async function moreKeys(account: TestAccount, count: number): Promise<string[]> 
 }
 
 describe("200 parallel requests with money for exactly ten", () => {
-  test("a balance lets exactly ten out, the others get the numbers and that waiting helps", async () => {
+  test("a balance admits exactly ten; the others see the numbers and that a retry can help", async () => {
     const account = await gateway.account(DOLLARS_FOR_TEN);
     const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 3));
     for (const refused of refusedAtOnce) {
@@ -127,7 +127,7 @@ describe("200 parallel requests with money for exactly ten", () => {
     await afterwards(account, answers);
   });
 
-  test("a key's cap lets exactly ten out and names the key and the next UTC month", async () => {
+  test("a key's cap admits exactly ten; the others see the key and the start of the next month", async () => {
     const account = await gateway.account("100", { keyCapUsd: DOLLARS_FOR_TEN });
     const { answers, refusedAtOnce } = await storm(account, [account.key]);
     expect(capsOf(refusedAtOnce)).toEqual([capOf("key")]);
@@ -135,7 +135,7 @@ describe("200 parallel requests with money for exactly ten", () => {
   });
 
   test.each(["day", "week"] as const)(
-    "a key's cap by the %s does the same, and names the instant at which that one resets",
+    "a key's cap by the %s admits exactly ten; the others see when that period ends",
     async (period) => {
       const account = await gateway.account("100", { keyCapUsd: "50" });
       const cap = microUsd(WORST * BigInt(AFFORDABLE));
@@ -147,7 +147,7 @@ describe("200 parallel requests with money for exactly ten", () => {
     },
   );
 
-  test("an organization's cap lets exactly ten out over all its keys", async () => {
+  test("an organization's cap admits exactly ten over all its keys", async () => {
     const account = await gateway.account("100", { orgCapUsd: DOLLARS_FOR_TEN });
     const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 4));
     expect(capsOf(refusedAtOnce)).toEqual([capOf("org")]);
@@ -155,15 +155,15 @@ describe("200 parallel requests with money for exactly ten", () => {
   });
 });
 
-test("the strictest cap wins: the organization's below the key's", async () => {
+test("an organization's cap that is stricter than the key's refuses the request", async () => {
   const oneTooFew = formatUsd(microUsd(WORST - 1n));
   const account = await gateway.account("100", { keyCapUsd: "50", orgCapUsd: oneTooFew });
   expect(capsOf([await ask(gateway.url, asked(account.key))])).toEqual([capOf("org")]);
 });
 
-describe("a request that alone is too dear", () => {
+describe("a request that costs more than the wallet has, with nothing else in flight,", () => {
   test.each(["wire_a", "wire_b"] as const)(
-    "is marked not to be retried, with what is missing, on %s",
+    "is marked as not retryable and names the missing amount on %s",
     async (wire) => {
       const request = { ...asked("any", wire), text: "dear" };
       const account = await gateway.account(formatUsd(microUsd(worstCase(request) - 1n)));
@@ -180,7 +180,7 @@ describe("a request that alone is too dear", () => {
     },
   );
 
-  test("passes with exactly its worst case in the wallet", async () => {
+  test("is served when the wallet has exactly its worst case", async () => {
     const request = { ...asked("any"), text: "just enough" };
     const account = await gateway.account(formatUsd(microUsd(worstCase(request))));
     const before = provider.calls.length;

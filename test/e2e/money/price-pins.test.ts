@@ -30,7 +30,7 @@ const failing = withServer(() =>
 );
 const gateway = withGateway(() => ({ manifests: manifestsAt(1) }));
 
-/** Both providers at so many times the first prices: $1 and $10 a million tokens. */
+/** Manifests of both providers at `factor` times $1 and $10 per million tokens. */
 function manifestsAt(factor: number): readonly object[] {
   const pricing = [
     { type: "prompt", unit: "token", cost_usd_per_million: String(factor) },
@@ -69,7 +69,7 @@ async function changePrices(factor: number): Promise<void> {
   });
 }
 
-/** The cost of an answer's own token counts at so many times the first prices. */
+/** The cost of an answer's token counts at `factor` times the first prices. */
 function costAt(factor: bigint, { json }: HttpAnswer): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
   return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));
@@ -84,7 +84,7 @@ test.each([
   ["a document", false],
   ["a stream", true],
 ])(
-  "%s is settled at the prices of its admission, whatever they are at its end",
+  "%s is settled at the prices of its admission, whatever the prices are when it ends",
   async (_what, stream) => {
     await changePrices(1);
     const account = await gateway.account("5.00");
@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test("the next request is held and settled at the new prices", async () => {
+test("the next request after a price change is held and settled at the new prices", async () => {
   await changePrices(1);
   await changePrices(10);
   const account = await gateway.account("5.00");
@@ -126,7 +126,7 @@ function worstCaseAt(factor: bigint, request: Ask): bigint {
   return factor * (BigInt(Buffer.byteLength(bodyOf(request))) + 10n * BigInt(MAX_TOKENS));
 }
 
-test("a candidate that is tried after the change is held and settled at the old prices", async () => {
+test("a candidate that is tried after a price change is held and settled at the old prices", async () => {
   await changePrices(1);
   const account = await gateway.account("5.00");
   const request: Ask = { key: account.key, wire: "wire_a", model: "m/second", text: "hi" };

@@ -16,7 +16,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/** The prompt of a short question is below it, one of `LONG` is above. */
+/** A bound in tokens, above a short prompt and below `LONG`. */
 const BOUND = 100;
 const LONG = "a long story about a lighthouse and its keeper ".repeat(20);
 
@@ -67,7 +67,7 @@ async function served(
   return answer;
 }
 
-/** The cost of the answer's own tokens at so many times the first prices. */
+/** The cost of the answer's tokens at `factor` times the first prices. */
 function costAt(factor: bigint, { json }: HttpAnswer): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
   return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));
@@ -77,7 +77,7 @@ async function entry(account: TestAccount): Promise<unknown> {
   return (await get(gateway.url, { key: account.key, path: "/v1/models/m%2Ftiered" })).json;
 }
 
-test("a long prompt is held and settled at its tier, output included, and the record says so", async () => {
+test("a long prompt is held and settled at its tier's prices, and its record names the tier", async () => {
   const account = await gateway.account("5.00");
   const short = await served(account, "hi");
   expect(costOf(short)).toBe(costAt(1n, short));
@@ -102,7 +102,7 @@ test("a long prompt is held and settled at its tier, output included, and the re
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("across the instant of a change every attempt has the prices of its own admission", async () => {
+test("every attempt around the instant of a price change has the prices of its own admission", async () => {
   const account = await gateway.account("5.00");
   const fromMs = Math.ceil((systemClock.nowMs() + 1_500) / 1_000) * 1_000;
   const from = new Date(fromMs).toISOString().replace(".000Z", "Z");
@@ -130,7 +130,7 @@ test("across the instant of a change every attempt has the prices of its own adm
   });
 
   const over = await served(account, LONG, async () => {
-    // Its provider answers after the change: it was admitted before.
+    // The request was admitted before the change, and its provider answers after it.
     await until("the change has come", () => systemClock.nowMs() > fromMs + 250);
   });
   expect(costOf(over)).toBe(costAt(2n, over));
@@ -149,7 +149,7 @@ test("across the instant of a change every attempt has the prices of its own adm
   });
 });
 
-test("a change counts by the ledger's clock, whatever this host's own clock says", async () => {
+test("a price change takes effect by the ledger's clock, whatever this host's clock says", async () => {
   const from = new Date(Math.floor(systemClock.nowMs() / 1_000) * 1_000 - 3_600_000);
   const slow = await startTestGateway({
     manifests: [

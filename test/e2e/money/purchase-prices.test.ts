@@ -9,7 +9,7 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../../su
 /* Pico-dollars a token. No two share a factor: a swapped bucket shows. */
 const SOLD = { prompt: 5_000_011n, cacheWrite: 6_250_013n, hour: 10_000_019n, output: 25_000_037n };
 const OWED = { prompt: 4_000_003n, cacheWrite: 5_000_011n, hour: 8_000_017n, output: 20_000_029n };
-/** Its provider costs more than the customer pays. */
+/** Prices of a provider that costs more than the customer pays. */
 const DEAR = { prompt: 9_000_011n, cacheWrite: 9_000_011n, hour: 9_000_011n, output: 30_000_023n };
 
 type Rates = typeof SOLD;
@@ -110,7 +110,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
     ["without streaming", false],
     ["streaming", true],
   ])(
-    "pays exactly for an hour of the cache, %s, and the provider is owed its own",
+    "pays the exact price of an hour in the cache, %s, and the provider is owed its own price",
     async (_, s) => {
       const client = new Client({ apiKey: account.key, baseURL: gateway.url, maxRetries: 0 });
       const before = await balanceOf("lab");
@@ -132,7 +132,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         cacheWrite: counts.written,
         cacheWrite1h: counts.hour,
       });
-      // As if everything were written for an hour: what was held is the dearest it can be.
+      // The hold assumes the highest price, that of writing the whole prompt for an hour.
       expect(attempt?.reserveMicroUsd).toBeGreaterThan((480n * SOLD.hour) / 1_000_000n);
 
       const after = await balanceOf("lab");
@@ -156,7 +156,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
   );
 });
 
-test("a listing without the price gets no hour, and says so", async () => {
+test("a listing without a price for an hour in the cache drops that field and names it", async () => {
   const body = JSON.stringify(hourly("lab/usual"));
   const answer = await post(gateway.url, { key: account.key, path: "/v1/messages", body });
   expect(answer.status).toBe(200);
@@ -164,7 +164,7 @@ test("a listing without the price gets no hour, and says so", async () => {
   expect(at(answer.json, "usage", "cache_creation", "ephemeral_1h_input_tokens")).toBe(0);
 });
 
-test("a provider that reports an hour which was not asked for is owed for usual writes", async () => {
+test("a provider that reports an unrequested hour in the cache is owed for usual cache writes", async () => {
   const before = await balanceOf("lab");
   const kept = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 50 };
   const told = { input_tokens: 7, cache_creation_input_tokens: 50, cache_creation: kept };
@@ -183,7 +183,7 @@ test("a provider that reports an hour which was not asked for is owed for usual 
   expect(accrued - before.accrued).toBe(cost(OWED, counts) / 1_000_000n);
 });
 
-test("a provider that costs more than the price is owed all of it, from what the platform has", async () => {
+test("a provider that costs more than its price is owed all of it, and the margin is negative", async () => {
   const { data, request_id: id } = await newestClient()
     .messages.create({ model: "lab/dear", max_tokens: 64, messages: [say("[words:20]")] })
     .withResponse();
@@ -195,7 +195,7 @@ test("a provider that costs more than the price is owed all of it, from what the
   expect(debit - owed).toBeLessThan(0n);
 });
 
-test("the price of an hour is in the list of models, what the provider is owed is not", async () => {
+test("the list of models has the price of an hour in the cache, not the debt to the provider", async () => {
   const list = (await get(gateway.url, { key: account.key, path: "/v1/models" })).json;
   const models = at(list, "data") as readonly { id: string; pricing: object }[];
   const hour = models.find(({ id }) => id === "lab/hour");
@@ -206,7 +206,7 @@ test("the price of an hour is in the list of models, what the provider is owed i
   expect(JSON.stringify(list)).not.toContain("0.000004000003");
 });
 
-test("at the end the books are whole", async () => {
+test("the books balance after all tests, and nothing is held", async () => {
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -122,7 +122,7 @@ describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $str
   });
 
   test.each(["1000000.01", "1e12", "1e300"])(
-    "is not believed when the amount cannot be: %s",
+    "is not believed when the amount is impossible: %s",
     async (reported) => {
       const nothing = { reported: 0n, debitMicroUsd: 0n, basis: "none" };
       expect(await pay(way, reported)).toEqual({ ...nothing, errorClass: "usage_impossible" });
@@ -130,13 +130,13 @@ describe.each(WAYS)("a provider that reports its own cost, on $wire, stream $str
   );
 
   test.each(["", "-0.01", "true", "null"])(
-    "is paid nothing when it reports no amount: %j",
+    "is paid nothing when the reported value is not an amount: %j",
     async (reported) => {
       expect(await pay(way, reported)).toMatchObject({ debitMicroUsd: 0n, basis: "none" });
     },
   );
 });
 
-test("the platform bears what was above the hold, and the books balance", async () => {
+test("the books balance after costs above the hold", async () => {
   expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -78,7 +78,7 @@ const account = withAccount(gateway, "100");
 
 type Tokens = NonNullable<AttemptRecord["usage"]>;
 
-/** Pico-dollars summed over the buckets, cut to micro-dollars once. */
+/** The cost summed over the buckets in pico-dollars and cut to micro-dollars once. */
 function priced(tokens: Tokens): bigint {
   const pico =
     BigInt(tokens.prompt) * PRICES.prompt +
@@ -142,7 +142,7 @@ const CASES: Case[] = WIRES.flatMap((wire) =>
   ),
 );
 
-describe("the observed tokens are billed to the micro-dollar, and shown alike everywhere", () => {
+describe("the observed tokens are billed to the micro-dollar and shown alike everywhere", () => {
   test.each(CASES)("$what from $upstream to $wire, stream $stream", async (given) => {
     const before = await debitsOf(gateway, account);
     const text = `${given.markers} what a long enough prompt for every bucket of tokens this is`;
@@ -161,7 +161,7 @@ describe("the observed tokens are billed to the micro-dollar, and shown alike ev
     expect(record.outcome).toBe("completed");
   });
 
-  test("a hand-made usage costs what a hand-made sum says", async () => {
+  test("a usage with every kind of token costs what a sum by hand says", async () => {
     const before = await debitsOf(gateway, account);
     const usage = {
       prompt_tokens: 1_000,
@@ -200,7 +200,7 @@ describe("usage that is not reported is not billed", () => {
   });
 });
 
-test("impossible usage is not believed, stops no other settlement, and doctor lists it", async () => {
+test("impossible usage is not billed, delays no other settlement, and is listed by doctor", async () => {
   const before = await debitsOf(gateway, account);
   const reported = {
     wire_a: { prompt_tokens: 9e15, completion_tokens: 9e15 },
@@ -234,8 +234,8 @@ test("impossible usage is not believed, stops no other settlement, and doctor li
   expect(doctor.code).toBe(1);
 });
 
-describe("failed-over attempts", () => {
-  test("that reported usage are paid, and the request costs the sum", async () => {
+describe("attempts before the one that served", () => {
+  test("that reported usage are charged, and the request costs the sum", async () => {
     const before = await debitsOf(gateway, account);
     // The messages wire reports the prompt's tokens before any text.
     gateway.simulator.script({ model: "up/b-then-a", fault: "error_at_event:1", times: 1 });
@@ -255,7 +255,7 @@ describe("failed-over attempts", () => {
     expect(cost).toBe(each.reduce((sum, one) => sum + one, 0n));
   });
 
-  test.each(WIRES)("that reported nothing are free, on %s", async (wire) => {
+  test.each(WIRES)("that reported nothing cost nothing, on %s", async (wire) => {
     const before = await debitsOf(gateway, account);
     gateway.simulator.script({ model: "up/a-then-b", fault: "status:500", times: 1 });
     const answer = await ask(gateway.url, {
@@ -272,7 +272,7 @@ describe("failed-over attempts", () => {
   });
 });
 
-describe("the hold is the worst case of the request", () => {
+describe("the hold covers the worst case of the request:", () => {
   const dearestInput = PRICES.cacheWrite;
   const dearestOutput = PRICES.internalReasoning;
 
@@ -280,18 +280,21 @@ describe("the hold is the worst case of the request", () => {
     WIRES.flatMap((wire) =>
       [1, 77, 32_768].map((maxTokens) => ({ wire, maxTokens, upstream: "wire_a" as Wire })),
     ),
-  )("bytes and $maxTokens tokens at the dearest rates, up, on $wire", async (given) => {
-    const { held, bytes } = await heldFor(given);
-    expect(held).toBe(worstCase(bytes, given.maxTokens));
-  });
+  )(
+    "every byte and $maxTokens tokens at the dearest rates, rounded up, on $wire",
+    async (given) => {
+      const { held, bytes } = await heldFor(given);
+      expect(held).toBe(worstCase(bytes, given.maxTokens));
+    },
+  );
 
-  test("4096 output tokens where the request names no bound", async () => {
+  test("4096 output tokens when the request names no bound", async () => {
     const given = { wire: "wire_a", upstream: "wire_b", maxTokens: null } as const;
     const { held, bytes } = await heldFor(given);
     expect(held).toBe(worstCase(bytes, 4_096));
   });
 
-  test("every byte of the body counts: white space and letters of more than one", async () => {
+  test("every byte of the body, white space and multi-byte letters included", async () => {
     const text = "Größe 漢字 🙂";
     const given = { wire: "wire_b", upstream: "wire_b", maxTokens: 9, text } as const;
     const { held, bytes } = await heldFor(given);
@@ -326,7 +329,7 @@ describe("the hold is the worst case of the request", () => {
   }
 });
 
-test("a provider that reports more than was held costs the hold, and the platform the difference", async () => {
+test("usage above the hold is charged at the hold", async () => {
   const before = await debitsOf(gateway, account);
   const text = '[[fault:usage:{"completion_tokens":200000}]]';
   const answer = await ask(gateway.url, {

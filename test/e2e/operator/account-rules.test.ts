@@ -48,14 +48,14 @@ beforeEach(async () => {
   ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 5_000_000n }));
 });
 
-/** Runs a command that has to succeed. */
+/** Runs a command that must succeed. */
 async function run(...args: readonly string[]): Promise<JsonAnswer["json"]> {
   const { code, json, stderr } = await jsonCommand(args, env());
   expect({ code, stderr }).toMatchObject({ code: 0 });
   return json;
 }
 
-/** Runs a command that has to be refused, and gives what it says. */
+/** Runs a command that must be refused; returns its message. */
 async function refused(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr }: CommandResult = await runCommand([...args, "--json"], {
     ...OPERATOR_ENV,
@@ -75,7 +75,7 @@ async function allRefused(
   );
 }
 
-/** Runs a command for people. */
+/** Runs a command without --json. */
 async function said(...args: readonly string[]): Promise<string> {
   return (await runCommand(args, { ...OPERATOR_ENV, ...env() })).stdout;
 }
@@ -108,8 +108,8 @@ describe("endpoint", () => {
     return ["endpoint", "add", "--org", orgId, "--provider-id", providerId, ...place];
   }
 
-  test("add gives a private manifest to an organization, list shows it, remove takes it", async () => {
-    // Neither the key nor the readiness of a listing matters to whose it is.
+  test("add assigns a private manifest to an organization, list shows it, and remove frees it", async () => {
+    // A manifest can be assigned without its key and before its listings are ready.
     writePrivate("acme-private", { is_ready: false });
     const limits = ["--rps", "5", "--paced-per-second", "2.5", "--queue-ms", "0", "--rpm", "60"];
     limits.push("--tpm", "9000", "--concurrency", "4");
@@ -153,7 +153,7 @@ describe("endpoint", () => {
     expect(await refused("endpoint", "remove", endpointId)).toContain("endpoint list");
   });
 
-  test("an endpoint may have no limits of its own, and its manifest may be elsewhere", async () => {
+  test("add accepts an endpoint without limits and a manifest that is elsewhere", async () => {
     const elsewhere = { TM_MANIFESTS: join(folder.root, "nowhere") };
     const args = ["endpoint", "add", "--org", orgId, "--provider-id", "free-private"];
     const { json, code } = await jsonCommand(args, { ...env(), ...elsewhere });
@@ -165,7 +165,7 @@ describe("endpoint", () => {
     await run("endpoint", "remove", String(json["endpoint_id"]));
   });
 
-  test("a manifest that is public, missing or broken makes no endpoint", async () => {
+  test("add refuses a public, missing or broken manifest", async () => {
     expect(await refused(...addArgs("operated"))).toMatch(/public.*"private" in .*first\.json/);
     expect(await refused(...addArgs("nobody"))).toContain("is for provider nobody");
     const nowhere = join(folder.root, "nowhere");
@@ -178,7 +178,7 @@ describe("endpoint", () => {
     expect(await run("endpoint", "list")).toEqual({ endpoints: [] });
   });
 
-  test("numbers that are none, a lonely half of a pace and unknown names are refused", async () => {
+  test("add refuses invalid numbers, half of a pace, and unknown names", async () => {
     writePrivate("bad-private");
     const bad = (...flags: readonly string[]): string[] => [...addArgs("bad-private"), ...flags];
     await allRefused([
@@ -201,7 +201,7 @@ describe("limits", () => {
     return ["limits", "contract", "--org", orgId, "--scope", scope, ...flags];
   }
 
-  test("a contract is stored for an organization, every key, one key, one model", async () => {
+  test("of a contract are stored for an organization, every key, one key or one model", async () => {
     const first = await run(...contract("org", "--rpm", "3000", "--tpm", "5000000"));
     const stored = { source: "contract", scope: "org", key_id: null, model: null };
     const org = { ...stored, ...NO_LIMITS, rpm: 3000, tpm: 5_000_000 };
@@ -219,7 +219,7 @@ describe("limits", () => {
     expect((await rules())?.limits).toHaveLength(5);
   });
 
-  test("what is not named stays, none removes, and the last none removes the limit", async () => {
+  test("keep values that are not named, and none removes a value or, as the last, the limit", async () => {
     await run(...contract("org", "--rpm", "3000", "--concurrency", "64"));
     const changed = await run(...contract("org", "--rpm", "none", "--tpm", "7"));
     expect(changed).toMatchObject({ rpm: null, tpm: 7, concurrency: 64 });
@@ -230,7 +230,7 @@ describe("limits", () => {
     expect((await rules())?.limits).toEqual([]);
   });
 
-  test("show lists every scope with what holds there, and whether contract or customer set it", async () => {
+  test("show lists the effective limits of every scope, and who set them", async () => {
     const own = { source: "self", scope: "key", keyId } as const;
     await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 }, testOperator);
     await run(...contract("model", "--model", "acme/a", "--rpm", "5"));
@@ -254,7 +254,7 @@ describe("limits", () => {
     expect(text).toMatch(new RegExp(`\nkey +${keyId} .* 2 +self\n`));
   });
 
-  test("numbers that are none, contradictions and foreign names are refused", async () => {
+  test("refuse invalid numbers, contradictions and names of another organization", async () => {
     const { keyId: foreignKey } = await orgWithKey(backend, { creditMicroUsd: 1n });
     await allRefused([
       ["--rpm", contract("org", "--rpm", "0")],
@@ -307,7 +307,7 @@ describe("org policy", () => {
     expect(await said("org", "policy", orgId)).toMatch(/\npolicy +-\n/);
   });
 
-  test("a policy that makes no sense changes nothing", async () => {
+  test("refuses an invalid policy, and nothing changes", async () => {
     await run("org", "policy", orgId, "--timeout-ms", "450000");
     const policy = (...flags: readonly string[]): string[] => ["org", "policy", orgId, ...flags];
     await allRefused([
@@ -325,7 +325,7 @@ describe("org policy", () => {
 });
 
 describe("org keys-may-set-limits", () => {
-  test("is a switch, on or off", async () => {
+  test("is switched on and off", async () => {
     const turn = (to: string): Promise<JsonAnswer["json"]> =>
       run("org", "keys-may-set-limits", orgId, to);
     expect(await turn("on")).toEqual({ org_id: orgId, keys_may_set_org_limits: true });
@@ -341,7 +341,7 @@ describe("org keys-may-set-limits", () => {
 });
 
 describe("credit grant --is-trial", () => {
-  test("is credit to try the service: the organization is on trial until it buys some", async () => {
+  test("keeps an organization on trial until it buys credit", async () => {
     const org = await run("org", "create", "Fresh", "--email", "f@example.com");
     orgId = String(org["org_id"]) as OrgId;
     const key = await run("key", "create", "--org", orgId, "--name", "one");

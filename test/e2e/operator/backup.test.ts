@@ -38,7 +38,7 @@ async function failedChecks(): Promise<readonly string[]> {
   return checks.filter(({ ok }) => !ok).map(({ detail }) => detail);
 }
 
-/** Why a restore is refused, which leaves nothing. */
+/** Runs a restore that must be refused and leave nothing; returns the reason. */
 async function refusal(over: object = {}): Promise<string> {
   const dataDir = join(books.root, "refused");
   const message = await restoreBackup({ from: books.backups, dataDir, log, ...over }).then(
@@ -85,7 +85,7 @@ async function recycleLog(isOver: () => boolean): Promise<void> {
   });
 }
 
-test("a copy that is made under load has the log that it needs, exact sums and whole books", async () => {
+test("a backup under load has the log that it needs, exact sums and clean books", async () => {
   const over = new AbortController();
   const isOver = (): boolean => over.signal.aborted;
   const writers = Array.from({ length: 2 }, async (_, writer) => {
@@ -99,10 +99,10 @@ test("a copy that is made under load has the log that it needs, exact sums and w
   expect(await failedChecks()).toEqual([]);
 });
 
-test("two programs make copies of a database one after the other, and a refused one leaves nothing", async () => {
+test("a backup is refused while another program makes one, and leaves nothing", async () => {
   const before = readdirSync(books.backups);
   await inSession(books.server.adminConnectionString, async (client) => {
-    // As a copy that is under way does.
+    // A backup in progress holds this slot.
     await client.query(
       "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
     );
@@ -111,7 +111,7 @@ test("two programs make copies of a database one after the other, and a refused 
   expect(readdirSync(books.backups)).toEqual(before);
 });
 
-test("nobody else can read a copy", () => {
+test("only its owner can read a backup", () => {
   const modes = [
     books.backups,
     newest(),
@@ -122,7 +122,7 @@ test("nobody else can read a copy", () => {
   expect(modes).toEqual([0o700, 0o700, 0o700, 0o600, 0o600]);
 });
 
-test("a copy that was changed is refused, whatever was changed, and nothing is left of a restore", async () => {
+test("a backup that was changed anywhere is refused, and its restore leaves nothing", async () => {
   const files = join(newest(), "files");
   const segment = readdirSync(join(files, "pg_wal")).find((name) => /^[0-9A-F]{24}$/.test(name));
   const flipped = (bytes: Buffer): Buffer => {
@@ -161,7 +161,7 @@ test("a copy that was changed is refused, whatever was changed, and nothing is l
   expect(await refusal({ from: join(books.root, "nowhere") })).toMatch(/there is no backup in/);
 });
 
-test("nothing is restored over a database, nor into a folder that has anything in it", async () => {
+test("a restore refuses a running database and a folder that is not empty", async () => {
   const running = join(books.root, "data");
   expect(await refusal({ dataDir: running })).toMatch(/a database runs in .*: nothing is restored/);
   const dataDir = join(books.root, "taken");
@@ -172,7 +172,7 @@ test("nothing is restored over a database, nor into a folder that has anything i
   expect(readdirSync(cluster)).toEqual(["note"]);
 });
 
-test("a backup that an operator makes is one change, and has what was there when it was restored", async () => {
+test("a backup by an operator is one change in the log, and restores the state of its time", async () => {
   await grant("before", 7_000_000n);
   const to = ["--to", join(books.root, "by-hand")];
   const data = ["--data", join(books.root, "data"), "--by", "ann"];

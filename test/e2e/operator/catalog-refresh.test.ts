@@ -32,7 +32,7 @@ const host = withServer(() =>
 const backend = withBackend();
 const folder = withOperatorFolder({ url: "http://127.0.0.1:9" });
 
-test("serve reads the lists over TLS, and customers pay the new price without a restart", async () => {
+test("serve reads price lists over TLS, and customers pay a new price without a restart", async () => {
   const manifest = join(folder.manifestsDir, "groq.json");
   const [litellm = "", genai = ""] = Object.entries(listsAt(2)).map(([name, text]) => {
     const file = join(folder.root, name.replace(".json", "-2026-10-01.json"));

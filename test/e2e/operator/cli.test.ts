@@ -50,12 +50,12 @@ test("the ready line names the three listeners", () => {
   expect(server.stdout()).toBe("");
 });
 
-describe("beside a running server", () => {
+describe("a running server", () => {
   let orgId = "";
   let keyId = "";
   let key = "";
 
-  test("org create makes an organization that org list shows", async () => {
+  test("org create makes an organization, which org list then shows", async () => {
     const made = await jsonCommand(["org", "create", "Acme", "--email", "a@example.com", ...place]);
     expect(made.code).toBe(0);
     orgId = String(made.json["org_id"]);
@@ -101,7 +101,7 @@ describe("beside a running server", () => {
     expect(taken.stderr).toContain("r1");
   });
 
-  test("key create shows a key once, and it works at once", async () => {
+  test("key create shows the key once, and the key works at once", async () => {
     const made = await jsonCommand(
       ["key", "create", "--org", orgId, "--name", "ci", "--rpm", "7", "--cap-usd", "5"].concat(
         place,
@@ -127,7 +127,7 @@ describe("beside a running server", () => {
     expect(answer.headers["x-tm-remaining-rpm"]).toBe("6");
   });
 
-  test("a key that the operator makes may expire, at an instant that has not passed", async () => {
+  test("key create sets an expiry that has not passed", async () => {
     const named = ["key", "create", "--org", orgId, "--name", "until", ...place];
     const made = await jsonCommand([...named, "--expires-at", "2030-01-31T00:00Z"]);
     rawKeys.push(createdKey(made).key);
@@ -153,7 +153,7 @@ describe("beside a running server", () => {
     ]);
   });
 
-  test("the operator changes when a key expires and which models it may call", async () => {
+  test("key change sets when a key expires and which models it may call", async () => {
     const made = await jsonCommand([
       "key",
       "create",
@@ -203,7 +203,7 @@ describe("beside a running server", () => {
     }
   });
 
-  test("a cap that is spent already stops a key only when that is confirmed", async () => {
+  test("key change sets a cap that is already spent only with --confirm", async () => {
     const asked = ["key", "change", keyId, "--cap-usd", "0.000001", ...place];
     const refused = await runCommand(asked, OPERATOR_ENV);
     expect(refused.code).toBe(2);
@@ -212,7 +212,7 @@ describe("beside a running server", () => {
     expect(json).toMatchObject({ key_id: keyId, cap_usd: "0.000001" });
   });
 
-  test("key rotate gives a key another secret, and the old one works for the grace", async () => {
+  test("key rotate makes a new secret, and the old secret works for the grace", async () => {
     const rotate = ["key", "rotate", keyId, "--grace-hours", "1", ...place];
     const { json } = await jsonCommand(rotate);
     const secret = String(json["secret"]);
@@ -226,7 +226,7 @@ describe("beside a running server", () => {
     expect(long.stderr).toContain("--grace-hours must be a whole number of hours from 0 to 72");
   });
 
-  test("key show prints aligned lines, and the days as a table", async () => {
+  test("key show prints aligned lines and a table of days", async () => {
     const { code, stdout } = await runCommand(["key", "show", keyId, ...place], OPERATOR_ENV);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
@@ -234,7 +234,7 @@ describe("beside a running server", () => {
     expect(stdout).not.toContain(key);
   });
 
-  test("key disable ends a key within seconds, permanently", async () => {
+  test("key disable ends a key permanently within seconds", async () => {
     const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
     expect(code).toBe(0);
     expect(json).toMatchObject({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
@@ -245,7 +245,7 @@ describe("beside a running server", () => {
     expect(at(refused.json, "error", "code")).toBe("auth");
   });
 
-  test("ledger audit, ledger recover and doctor answer while it serves", async () => {
+  test("ledger audit, ledger recover and doctor answer while the server runs", async () => {
     const [audit, recover, doctor] = await Promise.all([
       jsonCommand(["ledger", "audit", ...place]),
       jsonCommand(["ledger", "recover", ...place]),
@@ -289,7 +289,7 @@ describe("the catalog of a running server", () => {
     await until("the new model is listed", async () => (await models()).includes("op/new"));
   });
 
-  test("keeps the old one when a manifest is bad, and says why", async () => {
+  test("stays the same when a manifest is invalid, and the log says why", async () => {
     folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
     await until("it says so", () => server.stderr().includes("the old catalog stays in use"));
     const line = server
@@ -334,7 +334,7 @@ describe("a database of the operator's own", () => {
   });
   afterAll(() => database.drop());
 
-  test("serves migrate and every command with no server and no data folder", async () => {
+  test("serves migrate and every command without a server or a data folder", async () => {
     const first = await jsonCommand(["migrate"], env);
     expect(first.code).toBe(0);
     expect(first.json).toMatchObject({ ok: true, left: [] });
@@ -348,7 +348,7 @@ describe("a database of the operator's own", () => {
     ]);
   });
 
-  test("makes ledger audit and doctor exit with 1 when its books are broken", async () => {
+  test("with broken books makes ledger audit and doctor exit with 1", async () => {
     await runOnce(
       database.connectionString,
       `alter table account disable trigger user;
@@ -367,7 +367,7 @@ describe("a database of the operator's own", () => {
     expect(doctor.json["ok"]).toBe(false);
   });
 
-  test("that is unreachable is exit code 2, without the password on standard error", async () => {
+  test("that is unreachable exits with 2, without its password on standard error", async () => {
     const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
     const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
     expect(result.code).toBe(2);
@@ -378,7 +378,7 @@ describe("a database of the operator's own", () => {
 });
 
 describe("manifests", () => {
-  test("manifest check over a folder finds a key that two origins want", async () => {
+  test("manifest check finds an environment variable that two origins want as their key", async () => {
     const [first, second] = ["https://one.example", "https://two.example"].map((origin, number) =>
       JSON.stringify(operatorManifest(origin, [`op/${number}`])).replace(
         '"operated"',
@@ -396,7 +396,7 @@ describe("manifests", () => {
     ]);
   });
 
-  test("manifest check notes a price that was typed a million times too high", async () => {
+  test("manifest check notes a price that looks a million times too high", async () => {
     const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
     const dear = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
     const { json } = await jsonCommand([
@@ -444,7 +444,7 @@ describe("manifests", () => {
     expect(json).toEqual(JSON.parse(readFileSync(published, "utf8")));
   });
 
-  test("catalog build writes what the server would route", async () => {
+  test("catalog build writes the models that the server would route", async () => {
     const out = join(folder.root, "catalog.json");
     const built = ["catalog", "build", "--manifests", folder.manifestsDir, "--out", out];
     const { code, json } = await jsonCommand(built);
@@ -474,7 +474,7 @@ describe("simulate", () => {
   });
 });
 
-test("a wrong call is 2, a sentence on standard error, nothing on standard output", async () => {
+test("a wrong call exits with 2, a sentence on standard error and nothing on standard output", async () => {
   const wrong: readonly (readonly string[])[] = [
     ["frobnicate"],
     ["org", "create", "x"],
@@ -504,7 +504,7 @@ test("a wrong call is 2, a sentence on standard error, nothing on standard outpu
   }
 });
 
-test("no key, raw or of a provider, is in any log", () => {
+test("no virtual key and no provider key is in a log", () => {
   expect(rawKeys.length).toBeGreaterThan(1);
   const logs = [server.stderr(), server.stdout(), ...commandLogs].join("\n");
   expect(logs).toContain('"msg":"ready"');

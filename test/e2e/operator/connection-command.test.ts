@@ -32,7 +32,7 @@ const backend = withBackend();
 let env: Readonly<Record<string, string>>;
 let orgId: OrgId;
 let keyId = "";
-/** Everything that any command printed. */
+/** The output of all commands. */
 const printed: string[] = [];
 const commandLogs = collectCommandLogs();
 
@@ -90,7 +90,7 @@ function adding(provider: string, more: readonly string[] = [], of: string = org
 }
 
 describe("connection add", () => {
-  test("stores a key that list shows by its last characters alone", async () => {
+  test("stores a key of which connection list shows only the last characters", async () => {
     const made = await answer(adding("operated"));
     expect(made.code).toBe(0);
     expect(made.json).toEqual({
@@ -108,7 +108,7 @@ describe("connection add", () => {
     expect(listed.json).toMatchObject({ is_available: true, data: [made.json, ofKey.json] });
   });
 
-  test("reads the key from standard input, and no argument could carry it", async () => {
+  test("reads the key from standard input, and has no option for the key itself", async () => {
     const of = await newOrg();
     const piped = await runProgram(
       ["connection", "add", "--org", of, "--provider", "operated", "--name", "piped", "--json"],
@@ -173,17 +173,17 @@ describe("connection test", () => {
       ok: true,
       message: "the provider accepted the key (status 200)",
     });
-    // It does not count as a call.
+    // The simulator does not count a test as a call.
     expect(simulator.counts().total).toBe(0);
   });
 
-  test.each(["operated", "worded"])("%s refuses it: exit code 1", async (provider) => {
+  test.each(["operated", "worded"])("%s refuses the key: exit code 1", async (provider) => {
     const tested = await answer(["test", await added(provider, BAD_KEY)]);
     expect(tested.code).toBe(1);
     expect(tested.json).toMatchObject(no(/rejected the key \(status 401\)/));
   });
 
-  test("a provider that is not there, or has no such list, is distinguished", async () => {
+  test("tells an unreachable provider from one without a route to test a key", async () => {
     const unreachable = await answer(["test", await added("closed")]);
     expect(unreachable.code).toBe(1);
     expect(unreachable.json).toMatchObject(no(/could not be reached: ECONNREFUSED/));
@@ -192,7 +192,7 @@ describe("connection test", () => {
     expect(unclear.json).toMatchObject(no(/status 404, which does not show/));
   });
 
-  test("a private address is not asked unless that is allowed", async () => {
+  test("does not call a private address unless that is allowed", async () => {
     const id = await added("operated");
     const kept = { ...env, TM_ALLOW_PRIVATE_UPSTREAMS: "0" };
     const tested = await jsonCommand(["connection", "test", id], kept);
@@ -200,7 +200,7 @@ describe("connection test", () => {
     expect(tested.json).toMatchObject(no(/PRIVATE_ADDRESS/));
   });
 
-  test("what cannot be tested says why", async () => {
+  test("says why a connection cannot be tested", async () => {
     const id = await added("operated");
     const other = { TM_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64") };
     expect((await refused(["test", id], other)).stderr).toContain("another encryption_key");
@@ -213,7 +213,7 @@ describe("connection test", () => {
   });
 });
 
-test("connection disable is permanent, needs no encryption key, and allows a new one", async () => {
+test("connection disable is permanent, needs no encryption key, and makes room for a new key", async () => {
   const of = await newOrg();
   const made = await answer(adding("operated", [], of));
   const id = String(made.json["connection_id"]);
@@ -254,7 +254,7 @@ describe("connection reseal", () => {
     expect(count).toBeGreaterThan(0);
     const again = { ok: true, resealed: 0, kept: count, not_decrypted: [] };
     expect((await reseal(both())).json).toEqual(again);
-    // The old key is needed no more.
+    // The old key is no longer needed.
     const tested = await jsonCommand(["connection", "test", id], {
       ...env,
       TM_ENCRYPTION_KEY: NEW_KEY,
@@ -263,7 +263,7 @@ describe("connection reseal", () => {
     printed.push(tested.stdout, tested.stderr);
   });
 
-  test("names what none of the keys decrypts, changes none of it, and exits with 1", async () => {
+  test("names keys that no encryption key decrypts, keeps them as they are, and exits with 1", async () => {
     const other = Buffer.alloc(32, 5).toString("base64");
     const id = await addedToNewOrg();
     const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
@@ -272,7 +272,7 @@ describe("connection reseal", () => {
     expect((await answer(["test", id])).json).toMatchObject({ ok: true });
   });
 
-  test("without an encryption key it says which setting is missing", async () => {
+  test("without an encryption key names the missing setting", async () => {
     const { stderr } = await refused(["reseal"], { TM_ENCRYPTION_KEY: "" });
     expect(stderr).toContain("TM_ENCRYPTION_KEY");
   });

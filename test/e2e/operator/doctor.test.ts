@@ -59,7 +59,7 @@ async function makeOlder(days: number): Promise<void> {
   await backend.query(`update listing_verdict set checked_at = checked_at - ${by}`);
 }
 
-test("says that all is well where it is, asks no provider, and answers 0", async () => {
+test("doctor reports that all is well, calls no provider, and exits with 0", async () => {
   await verify();
   const { json: before } = await httpCall(`${simulator.url}/calls`);
   const { code, json, checks } = await doctor();
@@ -83,7 +83,7 @@ test("says that all is well where it is, asks no provider, and answers 0", async
   expect((await httpCall(`${simulator.url}/calls`)).json).toEqual(before);
 });
 
-describe("warns, with the command that repairs it, and answers 0", () => {
+describe("doctor exits with 0 and warns", () => {
   const WATCH = "run `tokenmarket conformance watch --once`";
   const change = {
     expired: () => makeOlder(31),
@@ -109,7 +109,7 @@ describe("warns, with the command that repairs it, and answers 0", () => {
     ["changed", "listings changed since their run", WATCH],
     ["expired", "listings expired", WATCH],
     ["soon", "listings that expire within 7 days", WATCH],
-  ])("of a listing that is %s", async (name, id, repair) => {
+  ])("about a listing that is %s", async (name, id, repair) => {
     await verify();
     await change[name]();
     const { code, bad, json } = await doctor();
@@ -124,20 +124,20 @@ describe("warns, with the command that repairs it, and answers 0", () => {
     });
   });
 
-  test("but not of one that is verified for eight more days", async () => {
+  test("not about a listing that is verified for eight more days", async () => {
     await verify();
     await change.notSoon();
     expect((await doctor()).bad).toEqual([]);
   });
 
-  test("of a provider without a key, by the name of its variable", async () => {
+  test("about a provider without a key, by the name of its variable", async () => {
     const { code, bad } = await doctor({ TEST_PROVIDER_KEY: "" });
     expect(code).toBe(0);
     expect(bad.map(({ id, level }) => `${level} ${id}`)).toEqual(["warning provider keys"]);
     expect(bad[0]?.detail).toContain("TEST_PROVIDER_KEY");
   });
 
-  test("of automatic top-ups that are paused, by reason, with their number and the oldest", async () => {
+  test("about paused automatic top-ups by reason, with their number and the oldest", async () => {
     await verify();
     await backend.query(`
       insert into org (org_id, name, email, email_verified)
@@ -168,14 +168,14 @@ describe("warns, with the command that repairs it, and answers 0", () => {
     ]);
   });
 
-  test("of a listing that require_verified keeps from customers", async () => {
+  test("about a listing that require_verified hides from customers", async () => {
     const { bad } = await doctor({ TM_CATALOG_REQUIRE_VERIFIED: "1" });
     expect(bad[0]?.detail).toContain("not routed while require_verified is set");
   });
 });
 
-describe("answers 1", () => {
-  test("for a manifest that is not valid, and checks the others of its list all the same", async () => {
+describe("doctor exits with 1", () => {
+  test("for an invalid manifest, and still runs the other checks", async () => {
     folder.writeManifest("second.json", "{");
     const { code, bad, checks } = await doctor();
     expect(code).toBe(1);
@@ -194,7 +194,7 @@ describe("answers 1", () => {
     expect(bad[0]?.detail).not.toContain("secretword");
   });
 
-  test("for a schema of another version, with the next step", async () => {
+  test("for a schema of another version, and names the command to run", async () => {
     await backend.query("delete from schema_step where name = 'functions'");
     const { code, bad } = await doctor();
     expect(code).toBe(1);
@@ -202,7 +202,7 @@ describe("answers 1", () => {
     expect(bad[0]?.detail).toContain("`tokenmarket migrate`");
   });
 
-  test("for a configuration with a wrong value, which it names", async () => {
+  test("for a configuration with a wrong value, and names that value's setting", async () => {
     const file = join(folder.root, "wrong.yaml");
     writeFileSync(file, "port: many\n");
     const { code, json } = await jsonCommand(["doctor", "--config", file]);
@@ -213,7 +213,7 @@ describe("answers 1", () => {
   });
 });
 
-test("prints a line for each check", async () => {
+test("doctor prints a line for each check", async () => {
   const args = ["doctor", "--manifests", folder.manifestsDir];
   const env = { ...OPERATOR_ENV, DATABASE_URL: backend.connectionString };
   const { code, stdout } = await runCommand(args, env);
@@ -223,7 +223,7 @@ test("prints a line for each check", async () => {
   expect(lines.at(-1)).toMatch(/^warning {2}listings never checked {2}operated\/op\/model; run /);
 });
 
-test("names a listing whose prices were checked over 45 days ago, with the next step, and answers 0", async () => {
+test("doctor warns about prices that were checked over 45 days ago, and exits with 0", async () => {
   folder.writeManifest("first.json", checkedManifest("2026-01-01"));
   const { code, bad } = await doctor(OPERATOR_ENV);
   expect(code).toBe(0);
@@ -240,7 +240,7 @@ test("names a listing whose prices were checked over 45 days ago, with the next 
   expect(checks.find(({ id }) => id === "price checks")).toMatchObject({ level: "ok" });
 });
 
-test("says nothing of the age of prices while nothing is routed", async () => {
+test("doctor does not report the age of prices while nothing is routed", async () => {
   const manifest = checkedManifest("2026-01-01") as { models: object[] };
   const models = manifest.models.map((model) => ({ ...model, is_ready: false }));
   folder.writeManifest("first.json", { ...manifest, models });
@@ -251,7 +251,7 @@ test("says nothing of the age of prices while nothing is routed", async () => {
   );
 });
 
-test("names a listing that is sold for less than its provider is owed", async () => {
+test("doctor names a listing that is sold below what its provider is owed", async () => {
   const manifest = operatorManifest(simulator.url, ["op/model"]) as {
     models: { pricing: { cost_usd_per_million: string }[] }[];
   };

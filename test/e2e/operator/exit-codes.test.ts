@@ -10,7 +10,7 @@ import { runCommand, runProgram } from "../../support/program.ts";
 
 const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
-test("the process of a command with a negative answer ends with 1 and says why on standard output", async () => {
+test("a command with a negative answer exits with 1 and says why on standard output", async () => {
   const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });
   const args = ["manifest", "check", bad, "--json"];
   const result = await runProgram(args, OPERATOR_ENV);
@@ -20,7 +20,7 @@ test("the process of a command with a negative answer ends with 1 and says why o
   expect(await runCommand(args, OPERATOR_ENV)).toEqual(result);
 });
 
-test("the process of a wrong call ends with 2 and says why on standard error", async () => {
+test("a wrong call exits with 2 and says why on standard error", async () => {
   for (const args of [
     ["org", "create", "x"],
     ["manifest", "check", "nowhere.json"],

@@ -30,7 +30,7 @@ let database: FreshDatabase;
 const root = newFolder("first-run");
 
 beforeAll(async () => {
-  // As root the database runs as another user, who has to get in.
+  // Under root the database runs as another user, who needs access to the folder.
   chmodSync(root, 0o755);
   [provider, database] = await Promise.all([
     startProgram(["simulate", "--port", "0", "--wire", "wire_a", "--models", ...MODELS]),
@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** The provider's address in the place of the real one. */
+/** The option that replaces the real provider's address by the simulator's. */
 function elsewhere(): string {
   return `openai=${String(provider.ready["url"])}/v1`;
 }
@@ -64,7 +64,7 @@ async function curled(
 }
 
 describe("an empty folder and one provider key", () => {
-  test("end in a curl that is answered with 200", async () => {
+  test("are enough for a curl that is answered with 200", async () => {
     const folder = join(root, "one");
     const places = ["--data", join(folder, "data"), "--manifests", join(folder, "manifests")];
     const port = String(await freePort());
@@ -84,7 +84,7 @@ describe("an empty folder and one provider key", () => {
     } finally {
       await server.end("SIGTERM");
     }
-    // The provider's key is in none of what was printed or written.
+    // The provider's key is in no output and no file.
     const manifests = readdirSync(join(folder, "manifests")).map((file) =>
       readFileSync(join(folder, "manifests", file), "utf8"),
     );
@@ -93,7 +93,7 @@ describe("an empty folder and one provider key", () => {
 });
 
 describe("a first run", () => {
-  /** Surroundings of its own, but for the database. */
+  /** Arguments and variables for a separate installation on the shared database. */
   function surroundings(name: string): {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
@@ -107,7 +107,7 @@ describe("a first run", () => {
     };
   }
 
-  test("at a terminal asks for everything, tries a model within its budget, prints the curl", async () => {
+  test("at a terminal asks for everything, tries a model within its budget and prints the curl", async () => {
     const { args, env } = surroundings("terminal");
     const file = join(root, "keys.env");
     writeFileSync(file, `OPENAI_API_KEY=${SECRET}\n`, { mode: 0o644 });
@@ -124,7 +124,7 @@ describe("a first run", () => {
     expect(run.stdout + run.stderr).not.toContain(SECRET);
   });
 
-  test("again keeps manifests, grants no second credit, and makes another key", async () => {
+  test("that is repeated keeps the manifests, grants no second credit and makes another key", async () => {
     const { args, env } = surroundings("again");
     const flags = ["--yes", "--email", "b@example.com", "--org", "Twice", "--json"];
     const all = [...args, ...flags, "--base-url", elsewhere()];
@@ -142,7 +142,7 @@ describe("a first run", () => {
     expect(second?.["key"]).not.toBe(first?.["key"]);
   });
 
-  test("with a key that the provider refuses lists nothing, and opens no account", async () => {
+  test("with a key that the provider refuses writes no listing and opens no account", async () => {
     const { args, env, manifests } = surroundings("refused");
     const refusing = await listenLocally(modelServer(() => ({ status: 401, body: {} })));
     const flags = ["--yes", "--email", "c@example.com", "--org", "Refused", "--json"];
@@ -167,7 +167,7 @@ describe("a first run", () => {
     expect(orgs.stdout).not.toContain("Refused");
   });
 
-  test("without a terminal and without an answer names the flags, at once", async () => {
+  test("without a terminal and without an answer names the missing flags at once", async () => {
     const { args, env } = surroundings("missing");
     const none = await runCommand(args, { ...env, OPENAI_API_KEY: "" });
     expect(none.code).toBe(2);
@@ -178,7 +178,7 @@ describe("a first run", () => {
   });
 });
 
-test("dev prints what a person needs and nothing else; its log is a file in the data folder", async () => {
+test("dev prints only what a person needs, and logs into a file of the data folder", async () => {
   const books = await emptyDatabase();
   const data = join(root, "dev-quiet");
   const program = await spawnCommand(["dev", ...ANY_PORTS, "--data", data], {
@@ -197,7 +197,7 @@ test("dev prints what a person needs and nothing else; its log is a file in the 
   }
 });
 
-test("a second start is as good as the first, also when the organization was renamed and the key's file is gone", async () => {
+test("dev works again after its organization was renamed and the file of its key was deleted", async () => {
   const books = await emptyDatabase();
   const data = join(root, "dev-again");
   const start = async (): Promise<string> => {

@@ -21,7 +21,7 @@ const NEW = Buffer.alloc(32, 2).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
 const CALLERS = 4;
 const PAUSE_MS = 20;
-/** Two readings of the files, and the longest time that a key's record is remembered. */
+/** Milliseconds: two readings of the files, and the time for which a key's record is cached. */
 const FOLLOWED_MS = 60_000;
 const CACHED_MS = 10_000;
 
@@ -50,7 +50,7 @@ const servers = [1, 2].map(() =>
   ),
 );
 
-test("the encryption key is replaced under calls with own provider keys, and none fails", async () => {
+test("the encryption key is replaced under load, and no call with an own provider key fails", async () => {
   const { key, orgId } = await openAccount(backend, "10");
   const from = ["--provider-key-env", "MY_PROVIDER_KEY"];
   const named = ["--org", orgId, "--provider", "operated", "--name", "ours"];
@@ -84,11 +84,11 @@ test("the encryption key is replaced under calls with own provider keys, and non
   }
   expect(ended.length).toBeGreaterThan(200);
   expect(ended.filter((status) => status !== 200)).toEqual([]);
-  // None of them has fallen back to the operator's key meanwhile.
+  // No call fell back to the operator's key.
   expect(simulator.calls().filter(({ headers }) => !isOwn(headers))).toEqual([]);
 });
 
-/** Without a signal: the instances notice the file by themselves. */
+/** Writes the key ring for all instances, which notice the file without a signal. */
 async function giveAll(ring: string): Promise<void> {
   const before = servers.map(countFollowed);
   writeFileSync(ringFile(), ring);

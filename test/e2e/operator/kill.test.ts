@@ -55,7 +55,7 @@ async function auditIsClean(): Promise<void> {
   expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
 }
 
-test("kill -9 in mid-stream: the attempt is charged its reserve, once, however often one restarts", async () => {
+test("kill -9 in mid-stream: the attempt is charged its reserve once over many restarts", async () => {
   const served = await ask(gatewayUrl(), asked());
   expect(served.status).toBe(200);
   const before = await books();
@@ -125,7 +125,7 @@ async function expectChargedOnce(requestId: string, reserve: bigint): Promise<vo
   expect(debits.filter((entry) => entry.ref === requestId)).toEqual([{ ref: requestId, microUsd }]);
 }
 
-test("ledger recover closes what a killed server left, once, while no server runs", async () => {
+test("ledger recover closes once what a killed server left, while no server runs", async () => {
   const { request, requestId } = await openStream();
   await running?.end("SIGKILL");
   const recover = ["ledger", "recover", "--data", folder.dataDir];
@@ -135,7 +135,7 @@ test("ledger recover closes what a killed server left, once, while no server run
   await expectChargedOnce(requestId, reserveOf(request));
 });
 
-test("a second server on the same data closes what the killed first left", async () => {
+test("a second server on the same data closes what the killed first one left", async () => {
   const { request, requestId } = await openStream();
   const second = await serve(folder);
   expect(second.ready["gateway_url"]).not.toBe(gatewayUrl());
@@ -149,7 +149,7 @@ test("a second server on the same data closes what the killed first left", async
   await auditIsClean();
 });
 
-test("SIGTERM in mid-stream: the stream ends well, the process ends with 0, the data stay", async () => {
+test("SIGTERM in mid-stream: the stream ends whole, exit code 0, and the data stay", async () => {
   const before = await books();
   const whole = ask(gatewayUrl(), asked({ stream: true, text: "[words:30] [[fault:slow:50]]" }));
   const already = simulator.counts().total;

@@ -18,7 +18,7 @@ function manifestOf(prompt: string, provider = "acme-ai"): object {
   return simulatorManifest({ provider, dialect: "wire_a", baseUrl, models });
 }
 
-test("a rise answers 1 with model, price and percent, and the way back answers 0", async () => {
+test("manifest diff exits with 1 for a rise with model, price and percent, and with 0 for a cut", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   const next = folder.writeManifest("acme.json", manifestOf("1.5"));
   const up = await runCommand(["manifest", "diff", old, next]);
@@ -28,7 +28,7 @@ test("a rise answers 1 with model, price and percent, and the way back answers 0
   expect(await runCommand(["manifest", "diff", next, old])).toMatchObject({ code: 0 });
 });
 
-test("the second manifest is the folder's one of that provider, whatever its file is called", async () => {
+test("manifest diff finds the folder's manifest of the same provider under any file name", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   folder.writeManifest("acme.json", manifestOf("1.5"));
   folder.writeManifest("broken.json", "{");
@@ -46,7 +46,7 @@ test("the second manifest is the folder's one of that provider, whatever its fil
   });
 });
 
-test("manifests that cannot be compared are a wrong call that says why", async () => {
+test("manifest diff of manifests that cannot be compared exits with 2 and says why", async () => {
   const old = folder.writeManifest("old.txt", manifestOf("1.25"));
   const other = folder.writeManifest("other.txt", manifestOf("1", "other-ai"));
   const invalid = folder.writeManifest("invalid.txt", { manifest_version: "2" });

@@ -35,7 +35,7 @@ function sourceFile(name: string, models: Readonly<Record<string, SourceModel>>)
 
 const MODELS = { "small-1": {}, "small-2": {}, "small-3": {} };
 
-/** A manifest that was imported from that list, in a folder of its own. */
+/** Imports a manifest from that list; returns its file. */
 async function imported(name: string): Promise<string> {
   const file = join(folder.manifestsDir, `${name}.json`);
   const source = sourceFile("list-2026-08-01.json", MODELS);
@@ -68,7 +68,7 @@ async function refresh(file: string, source: string, ...more: readonly string[])
   return { code, json: JSON.parse(stdout) as { readonly manifests: readonly object[] } };
 }
 
-test("nothing is written without --write; with it rises are announced and cuts hold, in bytes that stay", async () => {
+test("only --write changes a file: rises are announced, cuts hold, other bytes stay", async () => {
   const file = await imported("written");
   chmodSync(file, 0o640);
   const before = readFileSync(file, "utf8");
@@ -109,7 +109,7 @@ test("nothing is written without --write; with it rises are announced and cuts h
   expect(await runCommand(["manifest", "check", file])).toMatchObject({ code: 0 });
 });
 
-test("a rise above the bound answers 1 and changes nothing until it is accepted", async () => {
+test("a rise above the bound exits with 1 and changes nothing until it is accepted", async () => {
   const file = await imported("rise");
   const source = sourceFile("list-2026-09-02.json", { ...MODELS, "small-1": { input: "2e-06" } });
   const waiting = await refresh(file, source, "--write");
@@ -128,7 +128,7 @@ test("a rise above the bound answers 1 and changes nothing until it is accepted"
   expect(read(file).models[0]?.pricing[0]?.cost_usd_per_million).toBe("2");
 });
 
-test("a model that left the list ends in fourteen days; one that was edited is only reported", async () => {
+test("a model that left the list ends in fourteen days; an edited one is only reported", async () => {
   const file = await imported("gone");
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace('"context_length": 128000', '"context_length": 64000'));

@@ -38,7 +38,7 @@ function refused(...args: readonly string[]): Promise<CommandResult> {
   return runCommand(["member", ...args, "--org", orgId], { ...OPERATOR_ENV, ...env() });
 }
 
-test("an operator puts an owner in where none is left, and never takes the last one out", async () => {
+test("an operator can add an owner where none is left, and cannot remove the last one", async () => {
   expect(await member("list")).toEqual([]);
   const ann = ["--email", "Ann@Example.com"];
   await add(...ann, "--role", "owner");
@@ -55,7 +55,7 @@ test("an operator puts an owner in where none is left, and never takes the last 
   expect(await member("remove", "acct_ann")).toEqual(["owner bob@example.com"]);
 });
 
-test("a person who has never signed in, and one who is a member already, are refused by name", async () => {
+test("a person who never signed in and a person who is already a member are refused by name", async () => {
   const unknown = await refused("add", "--email", "eve@example.com", "--role", "viewer");
   expect(unknown.stderr).toContain("has signed in yet");
   const again = await refused("add", "--email", "bob@example.com", "--role", "viewer");
@@ -64,14 +64,14 @@ test("a person who has never signed in, and one who is a member already, are ref
   expect(stranger.stderr).toContain("there is no such member");
 });
 
-test("each change is in the change log with the operator who made it", async () => {
+test("each change of members is in the change log with the operator who made it", async () => {
   const { json } = await jsonCommand(["changes", "list", orgId], env());
   const text = JSON.stringify(json);
   for (const action of ["member.join", "member.role", "member.remove"]) {
     expect(text).toContain(action);
   }
   expect(text).toContain('"operator"');
-  // By the accounts of this moment: the log itself has ids and masked addresses.
+  // The command adds current addresses; the log itself has ids and masked addresses.
   expect(text).toContain('"target":"acct_ann","target_email":"ann@example.com"');
   const { stdout } = await runCommand(["changes", "list", orgId], {
     ...OPERATOR_ENV,

@@ -40,7 +40,7 @@ test.skipIf(process.platform !== "linux").each([
   ["10 GB behind 10 MB of gzip", "flood/bomb", "gzip_bomb", 502, "gateway_error"],
   ["a stream without an end", "flood/endless", "endless", 200, undefined],
 ])("%s costs the process less than 64 MiB", async (_flood, model, fault, status, code) => {
-  // Twice: what the first answer of a kind makes for good does not count as growth.
+  // Two warm-up answers keep permanent allocations out of the measurement.
   for (let i = 0; i < 2; i += 1) await flood({ model: "flood/warm", fault: "slow:1" });
   const beforeKiB = peakFromNow();
   const answer = await flood({ model, fault });
@@ -59,7 +59,7 @@ function flood(input: { readonly model: string; readonly fault: string }) {
   });
 }
 
-/** Starts the kernel's peak anew; answers what is resident now. */
+/** Resets the kernel's peak of resident memory; returns the resident KiB. */
 function peakFromNow(): number {
   writeFileSync(`/proc/${running?.process.pid}/clear_refs`, "5");
   return memoryKiB("VmRSS");

@@ -74,7 +74,7 @@ async function modelIds(key: string): Promise<readonly unknown[]> {
 }
 
 describe("the tarball", () => {
-  test("has what is served and read, and nothing of the repository's own", () => {
+  test("has the files that are served and read, and none that only the repository needs", () => {
     for (const needed of [
       "README.md",
       "dist/cli/main.js",
@@ -99,7 +99,7 @@ describe("the tarball", () => {
     expect(pointing.map(({ file }) => file)).toEqual([]);
   });
 
-  test("imports its own files and packages that a customer gets, no others", () => {
+  test("imports only its own files and the packages that a customer installs", () => {
     const { dependencies } = packageJson();
     const program = programFiles();
     expect(program.length).toBeGreaterThan(300);
@@ -115,7 +115,7 @@ describe("the tarball", () => {
     ]);
   });
 
-  test("has every page that its README and its pages link to", () => {
+  test("has every page that its README and its other pages link to", () => {
     const pages = packed.files.filter((file) => file.endsWith(".md"));
     expect(pages.length).toBeGreaterThan(10);
     const links = pages.flatMap((file) => {
@@ -132,8 +132,8 @@ describe("the tarball", () => {
   });
 });
 
-describe("installed in an empty folder", () => {
-  test("dev serves with the simulated provider, a key and the console", async () => {
+describe("a package that is installed in an empty folder", () => {
+  test("starts dev with the simulated provider, a key and the console", async () => {
     const place = emptyPlace("dev");
     const program = await startPacked("dev", place, {});
     const key = readFileSync(join(place.cwd, "data/dev-key"), "utf8").trim();
@@ -154,7 +154,7 @@ describe("installed in an empty folder", () => {
     expect(readdirSync(place.cwd)).toEqual(["data"]);
   });
 
-  test("serve without manifests answers, says what to do next, and that works", async () => {
+  test("starts serve without manifests, and the next steps that it prints work", async () => {
     const place = emptyPlace("serve");
     const program = await startPacked("serve", place, { ...books(), OPENAI_API_KEY: "sk-x" });
     expect(program.ready["models"]).toBe(0);
@@ -187,14 +187,14 @@ describe("installed in an empty folder", () => {
     );
   });
 
-  test("a folder that was named and is missing is still an error", async () => {
+  test("refuses a manifest folder that was named and does not exist", async () => {
     const args = ["serve", ...ANY_PORTS, "--manifests", "./elsewhere"];
     const result = await runCommand(args, books());
     expect(result.code).toBe(2);
     expect(result.stderr).toContain("./elsewhere: there is no such folder");
   });
 
-  test("commands that need no server work there", async () => {
+  test("runs the commands that need no server", async () => {
     const place = emptyPlace("commands");
     const { version } = packageJson();
     const run = (...args: string[]): Promise<CommandResult> => runProgram(args, {}, { place });
@@ -214,7 +214,7 @@ describe("tokenmarket/conformance", () => {
   const simulator = withSimulator();
   const example = "examples/conformance/check.mjs";
 
-  test("runs the example that the package has, on an endpoint of one's own", async () => {
+  test("runs the shipped example against an endpoint", async () => {
     const { cwd } = emptyPlace("conformance");
     copyFileSync(join(packed.packageFolder, example), join(cwd, "check.mjs"));
     const shipped = readFileSync(join(packed.packageFolder, "manifests/simulator-a.json"), "utf8");
@@ -232,7 +232,7 @@ describe("tokenmarket/conformance", () => {
     expect(refused.code).not.toBe(0);
   });
 
-  test("has types, and all that they need", async () => {
+  test("has complete types", async () => {
     const { cwd } = emptyPlace("typed");
     const text = readFileSync(join(packed.packageFolder, example), "utf8");
     writeFileSync(join(cwd, "check.mjs"), text);

@@ -13,7 +13,7 @@ import { silentLog as log } from "../../support/silent-log.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
 test.skipIf(!hasPgbackrest)(
-  "the shipped pgBackRest files restore to a time between two grants, beside the database",
+  "the shipped pgBackRest files restore a second database to a time between two grants",
   async () => {
     const { server, pgbackrest, close } = await startArchivingPostgres();
     const { connectionString } = server;
@@ -29,7 +29,7 @@ test.skipIf(!hasPgbackrest)(
     const orgId = await addOrg(backend);
     const amountMicroUsd = microUsd(5n);
     await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "first" }, testOperator);
-    // A copy is known by the second in which it ended: only times after that one can be restored.
+    // A backup is dated to the second of its end, and only later times can be restored.
     await sleep(1_100);
     const between = String((await ask("select clock_timestamp()::text as at"))[0]?.["at"]);
     await sleep(50);
@@ -44,7 +44,7 @@ test.skipIf(!hasPgbackrest)(
     const target = ["--type=time", `--target=${between}`, "--target-action=promote"];
     pgbackrest(`--pg1-path=${data}`, ...target, "restore");
     const restored = await openOwnPostgres(beside);
-    // It answers while it replays its log, too.
+    // The server answers queries also while it replays its log.
     const isOver = "select not pg_is_in_recovery() as is_over";
     await until("the replay is over", async () => (await ask(isOver))[0]?.["is_over"] === true);
     const books = openPostgresBackend({ connectionString, log });

@@ -19,7 +19,7 @@ const PORTS = [
 ];
 
 describe.each(["serve", "dev"])("%s on a port in use", (command) => {
-  test.each(PORTS)("names $flag before a database is started", async ({ flag, setting, name }) => {
+  test.each(PORTS)("names $flag before it starts a database", async ({ flag, setting, name }) => {
     const ports = PORTS.flatMap((each) => [
       each.flag,
       each.flag === flag ? String(taken.port) : "0",
@@ -36,7 +36,7 @@ describe.each(["serve", "dev"])("%s on a port in use", (command) => {
   });
 });
 
-test("serve names two listeners of its own that want one port", async () => {
+test("serve names two of its listeners that have the same port", async () => {
   const args = ["--port", "39871", "--console-port", "39871", "--internal-port", "0"];
   const { code, stderr } = await runCommand(["serve", ...args, "--data", folder.dataDir], {});
   expect(code).toBe(2);
@@ -44,7 +44,7 @@ test("serve names two listeners of its own that want one port", async () => {
   expect(stderr).toContain("--console-port");
 });
 
-test("serve with workers names a port in use before it starts one", async () => {
+test("serve with workers names a port in use before it starts a worker", async () => {
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", String(taken.port)];
   const { code, stderr } = await runCommand(["serve", "--workers", "2", ...ports], {
     REDIS_URL: "redis://127.0.0.1:1",
@@ -62,7 +62,7 @@ test("serve names an address that this machine does not have", async () => {
   expect(stderr).toContain("--host");
 });
 
-test("simulate on a port in use names its flag", async () => {
+test("simulate names its flag when its port is in use", async () => {
   const { code, stderr } = await runCommand(
     ["simulate", "--port", String(taken.port)],
     OPERATOR_ENV,

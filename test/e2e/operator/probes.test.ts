@@ -19,14 +19,14 @@ describe("a database that is away", () => {
   const clock = new MovableClock();
   const gateway = withGateway(() => ({
     settings: { databaseUrl: urlThrough(proxy, database).href },
-    // A key that was read once is known however long the database is away.
+    // A key that was read once stays cached however long the database is away.
     keyCacheMs: 3_600_000,
     clock,
   }));
   const account = withAccount(gateway, "10");
   afterAll(() => proxy.set("up"));
 
-  test("leaves every instance ready: requests get the 503 that says when to come back", async () => {
+  test("leaves every instance ready, and requests get a 503 with retry-after", async () => {
     const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "hi" } as const;
     expect((await ask(gateway.url, asked)).status).toBe(200);
     proxy.set("down");
@@ -53,7 +53,7 @@ describe("a running instance", () => {
     }
   });
 
-  test("says more about its readiness on the internal port only", async () => {
+  test("shows the checks of its readiness only on the internal port", async () => {
     const verbose = await httpCall(`${gateway.running.internalUrl}/readyz?verbose`);
     expect(verbose.status).toBe(200);
     expect(verbose.json).toEqual({
@@ -72,7 +72,7 @@ describe("a running instance", () => {
     expect(await httpCall(`${gateway.url}/readyz?verbose`)).toMatchObject({ text: "ok\n" });
   });
 
-  test("has its state among its metrics", async () => {
+  test("shows its state in its metrics", async () => {
     const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);
     expect(text).toContain('tm_instance_state{state="starting"} 0');
     expect(text).toContain('tm_instance_state{state="serving"} 1');

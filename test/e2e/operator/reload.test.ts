@@ -60,7 +60,7 @@ interface ReloadLine {
 
 const READ_AGAIN = "settings and secrets were read again";
 
-/** Asks for a reload and waits for the one line that it is answered with. */
+/** Sends SIGHUP; returns the log line that answers it. */
 function reload(message = READ_AGAIN): Promise<ReloadLine> {
   return answered(() => void server.process.kill("SIGHUP"), message);
 }
@@ -89,7 +89,7 @@ function call(text = "hi"): Promise<HttpAnswer> {
   return ask(url, { key, wire: "wire_a", model: "op/model", text });
 }
 
-test("the log level follows SIGHUP", async () => {
+test("the log level changes on SIGHUP", async () => {
   expect((await call()).status).toBe(200);
   expect(await reloadWith({ ...START, log_level: "debug" })).toMatchObject({
     changed: ["log_level"],
@@ -103,7 +103,7 @@ test("the log level follows SIGHUP", async () => {
   expect(await reloadWith(START)).toMatchObject({ changed: ["log_level"] });
 });
 
-test("prices a hundred times what they were are not taken while it runs", async () => {
+test("prices that rise a hundredfold are refused while the gateway runs", async () => {
   const manifest = operatorManifest(simulator.url, ["op/model"]);
   const text = JSON.stringify(manifest).replaceAll(
     /("cost_usd_per_million":")(\d+)/g,
@@ -116,7 +116,7 @@ test("prices a hundred times what they were are not taken while it runs", async 
   await reload();
 });
 
-test("a payment secret in a file follows by itself, and no line has it", async () => {
+test("a changed payment secret in a file is used without a reload, and is in no log line", async () => {
   const [first, second] = SECRETS;
   expect([await report(first), await report(second)]).toEqual([200, 400]);
   expect(await answered(() => writeFileSync(secretFile(), `${second}\n`))).toMatchObject({
@@ -145,14 +145,14 @@ test.each([
   ["has a value out of range", "limits: {concurrent_requests: 0}", "limits.concurrent_requests"],
   ["has a name that is none", "limit: 1", "there is no setting limit"],
   ["has encryption keys that are none", "encryption_key: a,b", "32 bytes in base64"],
-])("a file that %s changes nothing, and the log says where", async (_what, wrong, problem) => {
+])("a file that %s changes nothing, and the log names the place", async (_what, wrong, problem) => {
   writeFileSync(settingsFile(), `log_level: fatal\n${wrong}`);
   const line = JSON.stringify(await reload("the settings are not valid: nothing has changed"));
   expect(line).toContain(problem);
   expect(await reloadWith(START)).toMatchObject({ changed: [], waiting_for_restart: [] });
 });
 
-test("every other setting is named by the log and the probe, and waits for a restart", async () => {
+test("every other changed setting waits for a restart, and the log and the probe name it", async () => {
   const line = await reloadWith({ log_level: "debug", limits: { key_requests_per_minute: 1 } });
   const waiting = ["limits.key_requests_per_minute", "encryption_key"];
   expect(line).toMatchObject({ changed: ["log_level"], waiting_for_restart: waiting });

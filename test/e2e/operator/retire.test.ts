@@ -43,7 +43,7 @@ async function served(model: string): Promise<string> {
 /** Everything so far came that many days ago, and was settled with the providers since. */
 async function makeOld(): Promise<string> {
   const then = new Date(Date.now() - AGO_DAYS * DAY_MS).toISOString().slice(0, 10);
-  // At noon: whatever the time of this test, it is one day.
+  // Noon keeps all of it within one day at any time of the test.
   const noon = `'${then}T12:00Z'`;
   const id = `attempt_id_at(${noon}) + attempt_id - (select min(attempt_id) from attempt)`;
   const steps = [
@@ -54,7 +54,7 @@ async function makeOld(): Promise<string> {
   ];
   await runSql(gateway, steps.join(";"), []);
   await gateway.backend.settlementStore.closeDuePeriods({ listed: new Map() }, testOperator);
-  // A new partition makes the journal plan its statements anew: the first reserve may come too late.
+  // A new partition makes the database replan, so the first reserve may time out.
   const { key } = neighbour;
   await callUntil(
     "the journal answers again",
@@ -83,7 +83,7 @@ function manifestFile(): string {
   return join(exports(), `attempt-${oldDay}.json`);
 }
 
-test("nothing changes while no day is old enough, or all are to be kept", async () => {
+test("ledger retire changes nothing while no day is old enough, or when retention is off", async () => {
   const [young, wrong, off] = await Promise.all([
     command(["ledger", "retire", "--older-than-days", "200"]),
     runCommand(["ledger", "retire", "--older-than-days", "0"], env),
@@ -95,7 +95,7 @@ test("nothing changes while no day is old enough, or all are to be kept", async 
   expect(off).toMatchObject({ code: 0, json: { ok: true, retired: [] } });
 });
 
-test("a day stays until the statement of its month is closed, which the command does first", async () => {
+test("ledger retire closes a day's monthly statements first, or keeps the day", async () => {
   const month = oldDay.slice(0, 7);
   await runSql(
     gateway,
@@ -119,7 +119,7 @@ test("a day stays until the statement of its month is closed, which the command 
   );
 });
 
-test("killed at every step and run again, it ends as if nothing had been", async () => {
+test("ledger retire that was killed at every step ends as usual when it is run again", async () => {
   await expectExactBooks();
   const killed: string[] = [];
   for (const word of [": exported", ": retired", ": dropped"]) {
@@ -145,8 +145,8 @@ test("killed at every step and run again, it ends as if nothing had been", async
   for (const text of [...killed, last.stderr, last.stdout]) expect(text).not.toContain(secret);
 });
 
-describe("afterwards", () => {
-  test("the export proves itself, and a changed one does not", async () => {
+describe("after ledger retire", () => {
+  test("verify-export accepts the export, and refuses a changed one", async () => {
     const verify = ["ledger", "verify-export", manifestFile()];
     const good = await command(verify);
     expect(good).toMatchObject({ code: 0, json: { ok: true, day: oldDay } });
@@ -167,7 +167,7 @@ describe("afterwards", () => {
     expect([unknown.code, known.code, missing.code]).toEqual([1, 0, 2]);
   });
 
-  test("what was retired is unknown to its customers, what is kept is shown, and money stays", async () => {
+  test("retired requests are a 404 for customers, kept ones are shown, and the balance stays", async () => {
     const { key } = account;
     for (const id of oldIds) {
       const answer = await get(gateway.url, { key, path: `/v1/generation?id=${id}` });
@@ -185,7 +185,7 @@ describe("afterwards", () => {
     expect(await served("test/b")).toBeDefined();
   });
 
-  test("the statement that was closed before has the requests one by one, and says that they left", async () => {
+  test("a statement that was closed before still lists its models, and says that requests left", async () => {
     const month = parseMonth(oldDay.slice(0, 7));
     if (month === undefined) throw new Error(oldDay);
     const statement = await gateway.backend.statementStore.read(account.orgId, month);

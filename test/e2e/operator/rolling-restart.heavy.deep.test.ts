@@ -47,7 +47,7 @@ function urlOf(program: RunningProgram): string {
 }
 
 test.skipIf(!hasNginx)(
-  "two instances that are restarted in turn behind nginx refuse no request and cut no stream",
+  "two instances that restart in turn behind nginx refuse no request and cut no stream",
   async () => {
     const first = await up();
     const second = await up();
@@ -86,7 +86,7 @@ test.skipIf(!hasNginx)(
     const logs = [first, second, third, fourth].map((program) => program.stderr());
     const refused = answers.filter(({ status }) => status !== 200).map(({ text }) => text);
     expect({ faults, refused }, logs.join("\n")).toEqual({ faults: [], refused: [] });
-    // A busy machine sends fewer than it was asked to: what counts is that none was refused.
+    // A busy machine sends fewer requests than planned; it matters that none was refused.
     expect(answers.length).toBeGreaterThan(5 * PER_SECOND);
     for (const stream of await whole) {
       expect(contentOf(stream)).toContain("word75");
@@ -106,7 +106,7 @@ function contentOf(stream: HttpAnswer): string {
   return pieces.filter((piece) => typeof piece === "string").join("");
 }
 
-/** So many requests a second, whether earlier ones have ended or not. */
+/** Sends a fixed number of requests a second, whether earlier ones have ended or not. */
 class Load {
   readonly #timer: NodeJS.Timeout;
   readonly #answers: Promise<HttpAnswer | Error>[] = [];

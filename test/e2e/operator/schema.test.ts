@@ -97,7 +97,7 @@ describe.each([
   });
   afterAll(() => database.drop());
 
-  test("stops every command but serve and migrate, which names migrate and changes nothing", async () => {
+  test("stops every command but serve and migrate, changes nothing, and names migrate", async () => {
     const env = { DATABASE_URL: database.connectionString };
     for (const args of COMMANDS) {
       const { code, output } = await messageOf(args, env);
@@ -121,7 +121,7 @@ describe.each([
   });
 });
 
-describe("a schema that no step leads on from", () => {
+describe("a schema that no step can upgrade", () => {
   const serve = ["serve", "--port", "0", "--console-port", "0", "--internal-port", "0"];
   let database: FreshDatabase;
 
@@ -137,7 +137,7 @@ describe("a schema that no step leads on from", () => {
       "insert into schema_step values ('0001-accounts', 1, 1, '')",
       "before the first release",
     ],
-  ])("that %s is refused by migrate and serve: there is no way back", async (_, change, words) => {
+  ])("that %s is refused by migrate and by serve", async (_, change, words) => {
     await queryOf(database, change);
     const env = { DATABASE_URL: database.connectionString };
     for (const args of [["migrate", "--json"], ["migrate", "--check"], serve]) {
@@ -147,7 +147,7 @@ describe("a schema that no step leads on from", () => {
     }
   });
 
-  test("and that was made for this program too, is used by commands and by the doctor", async () => {
+  test("and that still works with this program is used by commands, and doctor names its level", async () => {
     await queryOf(database, fromTheFuture(2));
     const env = { DATABASE_URL: database.connectionString };
     for (const args of [
@@ -171,7 +171,7 @@ describe("migrate --check", () => {
   });
   afterAll(() => database.drop());
 
-  test("says which steps would run, and changes nothing", async () => {
+  test("names the steps that would run, and changes nothing", async () => {
     const env = { DATABASE_URL: database.connectionString };
     const check = await runCommand(["migrate", "--check", "--json"], { ...OPERATOR_ENV, ...env });
     expect(check.code).toBe(1);
@@ -196,7 +196,7 @@ describe("migrate --check", () => {
 describe("a data folder without a database", () => {
   const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
-  test("stops a command before a database is made", async () => {
+  test("stops a command before it makes a database", async () => {
     const { code, output } = await messageOf(["org", "list", "--data", folder.dataDir], {});
     expect(code).toBe(2);
     expect(output).toContain(`there is no database in ${folder.dataDir}`);

@@ -16,10 +16,10 @@ const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000)
 const PERIOD = [PROVIDER, YESTERDAY.slice(0, 10)];
 
 const gateway = withGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
-/** Where the statements of providers are. */
+/** The folder for the providers' statements. */
 const folder = newFolder("settlement");
 let env: Readonly<Record<string, string>>;
-/** Micro-dollars that the gateway said its answers cost. */
+/** The micro-dollars that the answers reported as their cost. */
 let reported = 0n;
 
 beforeAll(async () => {
@@ -57,8 +57,8 @@ function settlementText(...args: readonly string[]): Promise<CommandResult> {
 
 let statement: Readonly<Record<string, unknown>>;
 
-describe("beside a running server", () => {
-  test("close closes what is over, by the terms of the manifest, and the second time nothing", async () => {
+describe("settlement while the server runs", () => {
+  test("closes ended periods by the terms of the manifest, and nothing the second time", async () => {
     const close = ["close", "--manifests", gateway.config.manifestsDir];
     const { code, json } = await settlement(...close);
     expect(code).toBe(0);
@@ -85,7 +85,7 @@ describe("beside a running server", () => {
     expect(again.stdout).toMatch(/^closed_count +0\nsettled_through +20.*Z\n\nclosed:\nnone\n/);
   });
 
-  test("the provider is owed what the customers were charged, and what rounding left over", () => {
+  test("owes the provider what the customers were charged, plus what rounding left over", () => {
     const micro = (name: string): bigint => BigInt(String(statement[name]).replace(".", ""));
     expect(reported).toBeGreaterThan(0n);
     expect(micro("debit_usd")).toBe(reported);
@@ -94,7 +94,7 @@ describe("beside a running server", () => {
     expect(micro("payable_usd") * 1_000_000n + micro("carry_out_usd")).toBe(micro("cost_usd"));
   });
 
-  test("show gives the same statement permanently, list every period and balance", async () => {
+  test("shows the closed statement the same every time, and lists every period and balance", async () => {
     const [shown, text, listed, csv] = await Promise.all([
       settlement("show", ...PERIOD),
       settlementText("show", ...PERIOD),
@@ -129,7 +129,7 @@ describe("beside a running server", () => {
     ]);
   });
 
-  test("attempts has a line for every call the provider got, and agrees with itself", async () => {
+  test("lists one line for every call to the provider, and the lines add up", async () => {
     const { code, stdout } = await settlementText("attempts", ...PERIOD);
     expect(code).toBe(0);
     const [header, ...lines] = stdout.trimEnd().split("\n");
@@ -151,7 +151,7 @@ describe("beside a running server", () => {
     });
   });
 
-  test("reconcile finds what differs and answers 1; the statement remembers it", async () => {
+  test("reconcile exits with 1 when lines differ, and the statement keeps the result", async () => {
     const total = join(folder, "theirs.json");
     const lines = [{ attempt_id: 17, cost_usd: 0.5 }];
     writeFileSync(total, JSON.stringify({ total_usd: "0.75", lines }));
@@ -178,7 +178,7 @@ describe("beside a running server", () => {
     ]);
   });
 
-  test("pay and deposit are recorded once per reference", async () => {
+  test("records a payment and a deposit once per reference", async () => {
     const paid = await settlement("pay", ...PERIOD, "--ref", "wire-1");
     expect(paid.json).toMatchObject({
       is_new: true,
@@ -204,7 +204,7 @@ describe("beside a running server", () => {
     expect(audit.json["ok"]).toBe(true);
   });
 
-  test("a wrong call is 2, a sentence on standard error, nothing on standard output", async () => {
+  test("exits with 2 for a wrong call, a sentence on standard error, nothing on standard output", async () => {
     const bad = join(folder, "bad.csv");
     writeFileSync(bad, "attempt_id,cost_usd\n1,0.5\n2,half\n");
     const wrong: readonly (readonly [string, readonly string[]])[] = [

@@ -13,7 +13,7 @@ import { withDatabase } from "../../support/postgres.ts";
 import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 
 const GRACE_MS = 500;
-/** On top of the grace time, whatever the stores do; and a busy machine. */
+/** Milliseconds after the grace time: the bound for closing the stores, plus a busy machine. */
 const EXTRA_MS = 14_000;
 const ENV = { TM_SHUTDOWN_GRACE_MS: String(GRACE_MS) };
 

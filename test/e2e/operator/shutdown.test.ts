@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { serve, withOperatorFolder } from "../../support/operator.ts";
 
 const GRACE_MS = 500;
-/** On top of the grace time, whatever the stores do; and a busy machine. */
+/** Milliseconds after the grace time: the bound for closing the stores, plus a busy machine. */
 const EXTRA_MS = 12_000;
 
 const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });

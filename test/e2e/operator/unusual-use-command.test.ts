@@ -50,7 +50,7 @@ function asText(...args: readonly string[]): Promise<CommandResult> {
 }
 
 describe("unusual-use list", () => {
-  test("shows what is held, why and until when, of all or of one organization", async () => {
+  test("shows what is held, why and until when, for all organizations or for one", async () => {
     const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
     const hold = {
       org_id: orgId,
@@ -72,7 +72,7 @@ describe("unusual-use list", () => {
     expect(one.json).toEqual({ data: [hold] });
   });
 
-  test("shows what is over only when it is asked for", async () => {
+  test("shows ended holds only when asked to", async () => {
     const orgId = await heldOrg("chat");
     await backend.usageHoldStore.lift(orgId, undefined, testOperator);
     const { stdout } = await asText("list", orgId);
@@ -87,7 +87,7 @@ describe("unusual-use list", () => {
 const WHY = ["--reason", "a customer we know"] as const;
 
 describe("unusual-use lift", () => {
-  test("lifts every kind of request, and says what it lifted", async () => {
+  test("lifts holds on every kind of request, and names what it lifted", async () => {
     const orgId = await heldOrg("chat", "images");
     const { code, json } = await jsonCommand(["unusual-use", "lift", orgId, ...WHY], env);
     expect(code).toBe(0);
@@ -111,7 +111,7 @@ describe("unusual-use lift", () => {
     });
   });
 
-  test("of one kind keeps the others", async () => {
+  test("lifts one kind and keeps the others", async () => {
     const orgId = await heldOrg("chat", "images");
     const { stdout, code } = await asText("lift", orgId, "--family", "images", ...WHY);
     expect(code).toBe(0);
@@ -122,7 +122,7 @@ describe("unusual-use lift", () => {
   });
 });
 
-test("a wrong call is 2, names the next step, and lifts nothing", async () => {
+test("a wrong call exits with 2, names the next step, and lifts nothing", async () => {
   const orgId = await heldOrg("chat");
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [["lift", ...WHY], /missing required argument 'org_id'/],
@@ -142,7 +142,7 @@ test("a wrong call is 2, names the next step, and lifts nothing", async () => {
   expect(left.json["data"]).toHaveLength(1);
 });
 
-test("serve with a line that cannot be meant ends at once, and says what to write", async () => {
+test("serve refuses an impossible unusual-use line at once, and says what to write", async () => {
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const bad = { ...OPERATOR_ENV, ...env, TM_UNUSUAL_USE_SPEND_USD: "five" };
   const { code, stderr } = await runProgram(["serve", ...ports], bad);

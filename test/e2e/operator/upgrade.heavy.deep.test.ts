@@ -11,7 +11,7 @@ import { beginUpgrade } from "../../support/upgrade.ts";
 const PER_SECOND = 100;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
-/** The time for which a step may hold up a reserve, and that in which the server notices its end. */
+/** The time for which a step may block a reserve, plus the time until the server notices. */
 const BLOCKED_MAX_MS = 3_000 + 500;
 const LOOK_EVERY_MS = 20;
 /** Latencies below this are noise: a single slow moment of the machine takes longer. */
@@ -20,7 +20,7 @@ const P99_FLOOR_MS = 25;
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
-test("requests take no more than twice as long while steps run and after them", async () => {
+test("requests take at most twice as long during and after the steps of a migration", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const warm = upgrade.traffic(gateway, PER_SECOND);
@@ -78,7 +78,7 @@ const LONGEST_WAIT_SQL = `
     from pg_locks join pg_stat_activity using (pid)
     where not granted and application_name like 'tokenmarket %' and datname = current_database()`;
 
-test("a long report in the way of a step makes no request fail, and none wait over 3 s for it", async () => {
+test("a long report that blocks a step fails no request, and none waits over 3 s for it", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const report = new Client({ connectionString: upgrade.connectionString });
@@ -100,7 +100,7 @@ test("a long report in the way of a step makes no request fail, and none wait ov
       `the longest wait for a lock ${waitedMs.toFixed(0)} ms\n`,
   );
   expect(problemsOf(sent)).toEqual([]);
-  // The report was in the way: what waited was seen, and no longer than a step may hold it up.
+  // The report did block statements, but for no longer than a step may.
   expect(waitedMs).toBeGreaterThan(0);
   expect(waitedMs).toBeLessThan(BLOCKED_MAX_MS);
   expect(tried.length).toBeGreaterThan(2);

@@ -11,7 +11,7 @@ const SERVED_MIN = 5;
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
-test("a gateway serves while a later release's steps run, and starts again on the newer schema", async () => {
+test("a gateway serves while a later release migrates, and starts again on the newer schema", async () => {
   const upgrade = await beginUpgrade(folder);
   const first = await upgrade.serve();
   const before = upgrade.traffic(first, PER_SECOND);
@@ -19,7 +19,7 @@ test("a gateway serves while a later release's steps run, and starts again on th
   // Two instances of the later release that start together: one runs the steps, once.
   const ran = await Promise.all([upgrade.migrate(), upgrade.migrate()]);
   expect(ran.flat()).toEqual(["columns", "transfers"]);
-  // The way back: this program is the older one now.
+  // This older program starts again on the newer schema.
   const again = await upgrade.serve();
   const after = upgrade.traffic(again, PER_SECOND);
   await expect.poll(() => after.count).toBeGreaterThan(SERVED_MIN);

@@ -45,7 +45,7 @@ const expired = withResource(() => openReceiver({ host: "localhost", lastYear: 2
 const stranger = withResource(() => openReceiver({ host: "localhost" }));
 const program = withResource(
   () => {
-    // The authorities that the process trusts besides the public ones.
+    // The process trusts these authorities besides the public ones.
     const extra = join(folder.root, "extra-ca.pem");
     writeFileSync(extra, `${trusted.cert}${expired.cert}`);
     return serve(folder, {
@@ -57,7 +57,7 @@ const program = withResource(
   (running) => running.end("SIGTERM"),
 );
 
-test("webhooks are delivered over TLS to a certificate that is trusted, and to no other, which the log says", async () => {
+test("webhooks are sent over TLS only to a trusted certificate, and the log names another", async () => {
   const org = { name: "Ada & Co", email: "ada@example.com" };
   const { orgId } = await backend.accountStore.createOrg(org, testOperator);
   const vault = openKeyVault(KEY);

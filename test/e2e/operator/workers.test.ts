@@ -25,11 +25,14 @@ test.each([
   ["2", "REDIS_URL"],
   ["0", "whole number from 1"],
   ["many", "whole number from 1"],
-])("--workers %s without a Redis is a wrong call that says what to do", async (count, words) => {
-  const { code, stderr } = await runCommand(serveArgs(count), OPERATOR_ENV);
-  expect(code).toBe(2);
-  expect(stderr).toContain(words);
-});
+])(
+  "--workers %s without a usable setting is refused, and the message names the problem",
+  async (count, words) => {
+    const { code, stderr } = await runCommand(serveArgs(count), OPERATOR_ENV);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+  },
+);
 
 describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
   let redis: TestRedis;
@@ -70,7 +73,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
       .map((line) => Number(at(JSON.parse(line), "pid")));
   }
 
-  test("are ready together, with metrics of their own, and share the limits", async () => {
+  test("are ready together, have separate metrics, and share the limits", async () => {
     expect(new Set(workerPids()).size).toBe(2);
     const urls = running.ready["internal_urls"];
     expect(urls).toHaveLength(2);
@@ -83,7 +86,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     expect(Number(after.headers["x-tm-remaining-rpm"])).toBe(300 - 9);
   });
 
-  test("one that is killed is restarted, and the port continues answering", async () => {
+  test("restart a worker that was killed, and the port continues to answer", async () => {
     const [first] = workerPids();
     if (first === undefined) throw new Error("no worker");
     process.kill(first, "SIGKILL");
@@ -92,7 +95,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     expect(running.process.exitCode).toBeNull();
   });
 
-  test("SIGTERM lets running streams finish, ends all of them and exits 0", async () => {
+  test("finish their streams at SIGTERM, and end with 0", async () => {
     const before = simulator.counts().total;
     const stream = chat("[words:9] [[fault:slow:40]]", true);
     await until("a stream runs", () => simulator.counts().total > before);
