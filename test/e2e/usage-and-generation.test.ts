@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { addKey } from "../support/add-key.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import {
@@ -269,8 +270,11 @@ describe("GET /v1/generation", () => {
     }
   });
 
-  test("returns a request to the key that made it", async () => {
-    expect((await read(`/v1/generation?id=${idOf(served[0])}`)).status).toBe(200);
+  test("returns a request to every key of its organization", async () => {
+    const path = `/v1/generation?id=${idOf(served[0])}`;
+    const other = await addKey(gateway.backend, account.orgId);
+    expect(await read(path, other.key)).toMatchObject({ status: 200 });
+    expect((await read(path, other.key)).json).toEqual((await read(path)).json);
   });
 });
 
