@@ -6,9 +6,9 @@ type AlertFact = string | number | null;
 
 interface KindInfo {
   readonly label: string;
-  /** The event in one sentence, for the guide. */
+  /** When the event occurs, in one sentence, for the guide to alerts. */
   readonly when: string;
-  /** Facts as the guide shows them. Dollars are decimal strings; a fact is never a secret. */
+  /** Example facts for the guide. Dollars are decimal strings; a fact is never a secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
 }
 
@@ -148,8 +148,8 @@ export interface NewEvent {
 
 /**
  * Stores an event and one delivery per destination that wants its kind, in the caller's
- * transaction. False if the event was reported before. Wings below this one call the same database
- * function in SQL.
+ * transaction. False if the event was reported before. `statement-keeping.ts` calls the same
+ * database function within its own SQL.
  */
 export async function reportEvent(
   client: Pick<PoolClient, "query">,

@@ -28,22 +28,28 @@ export const ruleColumns = columns({
   hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
   /** Alert if a provider failed most of the organization's calls in an hour. */
   hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
-  /** True: the threshold follows purchases, as a fifth of the last one and at least 5 dollars. */
+  /**
+   * True: the threshold follows purchases. It is a fifth of the last purchase, at least 5 dollars.
+   */
   isBalanceFollowing: bool("balance_follows"),
 });
 export type AlertRules = RecordOf<typeof ruleColumns>;
 
 export type AlertChannel = "email" | "webhook";
 
-/** Names a destination in the change log; it masks an e-mail address, which the log may outlive. */
+/**
+ * Names a destination in the change log. Masks an e-mail address, since the log may be kept longer
+ * than the address.
+ */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
   return { channel, address: channel === "email" ? maskedEmail(address) : address };
 }
 
 /**
- * `paused`: by a person; `failing`: after days of failures; `gone`: the address answered 410;
- * `unconfirmed`: its reader has not confirmed it yet; `stopped`: its reader stopped the alerts.
+ * Why a destination gets no alerts. `paused`: by a person; `failing`: after days of failures;
+ * `gone`: the address answered 410; `unconfirmed`: the reader of the address has not confirmed it
+ * yet; `stopped`: that reader stopped the alerts.
  */
 export type DisabledReason = "paused" | "failing" | "gone" | "unconfirmed" | "stopped";
 
@@ -51,13 +57,13 @@ export const destinationColumns = columns({
   destinationId: text("destination_id"),
   channel: text<AlertChannel>("channel"),
   address: text("address"),
-  /** The kinds of events that go there; null means all. */
+  /** The kinds of events that are sent to this destination; null means all kinds. */
   kinds: orNull(opaque<readonly string[]>("kinds")),
   createdAtMs: instantMs("created_at"),
   failingSinceMs: orNull(instantMs("failing_since")),
   disabledAtMs: orNull(instantMs("disabled_at")),
   disabledReason: orNull(text<DisabledReason>("disabled_reason")),
-  /** After a rotation, deliveries are signed with the former secret too until then. */
+  /** Until this instant, deliveries are also signed with the secret before the last rotation. */
   formerSecretUntilMs: computed(
     "case when former_until > now() then former_until end",
     orNull(instantMs("former_until")),

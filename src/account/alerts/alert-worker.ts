@@ -14,7 +14,10 @@ import type { WebhookSender } from "./webhook-sender.ts";
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
-/** More deliveries than one organization may have in flight, so that none can take all places. */
+/**
+ * Deliveries in flight per process: more than all destinations of one organization may have, so
+ * that no organization can block the others.
+ */
 const PLACES = 32;
 
 export interface AlertWorkerDeps {
@@ -66,8 +69,8 @@ export class AlertWorker {
   }
 
   /**
-   * Delivers until nothing is due, or for `forMs`. A place that becomes free is filled at once, so
-   * that a slow destination delays no other. Returns the number of tries that it began.
+   * Delivers until nothing is due, or for `forMs`. When a delivery ends, the next due one starts at
+   * once, so that a slow destination delays no other. Returns the number of tries that it began.
    */
   async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
     const { clock } = this.#deps;
@@ -102,7 +105,10 @@ export class AlertWorker {
     clearTimeout(timer);
   }
 
-  /** Never rejects: if its end cannot be recorded, the delivery is tried again after its lease. */
+  /**
+   * Never rejects: if the end of the try cannot be recorded, the delivery is tried again when its
+   * lease ends.
+   */
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { queue, webhook, log } = this.#deps;
     try {
@@ -156,7 +162,9 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The waits after failed tries, three days in all; a try without a wait here is the last one. */
+/**
+ * The wait after each failed try, three days in total. The try after the last wait is the last try.
+ */
 export const RETRY_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,

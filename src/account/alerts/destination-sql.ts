@@ -19,7 +19,10 @@ export const COUNT_SQL = `
   select count(*) from alert_destination
   where org_id = $1 and disabled_reason is distinct from 'removed'`;
 
-/* E-mail addresses are compared without letter case; an unconfirmed destination counts too. */
+/*
+ * Finds an enabled or unconfirmed destination with this address. E-mail addresses are compared
+ * without regard to letter case.
+ */
 export const IS_THERE_SQL = `
   select from alert_destination
   where org_id = $1 and channel = $2 and (disabled_at is null or disabled_reason = 'unconfirmed')
@@ -37,8 +40,9 @@ export const LOCK_ADDRESS_SQL =
   "select pg_advisory_xact_lock(hashtextextended('tokenmarket alert address ' || lower($1), 0))";
 
 /*
- * Counts one confirmation e-mail within limits of 24 hours for its mailbox and its organization. It
- * also counts towards the hourly limit of invitations of all organizations together.
+ * Counts one confirmation e-mail in the hourly limit that confirmations share with the invitations
+ * of all organizations. Changes no row if that limit is reached, or the 24-hour limit of the
+ * mailbox or of the organization.
  */
 export const CLAIM_CONFIRMATION_SQL = `
   update invitation_hour set hour = $3, mails = 1 + case when hour = $3 then mails else 0 end
@@ -53,7 +57,10 @@ export const FIND_SQL = `
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   for no key update`;
 
-/* Finds another destination with the address; only one of these may be enabled. */
+/*
+ * Finds another enabled or unconfirmed destination with the address of destination $2: no two of
+ * these may have the same address.
+ */
 export const IS_TAKEN_SQL = `
   select from alert_destination t join alert_destination o using (org_id, channel)
   where t.org_id = $1 and t.destination_id = $2 and o.destination_id <> t.destination_id
@@ -110,7 +117,7 @@ export const INSERT_TEST_SQL = `
   )
   insert into alert_delivery (event_id, destination_id) select event_id, $3 from made`;
 
-/** Starts the tries of a failed delivery over. Returns one row if the delivery exists. */
+/** Queues a failed delivery for a new series of tries. Returns one row if the delivery exists. */
 export const AGAIN_SQL = `
   with asked as (
     select delivery_id from alert_delivery where destination_id = $1 and event_id = $2

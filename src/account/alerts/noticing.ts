@@ -12,9 +12,9 @@ import {
 import { type NewEvent, reportEvent } from "./alert-kinds.ts";
 
 /**
- * Compares the figures of every organization with its rules in one transaction, which commits a
- * passed threshold, its event and its deliveries together. One instance at a time does this; the
- * others return 0 meanwhile. Returns the number of new events.
+ * Compares the figures of every organization with its alert rules in one transaction, which commits
+ * a passed threshold, its event and its deliveries together. One instance at a time does this; a
+ * concurrent call on another instance returns 0. Returns the number of new events.
  */
 export async function noticeAlerts(pool: Pool): Promise<number> {
   return await inTransaction(pool, async (client) => {
@@ -121,10 +121,10 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
- * A crossing ends once the value is back by a tenth of its threshold (a cap's value: by a
- * twentieth), its rule is gone, or its period is over. Percentages are compared as products, which
- * is exact. The subject of a key's monthly cap is the key's id; for the key's other caps the period
- * is appended.
+ * Returns the thresholds that were passed since the last run. A crossing ends once the balance is a
+ * tenth above its threshold or the spend a twentieth below it, or once the rule is gone or the
+ * cap's period is over. Percentages are compared as products, which is exact. The subject of a
+ * key's monthly cap is the key's id; for the key's other caps the period is appended.
  */
 const CROSSED_SQL = `
   with today as (
@@ -210,7 +210,10 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/* Rows are kept longer than a delivery is retried, and than events are looked up again. */
+/*
+ * Events are kept longer than their deliveries are retried, and longer than the queries of this
+ * file look for an event by its `once`.
+ */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t
@@ -227,7 +230,9 @@ interface ExpiryRow {
   readonly days: number;
 }
 
-/** `once` contains the stage and the date, so a key with a new date is reported again. */
+/**
+ * `once` contains the stage (`days`) and the expiry, so a key with a new expiry is reported again.
+ */
 function expiryEvent(row: ExpiryRow): NewEvent {
   const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
   const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
@@ -238,9 +243,10 @@ function expiryEvent(row: ExpiryRow): NewEvent {
 }
 
 /*
- * Of several due stages only the last one is reported. A stage that began before the key existed is
- * skipped: a person who creates a key for an hour knows that it expires. It reads three days back,
- * since a commit may be late.
+ * A key's stages are 7 days before it expires, 1 day before, and its expiry. Of several due stages
+ * only the last one is reported. A stage that began before the key was created is skipped: a person
+ * who creates a key for an hour knows that it expires. Reads three days back, since a transaction
+ * may be committed late.
  */
 const EXPIRIES_SQL = `
   select k.org_id, k.key_id, k.name, k.expires_at, v.days
@@ -294,7 +300,10 @@ interface PausedRow {
   readonly once: string;
 }
 
-/** No rule turns this alert off: a customer must not find out from refused requests. */
+/**
+ * No rule turns this alert off: a customer must not learn from refused requests that automatic
+ * top-up is paused.
+ */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

@@ -19,7 +19,7 @@ const LEASE_S = 120;
 const TRIES_AT_ONCE = 2;
 
 /**
- * Queues deliveries in PostgreSQL. A lease moves a delivery's next try to a time after the lease.
+ * Queues deliveries in PostgreSQL. Leasing a delivery moves its next try to the end of the lease.
  */
 export class PostgresAlertQueue {
   readonly #pool: Pool;
@@ -40,7 +40,8 @@ export class PostgresAlertQueue {
    */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
-      // A second statement, so that it sees the tries of the process that held these locks before.
+      // Locks the destinations first and leases in a second statement, which therefore sees the
+      // tries that the previous holder of the locks has committed.
       const locked = await client.query<{ destination_id: string }>(LOCK_DUE_SQL, [
         limit,
         TRIES_AT_ONCE,
@@ -170,7 +171,10 @@ const FAILING_SQL = `
   update alert_destination set failing_since = now()
   where destination_id = $1 and failing_since is null`;
 
-/* A failed delivery disables its destination only if nothing has arrived for two days. */
+/*
+ * A failed delivery disables its destination only if every try to the destination has failed for
+ * two days.
+ */
 const DISABLE_SQL = `
   update alert_destination set disabled_at = now(), disabled_reason = 'failing'
   where destination_id = $1 and disabled_at is null

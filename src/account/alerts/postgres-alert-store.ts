@@ -134,7 +134,7 @@ export class PostgresAlertStore {
       const { rows } = await client.query<Pick<Row, "destination_id">>(sql.USE_LINK_SQL[link], [
         target,
       ]);
-      // A second click on the link changes nothing and gets the same answer.
+      // A second click on a link that stops alerts changes nothing and gets the same answer.
       if (rows.length === 0) return link === "stop" ? found : undefined;
       const changed = rows.map(({ destination_id: id }) => id);
       if (link === "stop")
@@ -338,7 +338,7 @@ const RULES_SQL = `select ${ruleColumns.sql} from alert_rules where org_id = $1`
 
 const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 
-/* An alert that is already on keeps the time since which it is on. */
+/* An alert that is already on keeps its `…_since` instant. */
 const SET_RULES_SQL = `
   insert into alert_rules
     (org_id, balance_below, cap_percents, purchases_since, restrictions_since,

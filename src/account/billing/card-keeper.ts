@@ -75,7 +75,7 @@ export class CardKeeper {
     else await this.take(update);
   }
 
-  /** Stores a saved card; the same report again changes nothing. */
+  /** Stores the card that a checkout saved; a repeated report changes nothing. */
   async take(update: CardUpdate): Promise<void> {
     const { topUps, cards, isTestMoney, clock, log } = this.#deps;
     const { orgId, customerId, sessionId, isLive } = update;
@@ -92,7 +92,7 @@ export class CardKeeper {
 
   /**
    * Removes the card, so that it is not charged any more. If the payment provider cannot detach it
-   * now, a later run of the job does.
+   * now, a later run of the top-up job does.
    */
   async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     const { topUps, isTestMoney } = this.#deps;

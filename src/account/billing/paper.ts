@@ -109,7 +109,10 @@ function drawTable(pdf: Pdf, table: PaperTable): void {
   pdf.y += 2 * GAP;
 }
 
-/** Draws one row. A row with a `head` that does not fit goes to a new page, under that head. */
+/**
+ * Draws one row. If a row with a `head` does not fit on the page, it goes to a new page, below a
+ * repeated head.
+ */
 function drawRow(
   pdf: Pdf,
   table: PaperTable,

@@ -13,7 +13,10 @@ export interface SessionUpdate {
   readonly isLive: boolean;
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
-  /** A name for people, such as `Visa 4242`; absent if the provider did not report one. */
+  /**
+   * The payment method's name for people, such as `Visa 4242`; absent if the provider reported
+   * none.
+   */
   readonly method?: string | undefined;
   readonly card?: CardUpdate | undefined;
 }

@@ -137,8 +137,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Credits the wallet once, and applies claims that came before the grant; true if this call did
-   * it.
+   * Credits the wallet once, and applies refunds and disputes that were reported before the
+   * payment; true if this call credited the wallet.
    */
   async grant(paid: {
     readonly purchaseId: string;
@@ -192,8 +192,9 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Takes a claimed amount from the wallet, or returns it. All claims of a purchase together never
-   * take more than the purchase gave. True if the claim is new.
+   * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
+   * reversed. All claims on a purchase together never take more than the purchase credited. True if
+   * the claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -312,7 +313,7 @@ const NOBODY: Seller = {
 
 const PAYMENT_NEWS = byProviderNews("stripe");
 
-// Claims are not joined: without a grant there is nothing to take back.
+// Refunds and disputes are 0: nothing can be taken back from a purchase that credited nothing.
 const WAITING_SQL = `
   select p.*, 0::bigint as refunded, 0::bigint as disputed,
     exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,

@@ -15,18 +15,22 @@ import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
-/** No further organization is begun after this time; the lease lasts much longer than one takes. */
+/**
+ * After this time a piece begins no further organization; its lease lasts much longer than the work
+ * on one organization.
+ */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
 /**
- * How long before a month its requests may have been admitted; more days than a request can last.
+ * `NEXT_SQL` reads attempts from this many days before the month, because a request that was
+ * admitted earlier may be charged in it. No request lasts this long.
  */
 const DAYS_BEFORE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Closes statements of past months for every organization with movement. It goes through the
- * organizations by id, once per month; a process leases the row with the month's progress.
+ * Closes statements of past months for every organization with credits or usage. For each month it
+ * goes through the organizations by id; a process leases the row that stores the month's progress.
  */
 export class PostgresStatementClosing {
   readonly #pool: Pool;
@@ -133,8 +137,8 @@ const OLDEST_OPEN_SQL = `
 
 /*
  * $1: the last organization of the previous piece; $2, $3: start and end of the month; $4: the
- * limit; $5, $6: the attempt ids from some days before the month to its end. Older attempts that
- * were charged in the month are few; the time of the charge finds them.
+ * limit; $5, $6: the attempt ids from `DAYS_BEFORE` days before the month to its end. The few older
+ * attempts that were charged in the month are found by the time of the charge.
  */
 const NEXT_SQL = `
   with late as (
@@ -179,7 +183,7 @@ const END_SQL = `
 interface ClosedPiece {
   readonly examined: number;
   /**
-   * Organizations whose statement could not be made; an hour later the month is gone through again.
+   * Organizations whose statement could not be made; the month is worked on again an hour later.
    */
   readonly failed: readonly {
     readonly orgId: OrgId;

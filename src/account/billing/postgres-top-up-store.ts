@@ -86,7 +86,10 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /** Stores a card; false if it belongs to another customer, or if no newer checkout saved it. */
+  /**
+   * Stores a card; false if the organization's customer is another one, or if the stored card came
+   * from the same or a later checkout.
+   */
   async saveCard(
     saved: {
       readonly orgId: string;

@@ -49,7 +49,10 @@ function startThread(): Worker {
   return worker;
 }
 
-/** The code that loads the printer. Run from TypeScript sources, a thread needs `tsx` first. */
+/**
+ * The code that the thread runs: it imports the printer. If the program runs from TypeScript
+ * sources, it registers `tsx` first.
+ */
 function loadText(): string {
   const isSource = import.meta.url.endsWith(".ts");
   const printer = new URL(`./print-worker.${isSource ? "ts" : "js"}`, import.meta.url).href;

@@ -8,7 +8,10 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
-/** Time for the returning browser or the webhook to report the payment first. */
+/**
+ * Purchases are first polled after this time, in which the returning browser or the webhook usually
+ * reports the payment.
+ */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
 /** Older purchases are not polled; only an event can still report their payment. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
@@ -21,7 +24,10 @@ const CLAIMS_PER_ROUND = 5_000;
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
 const OPEN_CLAIMS_PER_ROUND = 500;
 const EVENTS_KEPT_MS = 40 * DAY_MS;
-/** After this many failures in a row the provider counts as down, and the round ends. */
+/**
+ * After this many failures in a row the payment provider is assumed to be down, and the remaining
+ * checks are left to the next run.
+ */
 const FAILURES_MAX = 5;
 
 export interface ReconcilerDeps extends Pick<
@@ -33,8 +39,8 @@ export interface ReconcilerDeps extends Pick<
 }
 
 /**
- * Polls purchases, refunds and disputes whose end was not reported. One process does each round; if
- * it dies, the next round continues.
+ * Polls purchases, refunds and disputes whose end was not reported. One process does each run; if
+ * it dies, the next run checks what was left.
  */
 export class PurchaseReconciler {
   readonly #deps: ReconcilerDeps;
@@ -58,7 +64,7 @@ export class PurchaseReconciler {
     return this.#job.close();
   }
 
-  /** Reconciles everything that is due now, even if another process has this round. */
+  /** Reconciles everything that is due now, even if another process is doing the same. */
   async reconcileAll(): Promise<void> {
     await this.#reconcilePurchases();
     await this.#reconcileClaims();

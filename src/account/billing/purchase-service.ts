@@ -76,7 +76,7 @@ export class PurchaseService {
     }
   }
 
-  /** Every purchase becomes credit here and nowhere else. */
+  /** The only code that turns a payment into credit. */
   async #grant(purchase: KnownPurchase, session: SessionUpdate): Promise<void> {
     const { store, seller, log } = this.#deps;
     const { purchaseId, orgId } = purchase;
@@ -114,7 +114,10 @@ export class PurchaseService {
     else log.warn(detail, "a purchase is disputed: review the organization");
   }
 
-  /** A claim names the payment only, and may arrive before the event that its purchase was paid. */
+  /**
+   * A refund or dispute names only the payment, and its event may arrive before the event that
+   * reports the purchase as paid.
+   */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
     const known = await store.findByPayment(paymentId);

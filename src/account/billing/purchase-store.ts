@@ -99,7 +99,7 @@ const purchaseColumns = columns({
 });
 type StoredPurchase = RecordOf<typeof purchaseColumns>;
 
-/** Refunds count first: refunds and disputes together cannot take more than the purchase gave. */
+/** Refunds are subtracted before disputes; both together never exceed the purchase's amount. */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
     case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,

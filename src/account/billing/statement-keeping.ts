@@ -193,7 +193,7 @@ export function hashOfDocument(text: string): string {
 
 /**
  * Describes how a stored statement differs from the present ledger, one sentence each. Without
- * `isUsageThere` it compares credits only.
+ * `isUsageThere` it compares only the opening balance and the credits.
  */
 export function findDifferences(
   kept: StatementDocument,

@@ -14,7 +14,7 @@ import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
 export const STATEMENT_LINES_MAX = 500;
 export const STATEMENT_GROUPS_MAX = 200;
 
-/** `rolledDays`: the days of which the ledger has sums. */
+/** `rolledDays`: the UTC days for which the ledger stores daily sums. */
 export interface StatementBooks {
   readonly orgId: OrgId;
   readonly rolledDays: readonly string[];
@@ -110,8 +110,9 @@ const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 const HOUR_MS = 3_600_000;
 
 /**
- * The cost before a midnight of requests whose last attempt came after it, times `sign`. Request
- * ids tell which requests began before it; the hour allows for clocks that disagree.
+ * Selects the tokens and cost of attempts before the midnight `atMs` whose request had its last
+ * attempt after that midnight, with `sign` as a column. Request ids contain the time, so requests
+ * that began later are not read; the extra hour allows for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdAt(atMs);
@@ -138,8 +139,8 @@ function debitAtSql(at: string): string {
 }
 
 /**
- * Attempts admitted before an instant and changed after it. They are few, and the time of the
- * change finds them.
+ * Selects attempts that were admitted before an instant and ended or corrected after it. They are
+ * few, and are found by the time of that change.
  */
 function changedSinceSql(atMs: number, end: bigint): string {
   const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;
@@ -164,8 +165,8 @@ export const KEY_NAMES_SQL: string = `
   from api_key where org_id = $1 and key_id = any ($2)`;
 
 /**
- * True if a day of the month left the journal after the statement was closed. $1: organization; $2:
- * when the statement was closed; $3: the end of its month.
+ * True if a day of the month was deleted from the journal after the statement was closed. $1:
+ * organization; $2: when the statement was closed; $3: the end of its month.
  */
 export const LEFT_SINCE_SQL = `
   select exists (select from retired_spend s join retired_day d using (day)

@@ -64,7 +64,7 @@ export interface StatementFigures {
   readonly linesLeftOut: number;
   /** The cost of requests, so that opening + credits − usage = closing. */
   readonly usageMicroUsd: MicroUsd;
-  /** The part of the usage that `models` lacks, because its days have left the journal. */
+  /** The part of the usage that `models` lacks, because its days were deleted from the journal. */
   readonly unlistedMicroUsd: MicroUsd;
   /** Highest cost first, at most 200; one of them may be `other`, the sum of the cheapest. */
   readonly models: readonly (UsageFigures & { readonly model: string })[];
@@ -92,8 +92,8 @@ export interface Statement {
   /** How the present ledger differs from the statement, one sentence each. */
   readonly differences: readonly string[];
   /**
-   * True if days of the month left the journal after the statement was closed, so that usage cannot
-   * be compared.
+   * True if days of the month were deleted from the journal after the statement was closed, so that
+   * its usage cannot be compared.
    */
   readonly hasLeft: boolean;
 }

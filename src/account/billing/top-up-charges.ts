@@ -18,16 +18,28 @@ const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
-/** The process that decided an older charge was suspended meanwhile and leaves it to `#repair`. */
+/**
+ * The process that decides on a charge sends it only within this time. If the process was suspended
+ * for longer, `#repair` decides about the charge.
+ */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
-/** Well below the day for which the payment provider recognizes a repeated idempotency key. */
+/**
+ * `#repair` sends a charge only within this time after the purchase began, well below the day for
+ * which the payment provider recognizes a repeated idempotency key.
+ */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
-/** Exceeds the time for which a request to the payment provider can be in flight. */
+/**
+ * A purchase that is no longer wanted, and whose charge the payment provider does not know, expires
+ * after this time, which exceeds the time for which a request can be in flight.
+ */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
-/** Later than any end that `#repair` decides. */
+/** The expiry stored with a purchase: later than the times at which `#repair` ends the purchase. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/** After this many failures in a row the provider counts as down, and the round ends. */
+/**
+ * After this many failures in a row the payment provider is assumed to be down, and the remaining
+ * charges are left to the next run.
+ */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");

@@ -107,8 +107,9 @@ function toRefusal(fault: unknown): ConsoleRefusal | undefined {
 }
 
 /**
- * The 4xx status that the framework or the file reader gave the request. Other faults carry the
- * status of another server: a payment provider's 401 is not this request's fault.
+ * The 4xx status that the framework or the file reader gave the request. The status of any other
+ * error comes from another server: a payment provider's 401 does not mean that this request was
+ * wrong.
  */
 function findStatus(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;

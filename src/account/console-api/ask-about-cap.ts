@@ -80,7 +80,7 @@ async function findStop(
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
   if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
   const today = utcDay(deps.clock.nowMs());
-  // Daily sums are exact enough for a question, and exist for a key without a cap too.
+  // Daily sums are exact enough for a confirmation, and exist also for a key without a cap.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
   const spentSince = (first: number): bigint =>
     days.reduce((sum, { day: at, debitMicroUsd }) => {
@@ -99,8 +99,8 @@ async function findStop(
 }
 
 /**
- * When the month ends and how much was spent, if the cap is spent. Without `keyId`, these are the
- * organization's.
+ * When a monthly `cap` that is already spent resets, and how much was spent; undefined if it is not
+ * spent. Without `keyId`, it is the organization's cap.
  */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,

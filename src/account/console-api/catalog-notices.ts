@@ -31,7 +31,7 @@ export function catalogNotices(
     ]),
   );
   const below = new Set(routed.filter(isBelowCost).map(({ id }) => id));
-  // A listing whose price was raised since then is named too, because it has lost money.
+  // A listing that lost money is named even if its price is no longer below its cost.
   const named = [...new Set([...lostBy.keys(), ...below])].slice(0, NAMES_MAX);
   const waiting = refreshWaits
     .slice(0, NAMES_MAX)

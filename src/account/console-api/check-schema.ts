@@ -29,8 +29,8 @@ export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaChec
 const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
 
 /**
- * Finds values that every schema accepts: U+0000, which PostgreSQL stores in no text, and a number
- * such as 1e999 in a query, which is read as infinite.
+ * Finds values that the schemas accept but that cannot be stored: U+0000, which PostgreSQL stores
+ * in no text, and a number such as 1e999 in a query, which is read as infinite.
  */
 function unstorableIn(value: unknown): SchemaProblem | undefined {
   const left = [{ field: "", value }];

@@ -186,7 +186,10 @@ function findNamedOrg(call: {
   return call.query.org_id === undefined ? undefined : call.session.orgId;
 }
 
-/** A request must not wait longer for its pace than the gateway may search for a provider. */
+/**
+ * Reads the limits of a dedicated endpoint. A request may queue for the endpoint (`queue_ms`) at
+ * most as long as the gateway may search for a provider.
+ */
 function readLimits(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"endpoint add">["body"],

@@ -69,7 +69,10 @@ function tooMany(runningMax: number): ConsoleRefusal {
 
 export interface ReportGates {
   readonly reads: ConcurrencyGate;
-  /** Files; one takes as long as the client takes to read it. */
+  /**
+   * For file downloads, each of which holds its permit as long as the client takes to read the
+   * file.
+   */
   readonly files: ConcurrencyGate;
   readonly checks: ConcurrencyGate;
   readonly payments: ConcurrencyGate;

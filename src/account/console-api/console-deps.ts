@@ -190,7 +190,10 @@ export interface OperatorDeps {
 
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /** Nothing is closed then: a period that was closed by wrong terms cannot be opened again. */
+  /**
+   * No period is closed if the terms cannot be read, since a period that was closed by wrong terms
+   * cannot be reopened.
+   */
   | { readonly ok: false; readonly problem: string };
 
 export interface Installation {

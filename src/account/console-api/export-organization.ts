@@ -16,8 +16,9 @@ import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
 
 /**
- * Yields everything that is stored about an organization as one JSON document, except its attempts,
- * which are in `requests.csv`, and any key, its own or a provider's.
+ * Yields everything that is stored about an organization as one JSON document. It leaves out the
+ * organization's attempts, which are in `requests.csv`, and all secrets of its own and of provider
+ * keys.
  */
 export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);

@@ -14,7 +14,10 @@ export interface FileAnswer {
   readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-/** A file whose first piece exists. It holds a permit of its organization until it is closed. */
+/**
+ * A file whose first piece exists. It holds a permit of the organization's concurrency gate until
+ * it is closed.
+ */
 export interface OpenedFile {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;

@@ -161,7 +161,7 @@ async function createKey(
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const { isOperator = false } = session;
-  // For an operator, the requested value is the ceiling.
+  // The `rpm` that an operator requests becomes the key's ceiling.
   const own = findRequestsPerMinuteCeiling(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await loadLimitContext(deps, session));

@@ -96,8 +96,8 @@ interface UsedModel {
 }
 
 /**
- * Finds the chat requests among sized attempts. Only chat has sizes, so an unlisted model with
- * sizes is a chat model.
+ * Finds the chat requests among attempts with known sizes. Sizes are known for chat only, so an
+ * unlisted model with sizes is a chat model.
  */
 function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);

@@ -32,7 +32,8 @@ const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
 /**
- * Reads the overview page. Its queries of the journal run one after another, as it has one permit.
+ * Reads the overview page. Its queries of the journal run one after another, since the request
+ * holds only one permit of the organization's concurrency gate.
  */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
@@ -125,7 +126,7 @@ function listDayModels(
     .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
 }
 
-/** Rejected requests do not count, since a client may repeat one a thousand times. */
+/** Leaves out rejected requests, since a client may repeat one a thousand times. */
 function topModels(
   { groups }: UsageReport,
   { catalog: { current } }: ConsoleDeps,

@@ -43,7 +43,10 @@ export function priceChangeHandlers(
   };
 }
 
-/** Runs its queries one after another, since they share one permit: by model, then by provider. */
+/**
+ * Runs its queries one after another, by model and then by provider, since the request holds only
+ * one permit of the organization's concurrency gate.
+ */
 async function readNotices(
   { reports, clock }: ConsoleDeps,
   orgId: OrgId,

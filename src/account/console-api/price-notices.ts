@@ -34,8 +34,8 @@ export interface ListingUse {
 }
 
 /**
- * Finds the next price change that customers notice, for each routed listing that bills by the
- * token.
+ * Finds, for each routed listing that bills by the token, the next change of the prices that
+ * customers pay.
  */
 export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
   return models.flatMap(({ displayName, deployments }) =>

@@ -35,8 +35,8 @@ export function readFilters(
 }
 
 /**
- * Restricts the filter to keys that have one of the tags. Requests store no tags, so the present
- * tags of keys count. Managed keys have none.
+ * Restricts the filter to keys that have one of the tags. Requests store no tags, so the tags that
+ * a key has now apply to all its requests. Managed keys have none.
  */
 export function onlyTagged(
   { managed, ...filter }: ReportFilter,

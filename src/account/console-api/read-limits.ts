@@ -67,7 +67,10 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
   };
 }
 
-/** Counts by scope id; a scope that the limit store did not report is missing. */
+/**
+ * Reads the use of each scope, by the scope's id; a scope that the limit store did not report is
+ * missing.
+ */
 async function peekRows(
   { limitUse: { limits, clock } }: OperationDeps,
   orgId: OrgId,
@@ -122,8 +125,8 @@ interface NamedRow {
   readonly name: string;
   readonly modelId: string | null;
   /**
-   * The claims whose use is shown: the scope's own, and the window that applies before there is
-   * credit.
+   * The claims whose use is shown: the scope's own, and the request window that applies until the
+   * organization has credit.
    */
   readonly claims: readonly ScopeClaim[];
 }
@@ -184,7 +187,7 @@ function toNamedRow(row: LimitRow, name: string, modelId: string | null = null):
   return { row, name, modelId, claims: [{ scope, id, limits }, ...unfunded] };
 }
 
-/** The id of the window that counts until the organization has credit. */
+/** The id of the request window that applies until the organization has credit. */
 function unfundedId({ id }: Pick<LimitRow, "id">): string {
   return `${id}#unfunded`;
 }

@@ -20,8 +20,8 @@ const DAYS_MAX = 365n;
 
 /**
  * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
- * first spend do not count, so that a new account is judged by its own days. Undefined with fewer
- * than two such days, or without a balance.
+ * first spend are left out, so that a new account is judged by its own days. Undefined if fewer
+ * than two days are left, or without a balance.
  */
 export function estimateRunway(
   availableMicroUsd: MicroUsd,

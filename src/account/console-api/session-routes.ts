@@ -133,7 +133,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     user,
     org: { org_id: org.orgId, name: org.name, role: session.role },
     may: [...MAY[session.role]],
-    // An own organization that the account has not begun yet is not offered.
+    // The account's own organization is not offered while an invitation defers its start.
     others: joined
       .filter(({ orgId, isUnused }) => !isUnused && orgId !== session.orgId)
       .map(({ orgId, name }) => ({ org_id: orgId, name })),

@@ -112,7 +112,10 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-/** A CSV file reports its age in a header, because an extra line would look like a request. */
+/**
+ * A CSV file reports the age of its data in a header, because an extra line would look like a
+ * request.
+ */
 function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
   return asOf === undefined ? {} : { "x-tm-as-of": asOf };
 }

@@ -83,7 +83,7 @@ export interface LogoutOrder {
   readonly subject: string | undefined;
   readonly sid: string | undefined;
   readonly nowMs: number;
-  /** The token's id is stored until then, so that a replayed token has no effect. */
+  /** Until this instant the token's id is stored, so that a replayed token has no effect. */
   readonly rememberUntilMs: number;
 }
 

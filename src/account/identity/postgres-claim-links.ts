@@ -72,8 +72,8 @@ export class PostgresClaimLinkStore {
 export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
 
 /**
- * Consumes a sign-in link in the transaction that starts the session. True without a link; false if
- * the link is used, expired, or for another address.
+ * Consumes a sign-in link in the transaction that starts the session. True if the sign-in uses no
+ * link; false if the link is used, expired, or for another address.
  */
 export async function takeClaim(
   run: Run,

@@ -95,8 +95,8 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // The end is recorded under the ended session's own account, so that neither organization learns
-  // of the other account.
+  // The end of the browser's previous session is recorded under that session's own account, so that
+  // neither organization learns of the other account.
   const end =
     ended === undefined
       ? []

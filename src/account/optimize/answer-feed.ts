@@ -120,7 +120,8 @@ export class HeldFeeds {
   }
 
   /**
-   * Drops an ended search's answers after ten minutes, or once more than `endedMax` searches ended.
+   * Drops an ended search's answers after ten minutes, or earlier if more than `endedMax` ended
+   * searches are held.
    */
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);

@@ -18,8 +18,8 @@ export interface EstimateParts {
 }
 
 /**
- * Adds up the highest cost of a search's calls, at today's prices and wherever each may be served.
- * For the judge it assumes the longest answers that a judge reads.
+ * Adds up the highest cost of a search's calls, at today's prices and whichever provider serves
+ * each call. For the judge it assumes the longest answers that a judge reads.
  */
 export async function estimateSearch(
   { quote, callGapMs }: EstimateParts,

@@ -215,7 +215,7 @@ export class OptimizeRuns {
       this.#runs.delete(searchId);
       this.#feeds.endSoon(searchId);
     });
-    // If `close` was called while the search began, it ends like the others.
+    // If `close` was called while this search began, the search is ended like all others.
     if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
   }
 

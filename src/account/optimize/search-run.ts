@@ -230,7 +230,8 @@ export class SearchRun {
       this.#endWith({ state: "stopped", message: null });
     } catch (fault) {
       log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
-      // By then other processes have declared the search dead and disabled its key.
+      // Once the lease has expired, other processes may have declared the search dead and disabled
+      // its key.
       if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
       this.#endWith({ state: "interrupted", message: "the database did not answer" });
     }

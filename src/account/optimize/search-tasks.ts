@@ -191,8 +191,9 @@ async function waited(ms: number, signal: AbortSignal): Promise<void> {
 const MARGIN_MS = 2 * 60_000;
 
 /**
- * True in the last two minutes of a UTC month, when a delayed call could count in the next month.
- * Caps start anew there, so a search could spend more than its budget.
+ * True in the last two minutes of a UTC month, when a delayed call could be charged to the next
+ * month. The cap of the search's key starts anew there, so the search could spend more than its
+ * budget.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

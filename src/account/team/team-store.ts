@@ -13,8 +13,8 @@ import {
 export const TEAM_MAX = 50;
 
 /**
- * The active keys and webhooks that a member created. The change log names the creator, so those
- * older than its retention are missing.
+ * The active keys and webhooks that a member created. The change log names the creator, so keys and
+ * webhooks older than the log's retention are missing.
  */
 export interface MadeByMember {
   readonly keys: readonly { readonly id: string; readonly name: string }[];

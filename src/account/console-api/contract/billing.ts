@@ -66,7 +66,7 @@ export const Billing = Type.Object({
 });
 export type Billing = Static<typeof Billing>;
 
-/** One line of the wallet; the requests of a day make one line. */
+/** One entry of the credit history. All requests of a UTC day are one entry. */
 export const CreditEntry = Type.Object({
   at: Instant,
   kind: oneOf(

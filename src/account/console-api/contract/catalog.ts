@@ -27,7 +27,8 @@ export const PriceCardLine = Type.Object({
 });
 
 /**
- * The prices of all tokens, output included, of a request whose prompt is longer than the bound.
+ * The prices of a request whose prompt is longer than `above_prompt_tokens`. They apply to all its
+ * tokens, output included.
  */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,

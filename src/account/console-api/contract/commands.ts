@@ -77,7 +77,7 @@ export const Change = Type.Object({
   at: Instant,
   actor_kind: Type.String(),
   actor_id: Type.String(),
-  /** The present e-mail address of the account; the log stores none. */
+  /** The present e-mail address of the actor's account; the log does not store it. */
   actor_email: MaybeText,
   org_id: nullable(Id),
   action: Type.String(),

@@ -7,7 +7,7 @@ export const Connection = Type.Object({
   provider: Type.String(),
   name: Type.String(),
   label: Type.String(),
-  /** Null if every key of the organization may use it. */
+  /** Null if every key of the organization may use the connection. */
   key_id: nullable(Id),
   created_at: Instant,
   disabled_at: nullable(Instant),

@@ -49,7 +49,10 @@ export const OperatorPeriod = Type.Object({
   state: oneOf("closed", "paid"),
   closed_at: Instant,
   ...sums,
-  /** The part that was admitted before the period, and the corrections of such attempts. */
+  /**
+   * `late`: attempts of this period that were admitted before it; `late_corrections`: corrections
+   * of attempts that ended before it.
+   */
   late: Part,
   late_corrections: Part,
   /** Fractions of a micro-dollar, carried in from the previous period and out to the next one. */

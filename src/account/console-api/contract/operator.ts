@@ -76,7 +76,10 @@ export const OperatorOrg = Type.Object({
   held_usd: Usd,
   cap_usd: nullable(Usd),
   spent_month_usd: Usd,
-  /** The best credit it ever had: a free `trial`, `granted` by an operator, or `bought`. */
+  /**
+   * The best kind of credit that the organization ever had: a free `trial`, `granted` by an
+   * operator, or `bought`.
+   */
   credit: oneOf("none", "trial", "granted", "bought"),
   restrictions: Count,
 });
@@ -212,7 +215,7 @@ export const OperatorListing = Type.Object({
   pool_usable_percent: Count,
   verdict: TrustState,
   checked_at: nullable(Instant),
-  /** Since when live answers break the listing's promises; null if they do not. */
+  /** Since when live answers have had the defects that `Suspicion` lists; null if they have not. */
   suspect_since: nullable(Instant),
 });
 export type OperatorListing = Static<typeof OperatorListing>;

@@ -79,7 +79,7 @@ export type UsageFigures = Static<typeof UsageFigures>;
 
 export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
 
-/** The measure by which the largest groups are chosen, also those that have series. */
+/** The measure that selects the largest groups, both for the list and for the series. */
 export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
 
 export const Usage = Type.Object({
@@ -221,7 +221,7 @@ export const Overview = Type.Object({
   lasts: nullable(
     Type.Object({
       per_day_usd: Usd,
-      /** Null means longer than a year. */
+      /** When the balance will be used up; null if that is more than a year from now. */
       until: nullable(Instant),
     }),
   ),
@@ -242,7 +242,7 @@ export const Overview = Type.Object({
     }),
   ),
   day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
-  /** Rejected requests do not count. */
+  /** The models with the most spend. Their `requests` leave out rejected requests. */
   top_models: Type.Array(
     Type.Object({
       model: Type.String(),

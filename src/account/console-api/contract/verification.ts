@@ -24,12 +24,12 @@ export const CheckFinding = Type.Object({
 });
 export type CheckFinding = Static<typeof CheckFinding>;
 
-/** Whole percent; at least 1 if the promise was broken at all. */
+/** Whole percent; at least 1 if any answer had the defect. */
 const Share = Type.Integer({ minimum: 0, maximum: 100 });
 
 /**
- * The shares of the latest live answers that broke each promise of the listing. Counts instead of
- * shares would reveal the traffic of other customers.
+ * The share of the latest live answers that had each defect. Counts instead of shares would reveal
+ * the traffic of other customers.
  */
 export const Suspicion = Type.Object({
   since: Instant,
@@ -55,7 +55,7 @@ export const ListingTrust = Type.Object({
   provider: Type.String(),
   model: Type.String(),
   /**
-   * `verified`: the newest run passed and still counts; `verified_in_part`: it passed with
+   * `verified`: the newest run passed and has not expired; `verified_in_part`: it passed with
    * warnings; `changed`: the listing has changed since it passed; `expired`: it passed too long
    * ago; `unchecked`: no run had a result.
    */
