@@ -20,7 +20,7 @@ export interface ConfigSources {
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** Every problem names its place and the right form. */
+  /** Each problem is a message for the operator that names the setting or variable at fault. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];

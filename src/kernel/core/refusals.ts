@@ -229,7 +229,10 @@ export interface Refusal {
   readonly capResetAtMs?: number;
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
-  /** `error.details.error_code` of wire_b. An official client reacts to it without its user. */
+  /**
+   * `error.details.error_code` of wire_b. An official client that gets this code resends the whole
+   * conversation by itself.
+   */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
 }

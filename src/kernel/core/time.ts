@@ -147,9 +147,9 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Repeats work in this process: a round begins a fixed time after the previous one ended. Every
- * process runs it; where only one may do the work, the store chooses that process by a lease, a
- * turn or a lock. A job never keeps the process alive.
+ * Repeats work in this process: each round begins a fixed time after the previous round ended.
+ * Every process runs its own job; if only one process may do the work, the store chooses it, by a
+ * lease, a schedule row or a lock. The timer never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;

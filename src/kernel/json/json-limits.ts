@@ -28,8 +28,8 @@ export const PARSED_VALUES_MAX = 400_000;
 /** Keys of one text that is parsed as a whole. Each may be a new name, which takes most time. */
 export const PARSED_KEYS_MAX = 120_000;
 /**
- * Characters outside strings, and escaped quotes inside them, of one text that is parsed as a
- * whole. Later passes stop at each of them.
+ * Characters outside strings, and backslashes before quotes inside them, of one text that is parsed
+ * as a whole. Functions that scan the text later stop at each of them.
  */
 export const PARSED_STEPS_MAX = 4_000_000;
 

@@ -76,7 +76,8 @@ export function writePart(
 
 function relative(tape: Int32Array, start: number): Int32Array {
   const made = new Int32Array(tape.length);
-  // Node 0 is the value itself; its next-sibling index minus the length is where the tape began.
+  // Node 0 of the part is the value itself. Its next-sibling index minus the part's length is the
+  // index at which the part began on the tape.
   const node = (tape[3] ?? 0) - tape.length;
   moveTape(tape, made, { to: 0, bytes: -start, places: -node });
   return made;

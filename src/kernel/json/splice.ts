@@ -9,7 +9,10 @@ import type { JsonText } from "./json-text.ts";
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /** Removed keys by object. The cuts depend on all of them, so `result` makes them. */
+  /**
+   * Removed keys by object. Which commas to cut depends on all removed keys, so only `result` adds
+   * the edits that cut them.
+   */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";

@@ -90,8 +90,8 @@ function toMailAnswer(fault: unknown): MailAnswer {
     readonly command?: string;
   };
   const answer = cut(response ?? code ?? "the mail server did not answer");
-  // A 5xx answer to anything else, such as the login, is the operator's problem: the message may be
-  // fine.
+  // A 5xx answer to another command, such as the login, concerns the operator's settings: the
+  // message may be fine.
   const isOfMessage = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
   const isRefused = responseCode !== undefined && responseCode >= 500 && isOfMessage;
   return { kind: isRefused ? "refused" : "unavailable", answer };

@@ -5,8 +5,8 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 export interface Family {
   readonly name: MetricName;
   /**
-   * Yields the head and the samples in parts, so that other work can run in between. Yields nothing
-   * if there is no sample.
+   * Yields the `# HELP` and `# TYPE` lines and the samples in parts, so that other work can run in
+   * between. Yields nothing if there is no sample.
    */
   parts(form: TextForm): Iterable<string>;
 }

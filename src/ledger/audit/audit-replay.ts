@@ -29,7 +29,7 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
 
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
-  /** What these organizations moved in accounts of the platform. */
+  /** The sums that transfers of these organizations added to accounts of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 

@@ -187,8 +187,8 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // The spend of retired attempts has no positions, so caps cannot be checked while they were in
-    // flight.
+    // The spend of retired attempts has no positions, so a cap that refuses is ignored up to the
+    // last position of a retired attempt.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {
       const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;

@@ -77,7 +77,7 @@ export interface ClosingRequest {
 export interface ClosingOutcome {
   /** Periods closed by this call, sorted by provider and time. */
   readonly closed: readonly SettlementStatement[];
-  /** The ends of all attempts before this instant are final. */
+  /** No attempt can end before this instant any more. */
   readonly throughMs: number;
   /** Providers of closed periods without a manifest, and the origin of their terms. */
   readonly unlisted: readonly UnlistedProvider[];

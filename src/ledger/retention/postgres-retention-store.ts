@@ -269,7 +269,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** Both are null if no request has attempts on other days. */
+/** `orgs` and `requests` are null if no request of the day has attempts on other days. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

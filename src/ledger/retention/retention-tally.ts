@@ -36,7 +36,7 @@ export interface DaySurvey {
   readonly unsettled: bigint;
   /** Attempts that ended in no closed period of their provider. */
   readonly outsidePeriods: bigint;
-  /** True if the day was retired before; its present attempts came later. */
+  /** True if the day was retired before; the attempts in this survey were added after that. */
   readonly isRetired: boolean;
 }
 
