@@ -77,8 +77,8 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. A process of this machine is looked up itself, because an outage
- * may have ended its lease; a process elsewhere counts as alive until its lease ends.
+ * True if the instance is alive. A process of this machine is looked up in the system, because an
+ * outage may have ended its lease; a process on another machine is alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -216,7 +216,7 @@ export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Pro
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // The attempts of the failed block are found again, and closed one by one.
+    // Finds the attempts of the failed block again and closes them in smaller groups.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;

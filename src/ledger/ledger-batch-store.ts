@@ -13,7 +13,7 @@ import type { StuckAttempts } from "./books-figures.ts";
 /** The membership of an instance, which every reserve has to prove. */
 export interface Membership {
   readonly instanceId: string;
-  /** The instance's part of its attempt ids, 0 to 1023. */
+  /** The number in all attempt ids of this instance, 0 to 1023. */
   readonly number: number;
   /** Grows at each start and each take-over. An instance with an older epoch cannot reserve. */
   readonly epoch: bigint;

@@ -112,7 +112,9 @@ export interface CloseRow extends AnsweredHeaders {
   /** Null if void: nothing was observed, and nothing is owed. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
-  /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
+  /**
+   * Exact cost of the observed usage. The debit is this cost rounded down, and at most the reserve.
+   */
   readonly costPicoUsd: PicoUsd;
   /** The debt to a provider that has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;

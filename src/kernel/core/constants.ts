@@ -214,7 +214,10 @@ export const SHORTFALL_MS: number = 250;
 export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
-/** A shared limit store that takes longer counts as down, and requests are served without it. */
+/**
+ * If the shared limit store takes longer, it is treated as down, and requests are served without
+ * it.
+ */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 
 export const SETTLE_WAIT_MS: number = 2_000;

@@ -205,8 +205,8 @@ export class Job {
 
 /**
  * Works on the items one after the other, and goes on after an item that fails. Returns false if it
- * ends early: when stopping, or after `failuresMax` failures in a row, because then something that
- * all items need is down.
+ * ends early: because the job is stopping, or after `failuresMax` failures in a row, which mean
+ * that something that all items need is down.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,

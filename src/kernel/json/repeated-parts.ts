@@ -13,7 +13,7 @@ export interface RepeatedPart {
   readonly bytes: Buffer;
   /** Relative: offsets to the value's first byte, node indexes to the value's own node. */
   readonly tape: Int32Array;
-  /** The number of keys, with those too deep for the tape. */
+  /** The number of keys in the part, including those too deep for the tape. */
   readonly keys: number;
   /** The rules under which the part was checked; it is valid only for these. */
   readonly rules: RuleWords;
@@ -25,7 +25,7 @@ export interface RepeatedPart {
  * its second occurrence; the bytes of all parts are bounded.
  */
 export class RepeatedParts {
-  /** The most recently used part is first, and the last one is dropped. */
+  /** The most recently used part is first; the last one is dropped to make room. */
   readonly #parts: RepeatedPart[] = [];
   readonly #seen = new Int32Array(SEEN_SLOTS);
   #keptBytes = 0;

@@ -34,7 +34,7 @@ const BUTTON =
   "text-decoration:none";
 const SMALL = "margin:0;font-size:13px;color:#5a6270";
 
-/** Turns `Alert settings: https://…` into a link with this label. */
+/** Turns the line `Alert settings: https://…` into a link with the label `Alert settings`. */
 function linked(line: string): string {
   const [, label, url] = /^(.*): (https?:\S+)$/.exec(line) ?? [];
   if (label === undefined || url === undefined) return escaped(line);

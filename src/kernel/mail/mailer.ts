@@ -58,7 +58,8 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // A mail program could parse any other text as a mailbox other than the checked one.
+    // Mail programs could parse a text that is no plain address as a mailbox that was never
+    // checked.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;

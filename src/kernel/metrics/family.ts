@@ -86,7 +86,10 @@ export class HistogramFamily implements Family {
     if (row.mayBeEmpty !== true) for (const values of listKnownSeries(row)) this.of(...values);
   }
 
-  /** Returns the same object for the same label values, so that frequent observers can keep it. */
+  /**
+   * Returns the same object for the same label values, so that a caller that observes often can
+   * keep it.
+   */
   of(...values: readonly string[]): Histogram {
     const labels = renderLabels(this.#names, values);
     const known = this.#series.get(labels);
@@ -123,7 +126,7 @@ function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly s
   return series;
 }
 
-/** A kept trace. OpenMetrics shows it as the exemplar of a bucket. */
+/** A trace that sampling has kept. OpenMetrics shows it as the exemplar of a histogram bucket. */
 export interface KeptTrace {
   readonly traceId: string;
   readonly atMs: number;

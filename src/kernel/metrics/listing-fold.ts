@@ -24,8 +24,8 @@ export class ListingFold {
   }
 
   /**
-   * Returns the labels of a listing in use: its own if it has its own series or fewer than
-   * `listingsMax` listings have, else `other`.
+   * Returns the labels of a listing in use: its own labels if it has or now gets a series, else
+   * `other`. At most `listingsMax` listings get a series.
    */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;

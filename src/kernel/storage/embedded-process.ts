@@ -92,7 +92,7 @@ export async function launch(
   options: LaunchOptions,
 ): Promise<string | undefined> {
   dropStalePidFile(home);
-  // A pid file of an earlier server says nothing about this one, even if the pid is the same.
+  // A pid file of an earlier server says nothing about the new server, even if the pid is the same.
   const stale = pidFileMark(home);
   const logPath = join(home.folder, "postgres.log");
   const child = spawnServer(home, options, logPath);

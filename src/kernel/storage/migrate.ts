@@ -197,7 +197,9 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Thrown if others block a migration for longer than a start may wait; a retry may succeed. */
+/**
+ * Thrown if other sessions block a migration for longer than a start may wait; a retry may succeed.
+ */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }

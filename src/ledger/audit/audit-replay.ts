@@ -116,7 +116,7 @@ function readEntry(row: TextRow): JournalEntry {
       return {
         kind,
         of: spender(a, b, c),
-        // `journalSql` writes a period as its index.
+        // `journalSql` writes a cap's period as its index in `CAP_PERIODS`.
         period: CAP_PERIODS[Number(y)] ?? "month",
         cap: amountOrNull(x),
       };

@@ -1,6 +1,9 @@
 import { escapeLiteral } from "pg";
 
-/** The checkpoint at which an audit begins; its sums of everything before are trusted. */
+/**
+ * The checkpoint at which an audit begins. The audit trusts the checkpoint's sums of all earlier
+ * entries.
+ */
 export interface AuditStart {
   /** YYYY-MM-DD */
   readonly day: string;

@@ -9,7 +9,10 @@ export interface SpenderName {
   readonly org: string;
 }
 
-/** One line of the journal. A month is a running number of UTC months. */
+/**
+ * One line of the journal, as the replay reads it. `month` is the number of UTC months since year
+ * 0.
+ */
 export type JournalEntry =
   | {
       readonly kind: "cap";

@@ -22,7 +22,10 @@ export interface SettlementStatement {
   readonly claims: readonly RecordedClaim[];
 }
 
-/** An attempt at the end of its period. Later corrections belong to later periods. */
+/**
+ * An attempt as it was at the end of its settlement period. Later corrections belong to later
+ * periods.
+ */
 export interface SettlementEntry {
   readonly attemptId: bigint;
   readonly requestId: RequestId;

@@ -69,7 +69,10 @@ export class PostgresRetentionStore {
 
 export type RetentionStore = Public<PostgresRetentionStore>;
 
-/** One run. All its statements use one connection; if the connection ends, the run ends. */
+/**
+ * One run of the retention. All its statements use one connection; if the connection ends, the run
+ * ends.
+ */
 class PostgresRetentionSession {
   readonly schema: string;
   readonly columns: readonly string[];
