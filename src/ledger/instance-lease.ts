@@ -196,7 +196,7 @@ export class InstanceLease {
     try {
       await this.#options.store.leave(this.#member);
     } catch (error) {
-      // Only logged: the lease ends by itself.
+      // Only logged, because the lease expires by itself.
       this.#options.log.warn({ err: error }, "the ledger lease could not be ended");
     }
   }

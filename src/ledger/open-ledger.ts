@@ -42,8 +42,8 @@ const ANNUL_RETRY_MS = 500;
 const SHUT_DOWN_WAIT_MS = 10_000;
 
 /**
- * Joins the instances of this ledger. Resolves when it may take traffic: by then the attempts that
- * an earlier epoch of this instance left open are closed.
+ * Adds this process to the ledger's instances. Resolves when it may take traffic: by then the
+ * attempts that an earlier epoch of this instance left open are closed.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);

@@ -79,7 +79,10 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
     });
 }
 
-/** A shorter name (`TM_DATA`) may differ from another real word by only one character. */
+/**
+ * If a setting's variable is shorter, only two swapped characters count as a misspelling: one other
+ * character can make another real word of `TM_DATA`.
+ */
 const SHORT_NAME_CHARS = 8;
 
 /** True if one character is added, missing or replaced, or if two neighbors are swapped. */

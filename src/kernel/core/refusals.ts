@@ -273,7 +273,10 @@ export function refusalTimes({
   };
 }
 
-/** Every 429 and 503 has a `retry-after`, the longest one if waiting does not help. */
+/**
+ * Every 429 and 503 has a `retry-after`, which is the longest possible one if waiting does not
+ * help.
+ */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };

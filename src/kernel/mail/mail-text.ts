@@ -2,7 +2,7 @@ import type { MailMessage } from "./mailer.ts";
 
 interface MailParts {
   readonly subject: string;
-  /** Each becomes a paragraph. */
+  /** Each sentence becomes a paragraph. */
   readonly sentences: readonly string[];
   readonly action: { readonly label: string; readonly url: string };
   /** Small print: why the message was sent, and how to stop such messages. */

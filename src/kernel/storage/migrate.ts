@@ -36,8 +36,8 @@ export async function readSchema(pool: Pool): Promise<SchemaState> {
 }
 
 /**
- * Runs the missing steps of the schema, one transaction each; of several processes, one does it.
- * Completed steps stay if a later one fails. Returns the names of the steps that ran.
+ * Runs the missing steps of the schema, one transaction each. If several processes start, only one
+ * runs them. Completed steps stay if a later one fails. Returns the names of the steps that ran.
  */
 export async function migrateDatabase(
   pool: Pool,

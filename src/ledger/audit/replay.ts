@@ -168,7 +168,7 @@ export class JournalReplay {
     this.#admissions.compare(row, capText(cap), capText(replayed));
   }
 
-  /** Removes and returns the accounts of the platform, which replays of other ranges move too. */
+  /** Removes and returns the accounts of the platform, which replays of other ranges change too. */
   takeShared(): ReadonlyMap<string, ModelAccount> {
     const { accounts } = this.#model;
     const shared = new Map([...accounts].filter(([id]) => !isOfOrganization(id)));
@@ -190,7 +190,7 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // The spend of retired attempts has no positions, so a cap that refuses is ignored up to the
+    // The spend of retired attempts has no positions, so a violated cap is not reported up to the
     // last position of a retired attempt.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {

@@ -37,8 +37,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the horizon, so that no attempt can end before
- * it any more; then it adds up and writes the periods in one transaction.
+ * Closes every period that is over. First it moves the settlement horizon, so that no attempt can
+ * end before it any more; then it adds up and writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -109,7 +109,8 @@ export async function readFacts(
 }
 
 /**
- * Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it.
+ * Moves the settlement horizon to the last noon or midnight UTC that is not after now or `untilMs`,
+ * and returns it.
  */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");

@@ -46,7 +46,10 @@ export class PostgresRetentionStore {
     this.#changes = changes;
   }
 
-  /** Begins a run. Returns undefined if another process has a run: only one may run at a time. */
+  /**
+   * Begins a retention run. Returns undefined if another process has one: only one may run at a
+   * time.
+   */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await lockedConnection(this.#pool, "tokenmarket retention");
     if (client === undefined) return undefined;

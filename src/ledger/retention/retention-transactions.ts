@@ -31,7 +31,7 @@ export interface ChangeNotes {
 
 /**
  * Runs `work` and records the change in one transaction. The change is recorded last, so that the
- * change log is not locked while `work` waits for the books.
+ * change log is not locked while `work` waits for locks on the books.
  */
 export async function changing(
   client: PoolClient,
