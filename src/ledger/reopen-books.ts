@@ -175,7 +175,8 @@ export type ChangesOutcome =
 /**
  * Reads the changes that revoked or limited access from an exported change log. Of the changes of
  * one subject, for example of one cap, only the last one is considered. The result is `unreadable`
- * if the file was edited, truncated, signed with another key or exported with a filter.
+ * if the file was edited, truncated, signed with another key, or restricted to one organization or
+ * to some actions.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");

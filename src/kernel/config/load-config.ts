@@ -80,8 +80,8 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * If a setting's variable is shorter, only two swapped characters count as a misspelling: one other
- * character can make another real word of `TM_DATA`.
+ * For shorter variables, only two swapped characters are reported as a misspelling: `TM_DATA` with
+ * another character may be a different real word.
  */
 const SHORT_NAME_CHARS = 8;
 
