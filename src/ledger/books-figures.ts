@@ -116,7 +116,7 @@ const FIGURES_SQL = `
       as schema_level
   from open, today`;
 
-/** With more stuck attempts, recovery fails as a whole and is tried again. */
+/** If more attempts are stuck, the whole run of the recovery fails and is repeated later. */
 const STUCK_MAX = 1_000;
 
 /** Open attempts of dead instances whose closing breaks a constraint of the books. */

@@ -50,8 +50,8 @@ export class StoreClock {
     const driftMs = (said.atMs - known.atMs) / MS_PER_DRIFT_MS;
     const leastMs = Math.max(said.leastMs, known.leastMs - driftMs);
     const mostMs = Math.min(said.mostMs, known.mostMs + driftMs);
-    // If the bounds contradict each other, the store's clock was set, and only the last answer
-    // counts.
+    // If the bounds contradict each other, the store's clock was set meanwhile: keep only the
+    // bounds of the newest answer.
     this.#ahead = leastMs <= mostMs ? { leastMs, mostMs, atMs: said.atMs } : said;
   }
 
@@ -196,7 +196,7 @@ export class InstanceLease {
     try {
       await this.#options.store.leave(this.#member);
     } catch (error) {
-      // Only logged: the lease ends by itself.
+      // Only logged, because the lease expires by itself.
       this.#options.log.warn({ err: error }, "the ledger lease could not be ended");
     }
   }
@@ -285,7 +285,7 @@ export class InstanceLease {
     const { number } = this.#member;
     this.#member = await store.join(instanceName, LEASE_MS);
     this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
-    // The old id maker is kept if the number is the same: it never repeats ids that are still in
+    // The id maker is kept if the number is the same, so that it never repeats ids of attempts in
     // flight.
     if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
     this.#attemptFloorMs = computeFloorMs(this.#member);

@@ -77,8 +77,8 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. A process of this machine is looked up itself, because an outage
- * may have ended its lease; a process elsewhere counts as alive until its lease ends.
+ * True if the instance is alive. A process of this machine is looked up in the system, because an
+ * outage may have ended its lease; a process on another machine is alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -110,8 +110,8 @@ const TAKE_OVER_SQL = `
       where h.instance_id = i.instance_id and h.epoch = i.epoch and not h.annulled)
   returning i.instance_id`;
 
-// Frees the numbers of instances that have been gone for a day and have no holds. In a later life
-// of the books, epochs begin above those that may have been lost.
+// Frees the numbers of instances that have been gone for a day and have no holds. After the books
+// were reopened, the first epoch is above all epochs that may have been lost.
 const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l
@@ -124,7 +124,7 @@ const INSERT_SQL = `
   from generate_series(0, 1023) as t(number)
   where not exists (select from instance i where i.number = t.number)`;
 
-// The epoch also exceeds those of holds that an earlier, removed row of this name has left.
+// The new epoch also exceeds the epochs of holds that a removed row of this name has left.
 const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((
@@ -216,7 +216,7 @@ export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Pro
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // The attempts of the failed block are found again, and closed one by one.
+    // Finds the attempts of the failed block again and closes them in smaller groups.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;

@@ -18,7 +18,8 @@ const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
 /**
- * Pause of a closing that breaks a constraint. It is never dropped, since its hold would remain.
+ * Delay before the retry of a closing that breaks a constraint. The closing is never dropped, since
+ * its hold would remain.
  */
 const REJECTED_RETRY_MS = 30_000;
 
@@ -69,7 +70,7 @@ export class LateClosings {
     this.#isAbandoned = true;
   }
 
-  /** True if no batch has committed here since `add` last added closings. */
+  /** True if no batch of late closings has committed since the last call of `add` with closings. */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
   }

@@ -13,7 +13,7 @@ import type { StuckAttempts } from "./books-figures.ts";
 /** The membership of an instance, which every reserve has to prove. */
 export interface Membership {
   readonly instanceId: string;
-  /** The instance's part of its attempt ids, 0 to 1023. */
+  /** The number in all attempt ids of this instance, 0 to 1023. */
   readonly number: number;
   /** Grows at each start and each take-over. An instance with an older epoch cannot reserve. */
   readonly epoch: bigint;
@@ -52,9 +52,8 @@ export type Renewal =
 
 export interface CloseVerdict {
   /**
-   * - `corrected`: the attempt had been charged at its reserve after a crash, and this closing with
-   * its
-   *   observed end refunded the difference. Possible once.
+   * - `corrected`: the attempt had been charged at its reserve after a crash; this closing reported
+   *   its observed end, and the difference was refunded. Possible once.
    * - `unknown`: there is no such attempt.
    */
   readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
@@ -71,7 +70,8 @@ export interface LedgerBatch {
 
 export interface BatchAnswer {
   /**
-   * One per closing; undefined if the attempt is not open (any more), for `closeBatch` to decide.
+   * One verdict per closing; undefined if the attempt is not open, so that `closeBatch` must
+   * decide.
    */
   readonly verdicts: readonly (CloseVerdict | undefined)[];
   readonly outcomes: readonly ReserveOutcome[];

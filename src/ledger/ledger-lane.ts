@@ -12,8 +12,8 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 interface Waiting {
   readonly row: ReserveRow;
   /**
-   * The closing of the previous attempt, which commits together with this hold; null if this is not
-   * a roll.
+   * The closing of the previous attempt, which commits together with this hold; null if this hold
+   * closes no attempt.
    */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
@@ -95,8 +95,8 @@ export class LedgerLane {
   }
 
   /**
-   * True if the queue is full, or if this organization has its whole share of it. Counts rows, so
-   * it is called only if the queue is long.
+   * True if the queue is full, or if this organization has its maximum number of rows in it. Loops
+   * over the whole queue, so it is called only if the queue is long.
    */
   #isOverShare({ orgId }: ReserveRow): boolean {
     if (this.#holds.length >= LEDGER_QUEUE_ROWS_MAX) return true;

@@ -108,7 +108,7 @@ export class LedgerModel {
     return row.amount > available ? { kind: "low_balance", available, held } : RESERVED;
   }
 
-  /** Holds without checking balance and caps. */
+  /** Adds a hold without checking balance and caps. */
   hold(row: ModelReserve): void {
     this.holds.set(row.attempt, createHold(row, this));
     this.account(`wallet:${row.org}`).reserved += row.amount;
@@ -128,8 +128,8 @@ export class LedgerModel {
   }
 
   /**
-   * Closes an attempt. The first of two closings counts; a closing at the reserve after a crash can
-   * be corrected once.
+   * Closes an attempt. The first of two closings wins, but a closing at the reserve after a crash
+   * can be corrected once.
    */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
@@ -149,7 +149,7 @@ export class LedgerModel {
     this.account(creditAccount).credits += amount;
   }
 
-  /** `settled` is reduced by the debt, so it may be below zero; then nothing is free. */
+  /** `settled` is the balance minus the debt; if it is negative, no credit is free. */
   wallet(org: string): { readonly settled: bigint; readonly held: bigint } {
     const { credits, debits, reserved } = this.account(`wallet:${org}`);
     return { settled: credits - debits - this.owed(org), held: reserved };

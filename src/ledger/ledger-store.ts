@@ -65,7 +65,8 @@ export type ReserveOutcome =
       readonly resetAtMs: number;
     }
   /**
-   * Nothing may be dispatched: the journal is away, the instance is fenced, or the queue is full.
+   * Nothing may be dispatched: the database does not answer, the instance is fenced, or the queue
+   * is full.
    */
   | { readonly kind: "unavailable"; readonly reason: string };
 
@@ -83,7 +84,7 @@ export type AttemptOutcome =
 export type SettlementBasis =
   | "reported"
   | "partial"
-  /** No usage was reported, so the usage declared by the listing counts. */
+  /** The provider reported no usage, so the cost is that of the usage declared by the listing. */
   | "declared"
   | "none"
   | "unknown_after_crash";
@@ -92,8 +93,8 @@ export type SettlementBasis =
 export type ReportFlag = "usage_impossible";
 
 /**
- * Values of the answer's headers that no other field of the attempt has; absent if the header was
- * not sent.
+ * Values of headers of the gateway's answer that no other field of the attempt has; absent if the
+ * header was not sent.
  */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
@@ -111,7 +112,9 @@ export interface CloseRow extends AnsweredHeaders {
   /** Null if void: nothing was observed, and nothing is owed. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
-  /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
+  /**
+   * Exact cost of the observed usage. The debit is this cost rounded down, and at most the reserve.
+   */
   readonly costPicoUsd: PicoUsd;
   /** The debt to a provider that has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
@@ -185,7 +188,8 @@ export interface PinnedSheet {
 }
 
 /**
- * The ledger's port for other folders. It takes single rows and commits them in batches.
+ * The interface through which other folders use the ledger. It takes single rows and commits them
+ * in batches.
  *
  * Promises: if `reserve` answers `reserved`, the hold is durable; an attempt is closed at most
  * once.

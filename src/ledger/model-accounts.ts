@@ -76,7 +76,7 @@ export interface ModelCharge {
   readonly costPico: bigint;
   readonly debit: bigint;
   readonly overrun: bigint;
-  /** The part of debit and overrun that is not owed to the provider; negative if it costs more. */
+  /** Debit plus overrun minus the debt to the provider; negative if the provider costs more. */
   readonly margin: bigint;
 }
 

@@ -42,8 +42,8 @@ const ANNUL_RETRY_MS = 500;
 const SHUT_DOWN_WAIT_MS = 10_000;
 
 /**
- * Joins the instances of this ledger. Resolves when it may take traffic: by then the attempts that
- * an earlier epoch of this instance left open are closed.
+ * Adds this process to the ledger's instances. Resolves when it may take traffic: by then the
+ * attempts that an earlier epoch of this instance left open are closed.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
@@ -161,8 +161,8 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * While late closings cannot reach the store, new ones join them. In the main lane, one
-   * organization's blocked wallet would delay all other holds.
+   * While late closings cannot reach the store, new closings join them: in the main lane, a closing
+   * that waits for one organization's locked wallet would delay all holds.
    */
   #close(closing: Closing): void {
     if (this.#isShutDown || this.#late.isInTrouble) this.#late.join(closing);
@@ -170,8 +170,9 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * Runs a batch. If the process slept past its lease meanwhile, its reserved holds are annulled
-   * and must not be sent, even if it has joined again: another instance may have closed them.
+   * Runs a batch. If the process slept past its lease meanwhile, the batch's reserved holds are
+   * annulled and answered as refused, even if the instance has joined again: another instance may
+   * have closed them.
    */
   async #runBatch(
     closings: readonly CloseRow[],

@@ -47,8 +47,8 @@ export class PostgresCreditStore {
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
         if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
-          // A grant may change the threshold of the default alerts; the change log leaves out equal
-          // values.
+          // A grant may change the threshold of the default alerts; the change log drops the change
+          // if it did not.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }

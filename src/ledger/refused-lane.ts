@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 const QUEUE_ROWS_MAX = 20_000;
 const COUNTS_MAX = 20_000;
 const GATHER_MS = 20;
-/** Counts may wait longer than rows: a customer may look up a row at once. */
+/** Counts are gathered for longer than rows, because a customer may look up a row at once. */
 const GATHER_COUNTS_MS = 500;
 const RETRY_MS = 1_000;
 

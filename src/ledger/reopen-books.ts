@@ -31,7 +31,7 @@ export interface ReopenRequest {
   readonly isNothingLost: boolean;
   /** The start of the lost time; derived from the ledger if absent. */
   readonly restoredToMs?: number;
-  /** Access that was closed in the lost time and must be closed again. */
+  /** Changes of the lost time that revoked or limited access, to be made again. */
   readonly closings: readonly AccessClosing[];
 }
 
@@ -146,7 +146,7 @@ const REOPEN_SQL = `
   from reopen_books($1, $2, $3, $4, $5) r cross join jsonb_to_record(r.access) as a
     (keys_disabled bigint, caps_lowered bigint, connections_disabled bigint, holds_placed bigint)`;
 
-/** Access that a change closed. `id` is a key, a connection or an organization. */
+/** A change that revoked or limited access. `id` is a key, a connection or an organization. */
 export type AccessClosing =
   | { readonly kind: "key" | "connection"; readonly id: string }
   /** `cap` is in micro-dollars. */
@@ -173,9 +173,10 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads the access closings from an exported change log. Only the last change of each subject
- * counts, for example the final value of a cap. The result is `unreadable` if the file was edited,
- * truncated, signed with another key or exported with a filter.
+ * Reads the changes that revoked or limited access from an exported change log. Of the changes of
+ * one subject, for example of one cap, only the last one is considered. The result is `unreadable`
+ * if the file was edited, truncated, signed with another key, or restricted to one organization or
+ * to some actions.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");

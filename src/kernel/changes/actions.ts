@@ -1,10 +1,10 @@
 import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "./change-words.ts";
 
 /**
- * Every action of the change log: the sentence after the actor's name, and who sees it. Owners see
- * actions with `organization` in the console; only operators see those with `operator`. An action
- * that is missing here cannot be recorded. Each command and route that writes has an action
- * (`test/support/change-doors.ts`).
+ * Every action that the change log can record, with the sentence that follows the actor's name.
+ * Owners see an action in the console if `seenBy` is `organization`; only operators see the others.
+ * An action that is missing in this table cannot be recorded. Each command and route that writes
+ * has an action (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
   "org.create": seen((told) => `created the organization${told.with("called", "name")}`),
@@ -162,7 +162,7 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 
 export interface Action {
-  /** The sentence after the actor's name: "… disabled the key “ci” permanently". */
+  /** Follows the actor's name in a sentence: "… disabled the key “ci” permanently". */
   readonly says: string | ((told: Told) => string);
   readonly seenBy: "organization" | "operator";
   /** Names of facts that only operators see. */
@@ -182,7 +182,10 @@ export function findAction(name: string): Action | undefined {
   return actionNames().some((each) => each === name) ? ACTIONS[name as ActionName] : undefined;
 }
 
-/** The sentence after the actor's name. `name` is the name of the changed thing, if it has one. */
+/**
+ * Returns the sentence that follows the actor's name. `name` is the name of the changed thing, if
+ * it has one.
+ */
 export function changeSentence(
   change: {
     readonly action: string;

@@ -157,14 +157,14 @@ export async function checkChain(
  * One line of `tokenmarket changes export` (NDJSON, in the order of the positions). The line is the
  * JSON text of these fields in this order. `hash` is the SHA-256, in hexadecimal, of the line
  * without its last member (`,"hash":"…"` cut out). `prev` is the `hash` of the line before, and 64
- * zeros on the first line. These actions close or lower something, and readers may rely on their
- * `target` and `after`:
+ * zeros on the first line. For actions that may revoke access or lower a limit, readers may rely on
+ * these values of `target` and `after`:
  * - `key.disable`: key id; `disabled_at`
  * - `key.cap`, `org.cap`: key id, organization id; `cap_usd` (null: none; `before` has the old cap)
  * - `connection.disable`: connection id; `disabled_at`
  * - `endpoint.remove`: endpoint id; null (`before` has `provider` and the limits)
- * - `limit.change`: key id (a managed key by its part) or organization id; `scope`, `model`,
- *   `source`, `rpm`, `tpm`, `concurrency` (always all; null: none)
+ * - `limit.change`: key id (for a managed key its feature, such as `playground`) or organization
+ *   id; `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all present; null: none)
  * - `hold.place`: organization id; `kind`, `state` (`limited`, `restricted`), `until` (null: no
  *   end), `reason`
  * - `org.keys-may-set-limits`: organization id; `allowed`
@@ -199,6 +199,9 @@ interface ExportSeal {
   readonly exported_at: string;
   readonly prev: string;
   readonly hash: string;
-  /** Ed25519 over the text of `hash`, in base64, with the key that also signs exported days. */
+  /**
+   * Ed25519 signature of the text of `hash`, in base64. The same key signs exports of retired
+   * journal days.
+   */
   readonly signature: string;
 }

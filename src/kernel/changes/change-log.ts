@@ -23,7 +23,10 @@ interface Written<T> {
   readonly recorded: readonly RecordedChange[];
 }
 
-/** Runs transactions that record what they change: both are committed, or neither is. */
+/**
+ * Runs transactions and records their changes in the change log, in the same transaction: a change
+ * and its record are both committed, or neither is.
+ */
 export class ChangeLog {
   readonly #pool: Pool;
   readonly #log: Pick<Logger, "info">;
@@ -52,7 +55,7 @@ export class ChangeLog {
     return await this.writeBy(noting, answerTimeoutMs);
   }
 
-  /** Like `write`, for a transaction that finds out who makes the changes. */
+  /** Like `write`, but `work` also returns who made the changes. */
   async writeBy<T>(
     work: (client: PoolClient) => Promise<Changed<T>>,
     answerTimeoutMs?: number,
@@ -78,13 +81,16 @@ export class ChangeLog {
   }
 }
 
-/** Policies and lists may be long. For longer facts, only a digest is recorded. */
+/**
+ * Facts, such as policies and lists, are recorded up to this length; of longer ones, only a digest.
+ */
 const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 
 /**
- * Records changes as the last step of the caller's transaction, so that a rollback undoes both. The
- * caller must pass the result to `announce` after the commit. Skips changes without a difference.
+ * Writes change-log rows as the last step of the caller's transaction, so that a rollback also
+ * removes the rows. The caller must pass the result to `announce` after the commit. Skips a change
+ * whose `before` equals `after`, unless `isMaskedChange` is set.
  */
 export async function recordChanges(
   client: Pick<PoolClient, "query">,

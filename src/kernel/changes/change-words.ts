@@ -14,7 +14,7 @@ export class Told {
   readonly #after: Facts;
   readonly #name: string | null;
 
-  /** `name` is what people call the changed thing; null if it has none that is still stored. */
+  /** `name` is the name of the changed thing; null if it has none, or none is stored any more. */
   constructor(before: Facts | null, after: Facts | null, name: string | null) {
     this.#before = before ?? {};
     this.#after = after ?? {};

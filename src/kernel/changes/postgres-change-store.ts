@@ -69,7 +69,7 @@ export class PostgresChangeStore {
     return rows.map(asSeenByOrganization);
   }
 
-  /** Records that someone saw something, although nothing else changes. */
+  /** Records an access that changes no data, such as an operator's look-up of a customer. */
   async record(change: Change, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (_client, note) => note(change));
   }

@@ -214,7 +214,9 @@ export const MAIL_SETTINGS = {
 
 export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
 
-/** Says that a sender is missing; undefined if there is one, or if e-mail is off. */
+/**
+ * Reports that e-mail is on without a sender address; undefined if there is one, or e-mail is off.
+ */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;
   if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;

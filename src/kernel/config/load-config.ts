@@ -20,7 +20,7 @@ export interface ConfigSources {
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** Every problem names its place and the right form. */
+  /** Each problem is a message for the operator that names the setting or variable at fault. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
@@ -79,7 +79,10 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
     });
 }
 
-/** A shorter name (`TM_DATA`) may differ from another real word by only one character. */
+/**
+ * For shorter variables, only two swapped characters are reported as a misspelling: `TM_DATA` with
+ * another character may be a different real word.
+ */
 const SHORT_NAME_CHARS = 8;
 
 /** True if one character is added, missing or replaced, or if two neighbors are swapped. */

@@ -1,5 +1,5 @@
 export interface Setting<T> {
-  /** Path in `tokenmarket.yaml`; `environmentName` derives the variable from it. */
+  /** Path in `tokenmarket.yaml`; `environmentName` derives the environment variable from it. */
   readonly path: string;
   /** Other environment variables, read if the derived one is not set. */
   readonly alsoEnv?: readonly string[];

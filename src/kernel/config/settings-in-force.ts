@@ -1,8 +1,9 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
 /**
- * Settings that take effect without a restart. Each function returns the decision that the value
- * makes at startup: a new value that would change this decision waits for a restart.
+ * Settings that take effect without a restart. Each function computes a decision that the program
+ * makes only at startup, such as whether encryption is on. A new value that would change this
+ * decision waits for a restart.
  */
 const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,

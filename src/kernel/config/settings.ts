@@ -23,7 +23,7 @@ function consoleUrlProblem(value: string): string | undefined {
 }
 
 /**
- * All settings. The reader, the environment variables and the reference page derive from this
+ * All settings. `loadConfig`, the environment variables and the reference page derive from this
  * table. Paths of settings in milliseconds end in `_ms`.
  */
 export const SETTINGS = {

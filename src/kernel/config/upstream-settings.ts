@@ -66,7 +66,7 @@ export const UPSTREAM_SETTINGS = {
   ),
 };
 
-/** Parses `value,provider=value,…`. Of several values without a provider, the last one counts. */
+/** Parses `value,provider=value,…`. Of several values without a provider, the last one wins. */
 export function readByProvider(value: string): {
   readonly all: string;
   readonly byProvider: ReadonlyMap<string, string>;

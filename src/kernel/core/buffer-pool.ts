@@ -12,9 +12,9 @@ export interface LentBuffer {
 }
 
 /**
- * Lends reusable buffers of 1 KiB to 4 MiB. Memory outside the heap triggers garbage collection, so
- * one allocation less per request makes collections rarer. Lent and idle memory together stay
- * within `bytesMax`. If a length does not fit, `lend` returns undefined and the caller allocates.
+ * Lends reusable buffers of 1 KiB to 4 MiB. Allocating memory outside the heap triggers garbage
+ * collection, so reusing buffers makes collections rarer. Lent and idle memory together stay within
+ * `bytesMax`. If a length does not fit, `lend` returns undefined and the caller allocates.
  */
 export class BufferPool {
   readonly #bytesMax: number;

@@ -1,7 +1,10 @@
 import { BlockList, isIP } from "node:net";
 
 const NETWORKS_MAX = 256;
-/** Requests pass few proxies. Entries before the last 32 come from the client and are ignored. */
+/**
+ * Only the last 32 entries of `x-forwarded-for` are read. Requests pass fewer proxies, so any
+ * earlier entry comes from the client itself.
+ */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
@@ -43,7 +46,10 @@ export class ClientAddresses {
   }
 }
 
-/** Returns the last entries of the header, without the entry that the length bound cuts in two. */
+/**
+ * Returns the last 32 entries of `x-forwarded-for`, without an entry that the length bound cuts in
+ * two.
+ */
 function lastHops(forwarded: string): string[] {
   const entries = forwarded.slice(-HEADER_CHARS_MAX).split(",");
   if (forwarded.length > HEADER_CHARS_MAX) entries.shift();

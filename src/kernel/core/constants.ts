@@ -50,7 +50,10 @@ export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/** Models that may each reach their concurrency limit with calls whose client has disconnected. */
+/**
+ * Calls whose client has disconnected have limits of their own: the concurrency limit for each
+ * model, and this multiple of it for all models together.
+ */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens for one answer, the report is ignored. */
@@ -149,7 +152,7 @@ export const REPORT_DAYS_MAX: number = 400;
 
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
 
-/** Attempts that a report counts one by one; if there are more, the figure is unknown. */
+/** Reports show tokens by request size only for ranges with at most this many attempts. */
 export const SIZED_ATTEMPTS_MAX: number = 100_000;
 
 export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;
@@ -172,21 +175,26 @@ export const LISTING_DAYS_KEPT: number = 35;
 export const LISTING_HOURS_KEPT: number = 72;
 
 /**
- * The sums of an hour are computed this long after it ends, and again after
+ * A listing's sums of an hour are computed this long after the hour ends, and again after
  * `LISTING_HOUR_AGAIN_HOURS`, to include attempts that ended late.
  */
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
-/** Public figures of a listing show a day only with this many organizations and calls. */
+/**
+ * A day is in a listing's public figures only if at least this many organizations made at least
+ * `PUBLIC_FIGURES_CALLS_MIN` calls in all.
+ */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 
-/** Refused requests of one key per minute that get a row; further ones are only counted. */
+/**
+ * Refused requests of one key per minute that are stored as rows; further ones are only counted.
+ */
 export const REFUSED_ROWS_PER_MINUTE: number = 60;
-/** Refused requests of one organization per minute and process that get a row. */
+/** Refused requests of one organization per minute and process that are stored as rows. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
 export const KEY_CACHE_MS: number = 5_000;
@@ -206,7 +214,10 @@ export const SHORTFALL_MS: number = 250;
 export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
-/** A shared limit store that takes longer counts as down, and requests are served without it. */
+/**
+ * If the shared limit store takes longer, it is treated as down, and requests are served without
+ * it.
+ */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 
 export const SETTLE_WAIT_MS: number = 2_000;

@@ -229,7 +229,10 @@ export interface Refusal {
   readonly capResetAtMs?: number;
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
-  /** `error.details.error_code` of wire_b. An official client reacts to it without its user. */
+  /**
+   * `error.details.error_code` of wire_b. An official client that gets this code resends the whole
+   * conversation by itself.
+   */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
 }
@@ -270,7 +273,10 @@ export function refusalTimes({
   };
 }
 
-/** Every 429 and 503 has a `retry-after`, the longest one if waiting does not help. */
+/**
+ * Every 429 and 503 has a `retry-after`, which is the longest possible one if waiting does not
+ * help.
+ */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };

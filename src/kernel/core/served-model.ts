@@ -1,7 +1,7 @@
 import { isDay } from "./time.ts";
 
 export interface ServedModel {
-  /** The reported name, without invisible characters, and without addresses if substituted. */
+  /** The reported name without invisible characters; if substituted, also without URLs and ARNs. */
   readonly name: string;
   /** True if the listing does not allow this model, so the provider used another one. */
   readonly isSubstituted: boolean;

@@ -34,7 +34,7 @@ export const systemClock: Clock = {
 export interface Deadline {
   /** When `onDue` is called, once, in monotonic milliseconds. `onDue` may set a new `dueMs`. */
   dueMs: number;
-  /** Set by `Deadlines`: the index in its array, or -1 while this is not watched. */
+  /** Set by `Deadlines`: the index in its array, or -1 while the deadline is not watched. */
   watchedAt: number;
   onDue(nowMs: number): void;
   /** Ends the work at once, because the program shuts down. */
@@ -108,7 +108,7 @@ export class Deadlines {
 const TURN_MS = 10;
 const CHECKED_EVERY = 16;
 
-/** Maps many items in turns of 10 ms, between which the event loop serves requests. */
+/** Maps many items in slices of 10 ms, between which the event loop serves requests. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   make: (item: T) => R,
@@ -124,7 +124,10 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/** Writes a list as JSON between the texts of `frame`, in chunks of about 64 KiB and in turns. */
+/**
+ * Writes a list as JSON between the texts of `frame`, in buffers of about 64 KiB. Lets the event
+ * loop serve requests every 10 ms.
+ */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,
@@ -147,9 +150,9 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Repeats work in this process: a round begins a fixed time after the previous one ended. Every
- * process runs it; where only one may do the work, the store chooses that process by a lease, a
- * turn or a lock. A job never keeps the process alive.
+ * Repeats work in this process: each run begins a fixed time after the previous run ended. Every
+ * process has its own job; if only one process may do the work, the store chooses it, by a lease, a
+ * schedule row or a lock. The timer never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;
@@ -159,7 +162,7 @@ export class Job {
   #running: Promise<void> = Promise.resolve();
   #isStopping = false;
 
-  /** `failed` is called if a round throws, for example while the database is down. */
+  /** `failed` is called if a run throws, for example while the database is down. */
   constructor(
     everyMs: number,
     work: (isStopping: () => boolean) => Promise<unknown>,
@@ -175,7 +178,7 @@ export class Job {
     return this.#isStopping;
   }
 
-  /** Starts the rounds. The first begins after `everyMs`. */
+  /** Starts the regular runs. The first begins after `everyMs`. */
   start(): void {
     if (this.#isStopping) return;
     this.#timer = setTimeout(() => this.startNow(), this.#everyMs);
@@ -186,7 +189,7 @@ export class Job {
     this.#running = this.runOnce().finally(() => this.start());
   }
 
-  /** Runs one round in addition to the timer's. Never rejects. */
+  /** Runs the work once, in addition to the regular runs. Never rejects. */
   async runOnce(): Promise<void> {
     try {
       await this.#work(() => this.#isStopping);
@@ -195,7 +198,7 @@ export class Job {
     }
   }
 
-  /** Stops the rounds, and resolves when a round that is running has ended. */
+  /** Stops the regular runs, and resolves when a run that is in progress has ended. */
   async close(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -205,8 +208,8 @@ export class Job {
 
 /**
  * Works on the items one after the other, and goes on after an item that fails. Returns false if it
- * ends early: when stopping, or after `failuresMax` failures in a row, because then something that
- * all items need is down.
+ * ends early: because the job is stopping, or after `failuresMax` failures in a row, which mean
+ * that something that all items need is down.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,

@@ -25,10 +25,11 @@ export interface SchemaWords {
 }
 
 /**
- * Returns a function that returns the first fault of a value, or undefined. The schema is compiled
- * at the first call and contains the messages: `description` of a value continues "must be …",
- * `title` of a field describes it if it is missing, `title` of entries is their noun in counts. If
- * `description` is meant for readers of the API, `says` is the whole message.
+ * Returns a function that returns the first fault of a value, or undefined if the value is valid.
+ * The schema is compiled at the first call and contains the messages: `description` continues "must
+ * be …", `title` of a field describes the field if it is missing, and `title` of entries is the
+ * noun in messages about their number. `says` replaces the whole message, for schemas whose
+ * `description` is written for readers of the API.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);

@@ -243,7 +243,8 @@ export class JsonBudget {
   allows(text: string): boolean {
     let depth = 0;
     let at = 0;
-    // The offset at which the steps run out. Skipped strings cost no steps, so they move it on.
+    // The offset at which the remaining steps are used up. A skipped string costs no steps, so this
+    // offset then grows by the string's length.
     let endAt = this.#stepsLeft;
     while (at < text.length) {
       if (at >= endAt) return false;

@@ -6,8 +6,8 @@ export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 export interface KeyRules {
   readonly forbidden: readonly string[];
   /**
-   * Paths to free data (states, tool arguments), where customers choose the names: keys from the
-   * root on, `""` for any item of an array.
+   * Paths to free data (states, tool arguments), in which customers choose the names. A path lists
+   * the keys from the root on; `""` matches any item of an array.
    */
   readonly freeData?: readonly (readonly string[])[];
   /** A top-level member that clients send again and again with the same bytes, such as `tools`. */
@@ -21,7 +21,7 @@ export interface RuleWords {
   readonly forbidden: readonly number[];
   readonly forbiddenInFreeData: readonly number[];
   readonly freeData: readonly (readonly number[])[];
-  /** 0 if there is no repeated member. */
+  /** Word id of the repeated member; 0 if there is none. */
   readonly repeated: number;
 }
 

@@ -7,10 +7,16 @@ export const JSON_KEYS_MAX: number = 50_000;
 /** Bounds the memory of a scan: values and keys of one body. */
 export const JSON_VALUES_MAX = 250_000;
 
-/** Unknown names in one object that are checked. Each costs far more time than a known name. */
+/**
+ * Bounds names whose check is slow: unknown names in one object, and names with escapes or beyond
+ * ASCII in one body.
+ */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
-/** Values and keys of an answer's part that is passed on unread; checking them takes < 0.1 s. */
+/**
+ * Bounds the values and keys in a part of an answer that is passed on without being parsed.
+ * Checking that many takes less than 0.1 s.
+ */
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
@@ -28,8 +34,8 @@ export const PARSED_VALUES_MAX = 400_000;
 /** Keys of one text that is parsed as a whole. Each may be a new name, which takes most time. */
 export const PARSED_KEYS_MAX = 120_000;
 /**
- * Characters outside strings, and escaped quotes inside them, of one text that is parsed as a
- * whole. Later passes stop at each of them.
+ * Characters outside strings, and backslashes before quotes inside them, of one text that is parsed
+ * as a whole. Functions that scan the text later stop at each of them.
  */
 export const PARSED_STEPS_MAX = 4_000_000;
 

@@ -13,7 +13,7 @@ export interface RepeatedPart {
   readonly bytes: Buffer;
   /** Relative: offsets to the value's first byte, node indexes to the value's own node. */
   readonly tape: Int32Array;
-  /** The number of keys, with those too deep for the tape. */
+  /** The number of keys in the part, including those too deep for the tape. */
   readonly keys: number;
   /** The rules under which the part was checked; it is valid only for these. */
   readonly rules: RuleWords;
@@ -25,7 +25,7 @@ export interface RepeatedPart {
  * its second occurrence; the bytes of all parts are bounded.
  */
 export class RepeatedParts {
-  /** The most recently used part is first, and the last one is dropped. */
+  /** The most recently used part is first; the last one is dropped to make room. */
   readonly #parts: RepeatedPart[] = [];
   readonly #seen = new Int32Array(SEEN_SLOTS);
   #keptBytes = 0;
@@ -76,7 +76,8 @@ export function writePart(
 
 function relative(tape: Int32Array, start: number): Int32Array {
   const made = new Int32Array(tape.length);
-  // Node 0 is the value itself; its next-sibling index minus the length is where the tape began.
+  // Node 0 of the part is the value itself. Its next-sibling index minus the part's length is the
+  // index at which the part began on the tape.
   const node = (tape[3] ?? 0) - tape.length;
   moveTape(tape, made, { to: 0, bytes: -start, places: -node });
   return made;

@@ -81,7 +81,9 @@ const NO_WORDS = new WordTable([]);
 
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
-/** Scans are synchronous, so they share one growing tape, and each copies out its part. */
+/**
+ * Scans are synchronous, so they share one growing tape, and each scan copies its result from it.
+ */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
@@ -200,7 +202,7 @@ class Scan {
     return isRepeated ? this.#repeatedValue() : this.#value();
   }
 
-  /** Copies the tape of a part that was seen before; scans any other value. */
+  /** Copies the tape of the value if the same bytes were seen before; otherwise scans the value. */
   #repeatedValue(): boolean {
     this.#skipSpace();
     const start = this.#at;

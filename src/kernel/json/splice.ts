@@ -9,7 +9,10 @@ import type { JsonText } from "./json-text.ts";
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /** Removed keys by object. The cuts depend on all of them, so `result` makes them. */
+  /**
+   * Removed keys by object. Which commas to cut depends on all removed keys, so only `result` adds
+   * the edits that cut them.
+   */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";
@@ -42,7 +45,7 @@ export class Splice {
     this.removeFrom(0, words);
   }
 
-  /** All members of the inner object may be removed. */
+  /** Removes the members with these keys, even if they are all members of the inner object. */
   removeFrom(object: JsonNode, words: readonly number[]): void {
     const doc = this.#doc;
     for (const key of doc.keys(object)) {

@@ -2,7 +2,7 @@ import type { MailMessage } from "./mailer.ts";
 
 interface MailParts {
   readonly subject: string;
-  /** Each becomes a paragraph. */
+  /** Each sentence becomes a paragraph. */
   readonly sentences: readonly string[];
   readonly action: { readonly label: string; readonly url: string };
   /** Small print: why the message was sent, and how to stop such messages. */
@@ -34,7 +34,7 @@ const BUTTON =
   "text-decoration:none";
 const SMALL = "margin:0;font-size:13px;color:#5a6270";
 
-/** Turns `Alert settings: https://…` into a link with this label. */
+/** Turns the line `Alert settings: https://…` into a link with the label `Alert settings`. */
 function linked(line: string): string {
   const [, label, url] = /^(.*): (https?:\S+)$/.exec(line) ?? [];
   if (label === undefined || url === undefined) return escaped(line);

@@ -58,7 +58,8 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // A mail program could parse any other text as a mailbox other than the checked one.
+    // Mail programs could parse a text that is no plain address as a mailbox that was never
+    // checked.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
@@ -90,8 +91,8 @@ function toMailAnswer(fault: unknown): MailAnswer {
     readonly command?: string;
   };
   const answer = cut(response ?? code ?? "the mail server did not answer");
-  // A 5xx answer to anything else, such as the login, is the operator's problem: the message may be
-  // fine.
+  // A 5xx answer to another command, such as the login, concerns the operator's settings: the
+  // message may be fine.
   const isOfMessage = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
   const isRefused = responseCode !== undefined && responseCode >= 500 && isOfMessage;
   return { kind: isRefused ? "refused" : "unavailable", answer };

@@ -19,7 +19,7 @@ export class Exposition {
   readonly #families: readonly Family[];
   readonly #others: (form: TextForm) => Promise<string>;
 
-  /** `others` renders the metrics that are not in the table, such as memory and CPU. */
+  /** `others` renders the metrics that are not in `METRICS`, such as memory and CPU. */
   constructor(families: readonly Family[], others: (form: TextForm) => Promise<string>) {
     const names = families.map(({ name }) => name);
     assert(new Set(names).size === names.length, "a metric is given by one family");

@@ -5,8 +5,8 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 export interface Family {
   readonly name: MetricName;
   /**
-   * Yields the head and the samples in parts, so that other work can run in between. Yields nothing
-   * if there is no sample.
+   * Yields the `# HELP` and `# TYPE` lines and the samples in parts, so that other work can run in
+   * between. Yields nothing if there is no sample.
    */
   parts(form: TextForm): Iterable<string>;
 }
@@ -86,7 +86,10 @@ export class HistogramFamily implements Family {
     if (row.mayBeEmpty !== true) for (const values of listKnownSeries(row)) this.of(...values);
   }
 
-  /** Returns the same object for the same label values, so that frequent observers can keep it. */
+  /**
+   * Returns the same object for the same label values, so that a caller that observes often can
+   * keep it.
+   */
   of(...values: readonly string[]): Histogram {
     const labels = renderLabels(this.#names, values);
     const known = this.#series.get(labels);
@@ -123,7 +126,7 @@ function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly s
   return series;
 }
 
-/** A kept trace. OpenMetrics shows it as the exemplar of a bucket. */
+/** A trace that sampling has kept. OpenMetrics shows it as the exemplar of a histogram bucket. */
 export interface KeptTrace {
   readonly traceId: string;
   readonly atMs: number;

@@ -24,7 +24,8 @@ export class ListingFold {
   }
 
   /**
-   * Returns the labels of a listing in use: its own if it has or now gets a place, else `other`.
+   * Returns the labels of a listing in use: its own labels if it has or now gets a series, else
+   * `other`. At most `listingsMax` listings get a series.
    */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;
@@ -57,14 +58,16 @@ export class ListingFold {
     }
   }
 
-  /** Returns the id of a model, or `other` if none of its listings has a place or could get one. */
+  /**
+   * Returns the model's id, or `other` if none of its listings has or can still get its own series.
+   */
   modelLabel(model: string): string {
     return this.#models.has(model) || this.#places.size < this.listingsMax ? model : OTHER;
   }
 
   /**
-   * Returns labels for all listings, used or not. Listings without a place get the places that are
-   * left, but only in this result.
+   * Returns labels for all listings, used or not. Listings that do not have their own series get
+   * the remaining ones, but only in this result.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

@@ -1,4 +1,4 @@
-/** A label has `values` or, if they cannot be listed, `of`. */
+/** A label has `values` or, if they cannot be listed, `of`, which describes them. */
 export interface MetricLabel {
   readonly name: string;
   /** All possible values. Each has its series from the start, so that a rate begins at 0. */

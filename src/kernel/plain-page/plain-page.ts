@@ -21,7 +21,10 @@ export function plainPage(content: {
   readonly isWide?: boolean;
   /** For comfort only: the page must work without it. */
   readonly script?: string;
-  /** Origins that forms may lead to, even by a redirect: browsers apply `form-action` to both. */
+  /**
+   * Origins to which a form may be sent or then redirected: browsers apply `form-action` to
+   * redirects too.
+   */
   readonly formTargets?: readonly string[];
 }): PlainPage {
   const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;

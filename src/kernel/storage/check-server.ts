@@ -95,7 +95,10 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
     as needed (name, value)
   where current_setting(name) <> value`;
 
-/** Finds the schema of existing tables outside `public`, which new tables there would hide. */
+/**
+ * Selects the schema of this program's tables if `public` has none of them. New tables in `public`
+ * would hide the existing ones.
+ */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 

@@ -155,7 +155,7 @@ export function instantMs(name: string): Column<number> {
   return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
 }
 
-/** A duration in milliseconds. A batch rounds it to whole ones. */
+/** A duration in milliseconds. A batch rounds it to whole milliseconds. */
 export function durationMs(name: string): Column<number> {
   return {
     ...stored<number>(name, "integer"),

@@ -44,7 +44,10 @@ export async function beginSession(client: ClientBase, limits: SessionLimits): P
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/** Applies the settings to one transaction: a pooler may lend the session to another program. */
+/**
+ * Applies the settings to one transaction only, because a pooler may lend the session to another
+ * program after the transaction.
+ */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }

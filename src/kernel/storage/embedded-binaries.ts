@@ -26,8 +26,9 @@ export interface PostgresPackage {
 }
 
 /**
- * Finds the PostgreSQL of the npm package and makes it executable for `user`. If it does not run in
- * place (unreadable, or read-only and without its links), it is copied to `copyRoot`.
+ * Finds the PostgreSQL of the npm package and makes it executable for `user`. Copies it to
+ * `copyRoot` if it does not run where npm installed it, because that folder is unreadable, or lacks
+ * symbolic links and is read-only.
  */
 export function findEmbeddedBinaries(
   user: SystemUser | undefined,
@@ -81,7 +82,7 @@ function repairLinks(native: string): void {
     try {
       symlinkSync(basename(source), path);
     } catch {
-      // In a read-only folder this fails; the copy is repaired instead.
+      // A read-only folder refuses new links; the links are then created in the copy instead.
       return;
     }
   }
@@ -95,7 +96,7 @@ function locateBinaries(native: string): EmbeddedBinaries {
   };
 }
 
-/** Runs both programs, which detects missing permissions, links and system libraries. */
+/** Runs `postgres` and `initdb`, which detects missing permissions, links and system libraries. */
 function runs(binaries: EmbeddedBinaries, user: SystemUser | undefined): boolean {
   return [binaries.postgres, binaries.initdb].every((path) => {
     const place = { ...user, cwd: "/", env: embeddedEnvironment() };
@@ -186,10 +187,13 @@ function createUser(name: string): SystemUser | undefined {
   return undefined;
 }
 
-/** All that a program needs to run. Other variables may contain a secret. */
+/** The only variables that PostgreSQL gets from this process. Others may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
-/** A minimal environment for PostgreSQL: a database session that may read files can read it. */
+/**
+ * Returns a minimal environment for PostgreSQL, because a database session that may read files can
+ * read the server's environment.
+ */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = process.env[name];

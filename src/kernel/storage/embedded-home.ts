@@ -15,11 +15,17 @@ import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
-/** The folder of one embedded PostgreSQL, which owns `cluster/`; the rest is this program's. */
+/**
+ * The folder of one embedded PostgreSQL. PostgreSQL owns the subfolder `cluster/`; this program
+ * owns the rest.
+ */
 export interface EmbeddedHome {
   /** In the requested data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter it. */
   readonly folder: string;
-  /** Links are resolved, because the system reports the folder of a process that way. */
+  /**
+   * PostgreSQL's data folder, with symbolic links resolved, because the system reports the working
+   * folder of a process that way.
+   */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
   readonly binariesRoot: string;
@@ -36,7 +42,8 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
-  // If the system folder has a database, it is used: an empty one must not take its place.
+  // A database in the system folder is used: a new, empty database in the requested folder must not
+  // replace it.
   if (isRoot && hasCluster(system)) return prepare(system, true);
   const home = prepare(requested, isRoot);
   if (home.user === undefined || canEnter(home.user, home.folder)) return home;
@@ -66,7 +73,10 @@ function readOrMakePassword(home: EmbeddedHome, file: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/** Notes that this process uses the server. Returns the name of the note, for `removeUser`. */
+/**
+ * Creates a file that shows that this process uses the server. Returns the file's name, for
+ * `removeUser`.
+ */
 export function addUser(home: EmbeddedHome): string {
   const name = `${ownIdentity()}-${randomBytes(4).toString("hex")}`;
   writeFileSync(join(home.folder, "users", name), "");
@@ -79,7 +89,7 @@ export function removeUser(home: EmbeddedHome, name: string): boolean {
   return !hasLivingUsers(home);
 }
 
-/** Returns true if a living process uses the server. Removes the notes of dead processes. */
+/** Returns true if a living process uses the server. Removes the files that dead processes left. */
 export function hasLivingUsers(home: EmbeddedHome): boolean {
   const folder = join(home.folder, "users");
   let living = 0;

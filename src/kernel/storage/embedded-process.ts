@@ -92,7 +92,7 @@ export async function launch(
   options: LaunchOptions,
 ): Promise<string | undefined> {
   dropStalePidFile(home);
-  // A pid file of an earlier server says nothing about this one, even if the pid is the same.
+  // A pid file of an earlier server says nothing about the new server, even if the pid is the same.
   const stale = pidFileMark(home);
   const logPath = join(home.folder, "postgres.log");
   const child = spawnServer(home, options, logPath);
@@ -165,7 +165,8 @@ function settings(port: number): Record<string, string> {
     timezone: "UTC",
     log_timezone: "UTC",
     log_min_messages: "warning",
-    // The gateway names failing statements itself; their text may contain private data.
+    // PostgreSQL must not log the text of failing statements, which may contain private data; the
+    // gateway itself reports which statement failed.
     log_min_error_statement: "panic",
     jit: "off",
   };
@@ -222,7 +223,7 @@ function isRunning(pid: number): boolean {
 /**
  * True if the process is the server of this home: its working folder is the data folder. In a
  * container, root often cannot see the working folder of another user's process, but can see its
- * arguments. Outside Linux neither is visible, so the login is the proof.
+ * arguments. Outside Linux neither is visible: returns true, and only a later login proves it.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
@@ -293,8 +294,9 @@ function noteOwner(home: EmbeddedHome, pid: number): void {
 }
 
 /**
- * Compares the pid file's process with the note. `gone`: it ran under another boot or in another
- * container, or has ended. `unknown`: there is no note about this process.
+ * Compares the process in the pid file with the one that `noteOwner` wrote. `gone`: the process ran
+ * under another boot or in another container, or has ended. `unknown`: the owner file is missing or
+ * is about another process.
  */
 function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {
   const owner = readOwner(home);

@@ -33,7 +33,10 @@ export interface EmbeddedPostgres {
   readonly cluster: string;
   /** False if a running server was found and is shared. */
   readonly started: boolean;
-  /** Releases the server. The last living process that uses it stops it and waits for its end. */
+  /**
+   * Releases the server. The last living process that uses the server stops it and waits for its
+   * end.
+   */
   stop(): Promise<void>;
 }
 
@@ -78,7 +81,7 @@ export async function startEmbeddedPostgres(
       stop: async () => {
         await supervisor?.stop();
         if (!existsSync(home.folder)) {
-          // A server without its files ends by itself.
+          // PostgreSQL ends by itself when its files are gone, so there is nothing to stop.
           options.log.error({ dataDir: home.folder }, "the folder of the database was removed");
           return;
         }

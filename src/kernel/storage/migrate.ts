@@ -36,8 +36,8 @@ export async function readSchema(pool: Pool): Promise<SchemaState> {
 }
 
 /**
- * Runs the missing steps of the schema, one transaction each; of several processes, one does it.
- * Completed steps stay if a later one fails. Returns the names of the steps that ran.
+ * Runs the missing steps of the schema, one transaction each. If several processes start, only one
+ * runs them. Completed steps stay if a later one fails. Returns the names of the steps that ran.
  */
 export async function migrateDatabase(
   pool: Pool,
@@ -197,7 +197,9 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Thrown if others block a migration for longer than a start may wait; a retry may succeed. */
+/**
+ * Thrown if other sessions block a migration for longer than a start may wait; a retry may succeed.
+ */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }

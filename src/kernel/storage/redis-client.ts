@@ -30,7 +30,7 @@ const SILENCE_MS_MAX = 5_000;
 const RETRY_STEP_MS = 50;
 const RETRY_MS_MAX = 1_000;
 
-/** The client is not connected yet. Throws an Error for invalid settings. */
+/** Returns a client that is not connected yet. Throws an Error for invalid settings. */
 function createRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | Cluster {
   const addresses = parseAddresses(servers.url);
   const [first] = addresses;

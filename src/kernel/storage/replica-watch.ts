@@ -27,8 +27,8 @@ interface Replica extends Primary {
 
 /**
  * Measures the age of a streaming replica. Every second it reads the log position of the primary: a
- * replica that has replayed up to this position has all commits before that read. So it writes
- * nothing and relies on no server's clock. Ages are upper bounds.
+ * replica that has replayed up to this position has all commits before that read. The measurement
+ * writes nothing and relies on no server's clock. Ages are upper bounds.
  */
 export class ReplicaWatch {
   readonly #primary: Pool;

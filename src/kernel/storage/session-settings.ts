@@ -38,7 +38,10 @@ export interface SessionLimits {
   readonly lockTimeoutMs?: number;
 }
 
-/** A statement, because poolers refuse these settings as startup parameters. */
+/**
+ * Returns one SQL statement that applies the settings, because poolers refuse them as startup
+ * parameters.
+ */
 export function settingsSql(limits: SessionLimits, of: "session" | "transaction"): string {
   const { statementTimeoutMs, lockTimeoutMs = 0 } = limits;
   const values: Readonly<Record<string, string>> = {

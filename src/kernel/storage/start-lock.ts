@@ -54,7 +54,10 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   }
 }
 
-/** A link has its content at once, so that no one reads a half-written owner. */
+/**
+ * Creates the lock as a hard link to a complete file, so that no process reads a half-written
+ * owner.
+ */
 function tryLink(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);

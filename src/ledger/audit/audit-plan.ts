@@ -7,7 +7,7 @@ import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-
  * whole.
  */
 const REPLAY_LINES_MAX = 20_000_000;
-/** A piece with fewer attempts is not worth its own statement. */
+/** A range of attempt ids with fewer attempts is not worth its own statement. */
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 
@@ -29,8 +29,8 @@ export async function planAudit(
 }
 
 /**
- * Splits all ids into ranges, each of an eighth of a day to a day, or keeps one range if the span
- * has few attempts.
+ * Splits the attempt ids of the span into ranges, each of an eighth of a day to a day, or returns
+ * one range if the span has few attempts.
  */
 async function splitSpan(
   client: PoolClient,

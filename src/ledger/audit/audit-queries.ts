@@ -202,9 +202,10 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 }
 
 /**
- * A request with one attempt is right if this attempt is `final` and has no `earlier`. For other
- * requests, an audit of a span looks up the attempts within the distance of `join_attempts`; a
- * whole audit reads all attempts.
+ * Checks `final` and `earlier` of all attempts. A request with one attempt is right if this attempt
+ * is `final` and has no `earlier`. For other requests, an audit that begins at a checkpoint looks
+ * up the attempts within the distance of `join_attempts`; an audit of all books reads every
+ * attempt.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -242,8 +243,9 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Checks the days whose attempts are all in the journal of the span. An attempt's id can be of the
- * day before its admission, so the day after a retired day is not complete either.
+ * Checks only days whose attempts are all in the part of the journal that the audit reads. An
+ * attempt's id can be of the day before its admission, so the day after a retired day is not
+ * complete either.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =
@@ -356,7 +358,7 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
   ];
 }
 
-/** The attempts, finished and open, among which the span compares those of one request. */
+/** The finished and open attempts that are compared with the other attempts of their request. */
 function requestAttempts(span: AuditSpan): string {
   return `(
         select request_id, org_id, key_id, ordinal from ${attemptsSql(hourEarlier(span))} ended

@@ -9,11 +9,14 @@ import {
   orgsSql,
 } from "./audit-span.ts";
 
-/** Facts about the whole journal that the replay of a part needs; 0 if no day is retired. */
+/**
+ * Values from the whole journal that the replay of each range needs. All are 0 if the audit begins
+ * at a checkpoint; `retiredThrough` and `retiredIds` are 0 if no day is retired.
+ */
 export interface ReplayBounds {
   /** Position of the last transfer of a retired attempt. */
   readonly retiredThrough: bigint;
-  /** The id after the last one of a retired day. */
+  /** The first attempt id after the last retired day. */
   readonly retiredIds: bigint;
   readonly firstPosition: bigint;
 }
@@ -30,7 +33,7 @@ export function findFirstMonth(span: AuditSpan): number {
   return year * 12 + month - 2;
 }
 
-/** Selects the maximum number of lines of the journal, and its bounds. */
+/** Selects an upper bound of the number of journal lines, and the `ReplayBounds`. */
 export function journalSizeSql(span: AuditSpan): string {
   const retired =
     span === undefined
@@ -48,18 +51,20 @@ export function journalSizeSql(span: AuditSpan): string {
 }
 
 /**
- * The organization of a transfer. Transfers between platform accounts belong to the first range.
+ * The organization of a transfer; "" for a transfer between platform accounts, so that the first
+ * range of organizations contains it.
  */
 const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivable):(.*)$'),
   substring(credit_account from '^(?:wallet|receivable):(.*)$'), '')`;
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
- * Selects the journal of some organizations in the order of positions. At one position, closings
- * come before holds, because a hold of the same batch may need what they released. Everything
- * before the journal comes first, as sums. An attempt with equal positions was annulled before it
- * was opened: it never held anything and is left out. The last sort columns order duplicates of an
- * attempt, which are damage, so that they are reported the same way each time.
+ * Selects the journal of some organizations in the order of positions. The sums of everything
+ * before the journal come first. At one position, closings come before holds, because a hold may
+ * need the credit that a closing of the same batch released. An attempt that was opened and closed
+ * at the same position was annulled before it was opened: it never held anything and is left out.
+ * Duplicates of an attempt are damage; the last sort columns order them, so that they are reported
+ * the same way each time.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);
@@ -99,8 +104,8 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * The transfers without an attempt and the retired spend, which come before the journal; those
- * before its first attempt are summed up.
+ * For an audit of all books: the retired spend, and all transfers of no attempt in the journal.
+ * Those before the journal's first attempt are summed up.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
   return `
@@ -126,7 +131,8 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
 }
 
 /**
- * The sums of a checkpoint, the attempts then in flight, and later transfers without an attempt.
+ * For an audit that begins at a checkpoint: the checkpoint's sums, the attempts that were in flight
+ * or not yet corrected at its position, and later transfers without an attempt.
  */
 function beforeSql(span: AuditStart, orgs: OrgRange): string {
   const { day, position } = span;
@@ -171,7 +177,9 @@ export function accountsSql(orgs: OrgRange): string {
 export const SHARED_ACCOUNTS_SQL = `select account_id, debits, credits, reserved from account
   where ${ACCOUNT_ORG} is null`;
 
-/** Selects the sums of the platform's accounts at the start of the span. */
+/**
+ * Selects the sums of the platform's accounts in the checkpoint at which the span begins, if any.
+ */
 export function sharedBeforeSql(span: AuditSpan): string {
   return `select account_id, debits, credits, 0 from audit_checkpoint_account
     where ${span === undefined ? "false" : `day = '${span.day}'`} and ${ACCOUNT_ORG} is null`;

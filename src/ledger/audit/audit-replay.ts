@@ -29,7 +29,7 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
 
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
-  /** What these organizations moved in accounts of the platform. */
+  /** The sums that transfers of these organizations added to accounts of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 
@@ -116,7 +116,7 @@ function readEntry(row: TextRow): JournalEntry {
       return {
         kind,
         of: spender(a, b, c),
-        // `journalSql` writes a period as its index.
+        // `journalSql` writes a cap's period as its index in `CAP_PERIODS`.
         period: CAP_PERIODS[Number(y)] ?? "month",
         cap: amountOrNull(x),
       };

@@ -1,6 +1,9 @@
 import { escapeLiteral } from "pg";
 
-/** The checkpoint at which an audit begins; its sums of everything before are trusted. */
+/**
+ * The checkpoint at which an audit begins. The audit trusts the checkpoint's sums of all earlier
+ * entries.
+ */
 export interface AuditStart {
   /** YYYY-MM-DD */
   readonly day: string;
@@ -27,7 +30,10 @@ export interface OrgRange {
   readonly until?: string;
 }
 
-/** Condition for the months whose spend a span has completely: from the month before its day on. */
+/**
+ * SQL condition for the months whose complete spend a span contains, which begin with the month
+ * before that of the span's day.
+ */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
@@ -85,7 +91,8 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
 }
 
 /**
- * Selects the spend of the attempts in a span, and the spend before it: scope, id, month, settled.
+ * Selects scope, id, month and settled spend: the spend of the span's attempts, and that before the
+ * span.
  */
 export function spendSql(span: AuditSpan): string {
   const before =

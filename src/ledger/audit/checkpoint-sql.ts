@@ -10,8 +10,8 @@ const RETIRED_TRANSFERS = `transfer t join retired_day r on r.day = ${attemptDay
     where t.attempt_id < ${RETIRED_IDS}`;
 
 /**
- * $1 is a position. Selects the end of retired ids, and whether a retired attempt has moved money
- * after the position: its spend cannot be computed again.
+ * $1 is a position. Selects the first id after the retired days, and whether a retired attempt has
+ * moved money after the position. The spend of such an attempt can no longer be computed.
  */
 export const RETIRED_SINCE_SQL = `
   select ${RETIRED_IDS} as ids,
@@ -65,8 +65,8 @@ export function lastPositionSql(
 }
 
 /**
- * Selects the first attempt that was in flight at the position; without any, the first id after the
- * day.
+ * Selects the id of the first attempt that was in flight at the position; if there was none, the
+ * first id after the day.
  */
 export function firstInFlightSql(
   span: AuditSpan,
@@ -88,10 +88,10 @@ export function insertAccountsSql(span: AuditSpan, at: { day: string; position: 
 export function insertSpendSql(span: AuditSpan, at: { day: string; position: bigint }): string {
   const { position } = at;
   const began = span?.position ?? -1n;
-  // An attempt that was corrected after the position was charged at its reserve until then.
+  // If an attempt was corrected after the position, its debit at the position was its reserve.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
-  // For a span from the beginning: all spend, minus what earlier checkpoints contain.
+  // An audit of all books adds the retired spend, and subtracts the spend in earlier checkpoints.
   const earlier = `
       union all select scope, id, month, settled from retired_spend
       union all select scope, id, month, -settled from audit_checkpoint_spend`;

@@ -79,8 +79,8 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
 }
 
 /**
- * Returns the number of checkpoints whose spend an audit from the newest one adds up: those of two
- * months, or all if there are fewer.
+ * Returns how many of the newest checkpoints an audit from the newest one needs, because it adds up
+ * their spend: those of two months. May exceed the number of checkpoints by one.
  */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
@@ -129,8 +129,8 @@ export interface NewCheckpoint {
 }
 
 /**
- * Sums the books up to the last position of the day, and signs and stores the sums. The caller has
- * audited the books.
+ * Sums the books up to the last position of the day, and signs and stores the sums. The caller must
+ * have audited the books.
  */
 export async function writeCheckpoint(
   books: {

@@ -9,7 +9,10 @@ export interface SpenderName {
   readonly org: string;
 }
 
-/** One line of the journal. A month is a running number of UTC months. */
+/**
+ * One line of the journal, as the replay reads it. `month` is the number of UTC months since year
+ * 0.
+ */
 export type JournalEntry =
   | {
       readonly kind: "cap";
@@ -165,7 +168,7 @@ export class JournalReplay {
     this.#admissions.compare(row, capText(cap), capText(replayed));
   }
 
-  /** Removes and returns the accounts of the platform, which replays of other ranges move too. */
+  /** Removes and returns the accounts of the platform, which replays of other ranges change too. */
   takeShared(): ReadonlyMap<string, ModelAccount> {
     const { accounts } = this.#model;
     const shared = new Map([...accounts].filter(([id]) => !isOfOrganization(id)));
@@ -187,8 +190,8 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // The spend of retired attempts has no positions, so caps cannot be checked while they were in
-    // flight.
+    // The spend of retired attempts has no positions, so a violated cap is not reported up to the
+    // last position of a retired attempt.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {
       const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;

@@ -58,8 +58,8 @@ const BROKEN_MOVES = `
 
 /**
  * Selects days of periods that differ from the journal: each settled attempt must be in exactly one
- * period, unchanged. For a span, this covers the days after its start, whose attempts all ended in
- * it.
+ * period, unchanged. If the audit begins at a checkpoint, it checks only attempts admitted after
+ * the checkpoint's day, because all of these ended within the span.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (
@@ -129,7 +129,7 @@ const BROKEN_RETIRED_MARGINS = `
   ) t using (day)
   where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;
 
-/** Selects accruals that differ from the debt that is in no period yet. */
+/** Selects `accrual:` accounts whose balance differs from the debt that is in no period yet. */
 const BROKEN_ACCRUALS = `
   select concat('account accrual:', provider_id), concat('balance ', coalesce(a.balance, 0)),
     concat('balance ', coalesce(e.owed, 0))
@@ -199,7 +199,7 @@ export const lifeAuditQuery: AuditQuery = {
     where lag <> life - 1`,
 };
 
-/** The price sheets of each pin, with the sizes of prompts to which they apply. */
+/** The price sheets of each pin, with the prompt sizes to which each sheet applies. */
 const SHEETS = `
   select s.pin_id as of_pin, s.above_prompt_tokens as above,
     lead(s.above_prompt_tokens) over (partition by s.pin_id order by s.above_prompt_tokens)
@@ -209,13 +209,13 @@ const SHEETS = `
 const PROMPT = "(a.prompt + a.cached_prompt + a.cache_write)";
 const IS_OF_SHEET = `(s.above = 0 or ${PROMPT} > s.above) and (s.upto is null or ${PROMPT} <= s.upto)`;
 
-/** The exact cost of an attempt's tokens by the sheet of its whole prompt. */
+/** The exact cost of the tokens of attempt `a` at the prices of sheet `s`. */
 const DUE = `a.prompt * s.prompt_pico + a.cached_prompt * s.cached_prompt_pico
     + (a.cache_write - coalesce(a.cache_write_1h, 0)) * s.cache_write_pico
     + coalesce(a.cache_write_1h, 0) * coalesce(s.cache_write_1h_pico, s.cache_write_pico)
     + a.completion * s.completion_pico + a.internal_reasoning * s.internal_reasoning_pico`;
 
-/** The tokens of the attempt were observed, so they cost something. */
+/** True if the usage of attempt `a` was observed, so that its provider is owed for it. */
 const IS_OBSERVED = `
   (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
 

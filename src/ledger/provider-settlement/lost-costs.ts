@@ -7,11 +7,11 @@ import type { SettlementTerms } from "./settlement-plan.ts";
 /**
  * The verdict on a line of a provider's statement.
  * - `borne`: owed to the provider from now on, and charged to no customer.
- * - `borne_before`: borne by an earlier run.
+ * - `borne_before`: an earlier run has given it the verdict `borne`.
  * - `ours`: the journal has the attempt and its cost.
- * - `put_back`: included in a period that was put back.
+ * - `put_back`: its cost is in a period that was put back from a file.
  * - `retired`: its day was taken out of the journal.
- * - `outside`: its time is not a lost one.
+ * - `outside`: its time is not in a time span that a restore lost.
  * - `impossible`: no attempt can have this id.
  */
 export type LostVerdict =
@@ -164,8 +164,9 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 
 /**
  * $1 provider, $2 `attempt` or `request` and $3 id of each claim. An attempt that was open at the
- * restore is in the journal as void, without a cost: it was lost in the life that voided it. A
- * claim for a time that is already settled counts as ended now.
+ * restore is in the journal as void, without a cost; it counts as lost in the life of the books
+ * that voided it. If the time of a claim is already settled, the cost ends now, so that the next
+ * period includes it.
  */
 const JUDGE_SQL = `
   with claim as (

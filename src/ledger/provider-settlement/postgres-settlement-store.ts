@@ -257,7 +257,10 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Runs `work` within `inSettlement` and records its changes. A retry collects them anew. */
+  /**
+   * Runs `work` within `inSettlement` and records its changes. A retry of `work` starts with no
+   * changes.
+   */
   async #inSettlement<T>(
     by: ChangedBy,
     work: (client: PoolClient, note: Note, nowMs: number) => Promise<T>,
@@ -303,7 +306,9 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
   return period;
 }
 
-/** False if exactly this move exists. Throws if its reference belongs to another move. */
+/**
+ * Returns false if an equal transfer exists already. Throws if another transfer has the reference.
+ */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
   const known = await client.query<{ same: boolean }>(SAME_MOVE_SQL, [
     move.ref,

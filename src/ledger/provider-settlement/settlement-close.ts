@@ -37,8 +37,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the horizon, so that no attempt can end before
- * it any more; then it adds up and writes the periods in one transaction.
+ * Closes every period that is over. First it moves the settlement horizon, so that no attempt can
+ * end before it any more; then it adds up and writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -85,7 +85,7 @@ export async function writePlans(
   await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
-/** Reads how far a provider is settled. `terms` are those of its next period. */
+/** Reads up to when a provider is settled. `terms` are the terms of its next period. */
 export async function findProvider(
   client: PoolClient,
   providerId: string,
@@ -109,7 +109,8 @@ export async function readFacts(
 }
 
 /**
- * Moves the horizon to the last noon or midnight before now and before `untilMs`, and returns it.
+ * Moves the settlement horizon to the last noon or midnight UTC that is not after now or `untilMs`,
+ * and returns it.
  */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
@@ -138,8 +139,8 @@ interface ProviderRow {
   readonly every: SettlementTerms["interval"] | null;
 }
 
-// Both are read: a provider with a debt has an account, and one with only failed attempts has only
-// prices.
+// Selects providers with prices or accounts: a provider that is owed something has an account, and
+// a provider with only failed attempts has only prices.
 const PROVIDERS_SQL = `
   select provider_id, g.through, l.end_at, l.carry_out_pico, l.mode, l.every
   from (
@@ -225,8 +226,8 @@ async function factsOfEach(
   return facts;
 }
 
-// Adds new rows to the index of closings. Without this, each closing of periods would read all of
-// them until the next vacuum.
+// Adds new rows to the index of closings. Without this, each closing of periods would read all new
+// rows until the next vacuum.
 const SUMMARIZE_SQL = `
   select brin_summarize_new_values(relid) from pg_partition_tree('attempt_by_closing')
   where isleaf`;

@@ -24,7 +24,7 @@ import {
  * correction.
  */
 export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
-  /** Attempts closed as settled, void or unknown after a crash. Corrections do not count here. */
+  /** Attempts closed as settled, void or unknown after a crash. Corrections are not included. */
   readonly attempts: bigint;
   readonly settled: bigint;
   readonly voids: bigint;

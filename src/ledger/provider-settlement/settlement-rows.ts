@@ -38,9 +38,9 @@ const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::
 
 /**
  * Selects the ends of attempts from `from` to before `until`: closings, and corrections of attempts
- * closed as unknown. A correction writes its observations into the attempt's row; they count for
- * the correction, not for the closing as unknown. Attempts that a restore lost and that their
- * provider claims end at the time in their id.
+ * closed as unknown. A correction writes the observed values into the attempt's row; these values
+ * belong to the correction, not to the earlier closing as unknown. Attempts that a restore lost and
+ * that their provider claims end at the time stored in `lost_cost`.
  */
 export function endsSql(from: string, until: string): string {
   return `

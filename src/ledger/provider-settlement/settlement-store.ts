@@ -22,7 +22,10 @@ export interface SettlementStatement {
   readonly claims: readonly RecordedClaim[];
 }
 
-/** An attempt at the end of its period. Later corrections belong to later periods. */
+/**
+ * An attempt as it was at the end of its settlement period. Later corrections belong to later
+ * periods.
+ */
 export interface SettlementEntry {
   readonly attemptId: bigint;
   readonly requestId: RequestId;
@@ -77,7 +80,7 @@ export interface ClosingRequest {
 export interface ClosingOutcome {
   /** Periods closed by this call, sorted by provider and time. */
   readonly closed: readonly SettlementStatement[];
-  /** The ends of all attempts before this instant are final. */
+  /** No attempt can end before this instant any more. */
   readonly throughMs: number;
   /** Providers of closed periods without a manifest, and the origin of their terms. */
   readonly unlisted: readonly UnlistedProvider[];

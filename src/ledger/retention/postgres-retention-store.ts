@@ -46,7 +46,10 @@ export class PostgresRetentionStore {
     this.#changes = changes;
   }
 
-  /** Begins a run. Returns undefined if another process has a run: only one may run at a time. */
+  /**
+   * Begins a retention run. Returns undefined if another process has one: only one may run at a
+   * time.
+   */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await lockedConnection(this.#pool, "tokenmarket retention");
     if (client === undefined) return undefined;
@@ -69,7 +72,10 @@ export class PostgresRetentionStore {
 
 export type RetentionStore = Public<PostgresRetentionStore>;
 
-/** One run. All its statements use one connection; if the connection ends, the run ends. */
+/**
+ * One run of the retention. All its statements use one connection; if the connection ends, the run
+ * ends.
+ */
 class PostgresRetentionSession {
   readonly schema: string;
   readonly columns: readonly string[];
@@ -269,7 +275,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** Both are null if no request has attempts on other days. */
+/** `orgs` and `requests` are null if no request of the day has attempts on other days. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

@@ -1,6 +1,9 @@
 import type { Day } from "./retention-tally.ts";
 
-/** Covers a week, which began at most six days ago, and ids from the days before it. */
+/**
+ * Retired days that are no older than this keep their spend for caps: a cap's week began at most
+ * six days ago, and an attempt's id may be of an earlier day than its admission.
+ */
 const CAP_DAYS_BACK = 10;
 
 /** Returns the table of a day. A `Day` has only digits and hyphens, so the name is safe in SQL. */
@@ -130,8 +133,8 @@ export function sharedRequestsSql(day: Day): string {
 }
 
 /**
- * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Makes
- * the remaining attempts of each request into one request row again.
+ * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Marks
+ * the last remaining attempt of each request as the request's row again.
  */
 export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 

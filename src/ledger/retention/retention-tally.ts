@@ -32,11 +32,14 @@ export interface DaySurvey {
   readonly toId: bigint;
   readonly sums: DaySums;
   readonly open: bigint;
-  /** Attempts closed or corrected at or after the settlement horizon: they may yet be settled. */
+  /**
+   * Attempts closed or corrected at or after the settlement horizon, so that a later settlement
+   * period may include them.
+   */
   readonly unsettled: bigint;
   /** Attempts that ended in no closed period of their provider. */
   readonly outsidePeriods: bigint;
-  /** True if the day was retired before; its present attempts came later. */
+  /** True if the day was retired before; the attempts in this survey were added after that. */
   readonly isRetired: boolean;
 }
 

@@ -13,7 +13,7 @@ import {
   transact,
 } from "../../kernel/index.ts";
 
-/** How long the gateways' batches may have to wait behind a lock that is requested here. */
+/** How long a lock that this module requests may make the gateways' batches wait. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 500;
 const LOCK_TRIES_MAX = 1_200;
@@ -31,7 +31,7 @@ export interface ChangeNotes {
 
 /**
  * Runs `work` and records the change in one transaction. The change is recorded last, so that the
- * change log is not locked while `work` waits for the books.
+ * change log is not locked while `work` waits for locks on the books.
  */
 export async function changing(
   client: PoolClient,
@@ -49,8 +49,8 @@ export async function changing(
 
 /**
  * Runs statements that lock tables of the books exclusively. Retries until no other transaction
- * holds these tables, because all others would queue behind a lock that waits. `busySql` selects
- * `is_busy`: whether a long transaction reads the tables.
+ * holds these tables, because later transactions would queue behind a lock request that waits.
+ * `busySql` selects `is_busy`: whether a long transaction reads the tables.
  */
 export async function whenFree(
   client: PoolClient,

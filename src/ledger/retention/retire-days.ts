@@ -72,7 +72,8 @@ async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string
   const first = await session.survey(day);
   const reason = readinessProblem(first);
   if (reason !== undefined) {
-    // An interrupted run may have left the day frozen. Its open attempts must be able to end.
+    // An interrupted run may have left the day frozen. A frozen day refuses the end of an attempt,
+    // so open attempts could never end.
     if (first.open > 0n) await session.unfreeze(day);
     return reason;
   }
