@@ -129,7 +129,7 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
-/** The gateway reads these itself, so listings do not declare them. */
+/** Fields that the gateway reads itself, so listings do not declare them. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
   "metadata",
@@ -194,7 +194,7 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** More fields than any video request has. */
+/** Maximum parts of a form: more than a video request has fields. */
 const PARTS_MAX = 32;
 const PART_HEAD_BYTES_MAX = 4_096;
 /** RFC 2046, section 5.1.1. */

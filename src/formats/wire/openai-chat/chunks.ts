@@ -96,8 +96,8 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
- * True if the chunk has only a piece of text. A chunk with usage does not count, because the last
- * reported usage is the valid one.
+ * True if the chunk has only a piece of text. False for a chunk with usage, because usage must be
+ * read from every chunk: the last one reported is valid.
  */
 export function isTextAlone({ value }: EventJson): boolean {
   const { choices, usage, x_groq: groq } = value;

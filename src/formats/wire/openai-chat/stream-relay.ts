@@ -72,7 +72,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #repeated = new RepeatedEvent();
   /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The frame of a repeated event, as the client gets it. */
+  /** The frame of the event that `#repeated` has learned, as the client gets it. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
@@ -269,7 +269,10 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   };
 }
 
-/** Sets a usage with a cost to null, because the provider's cost is not the client's. */
+/**
+ * Replaces a chunk's usage with null if it has a cost, because the provider's cost is not the
+ * client's.
+ */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);
@@ -293,8 +296,9 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
 }
 
 /**
- * Replaces the provider's model id in the chunks of one answer. They begin with the same bytes up
- * to the model, so a chunk is compared with the learned start before anything is searched.
+ * Replaces the provider's model id in the chunks of one answer. The chunks of an answer begin with
+ * the same bytes up to the model id, so a chunk is compared with the learned start before its JSON
+ * is searched.
  */
 class ModelSplice {
   readonly #json: string;
