@@ -52,7 +52,9 @@ export interface PriceTier {
 }
 
 export interface DatedPrices {
-  /** Milliseconds since 1970; -Infinity for the first prices of a listing. */
+  /**
+   * When the prices begin, in milliseconds since 1970; -Infinity for the first prices of a listing.
+   */
   readonly fromMs: number;
   readonly prices: PriceSheet;
   readonly defaultedSkus: readonly PricedSku[];

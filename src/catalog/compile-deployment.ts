@@ -32,7 +32,10 @@ export interface DeploymentSettings {
    */
   readonly publicForm: (providerId: string) => boolean;
   readonly nowMs: number;
-  /** A listing whose prices were checked longer ago is not routed; Infinity: all are routed. */
+  /**
+   * A listing whose prices were last checked more than this many days ago is not routed; Infinity:
+   * all listings are routed.
+   */
   readonly staleAfterDays: number;
 }
 

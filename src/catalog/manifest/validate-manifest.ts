@@ -19,8 +19,8 @@ export type ManifestVerdict =
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
 /**
- * In UTF-16 units. Enough for thousands of listings, and a longer text is refused before it is
- * parsed.
+ * Maximum length of a manifest in UTF-16 units, enough for thousands of listings. A longer text is
+ * refused before it is parsed.
  */
 const MANIFEST_CHARS_MAX = 4_194_304;
 

@@ -42,7 +42,10 @@ export interface RequestCodec {
   readonly userField: string;
   /** Checks the type of every known field, and refuses duplicate keys. */
   readonly checkBody: Check;
-  /** Writes a place in the notation of this wire: `messages[0].role` or `messages.0.role`. */
+  /**
+   * Writes the path of a field in the notation of this wire: `messages[0].role` or
+   * `messages.0.role`.
+   */
   renderPath(path: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
   /** Decodes for another wire. Fields that cannot be translated are added to `notes`. */
@@ -58,7 +61,9 @@ export interface RequestCodec {
    * wire.
    */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
-  /** True if usage reports which cache writes last an hour. */
+  /**
+   * True if the usage that providers of this wire report says how many cache writes last an hour.
+   */
   readonly countsHourWrites: boolean;
   /** True if this value of the field costs the provider's usual price. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;

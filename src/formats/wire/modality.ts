@@ -65,7 +65,10 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /** Set if the field is a media part. `taken` are the kinds that the listing accepts. */
+  /**
+   * Set if the field is a media part that the listing does not accept. `taken` are the kinds of
+   * parts that it accepts.
+   */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }
 

@@ -49,15 +49,17 @@ export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: F
 
 export interface PricedField {
   readonly field: string;
-  /** Names under which a listing can declare it. */
+  /** Names under which a listing can declare the field. */
   readonly names: readonly string[];
   readonly node: JsonNode;
 }
 
 export interface PricedFields {
-  /** The answer depends on these, so only a listing that declares them can serve. */
+  /**
+   * Fields that the answer depends on, so only a listing that declares them can serve the request.
+   */
   readonly refused: readonly PricedField[];
-  /** The answer does not depend on these. Without them it has the usual price. */
+  /** Fields that the answer does not depend on. Without them it has the provider's usual price. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
   readonly longMarks: readonly LongMark[];
 }

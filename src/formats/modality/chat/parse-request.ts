@@ -109,8 +109,9 @@ export function checkBody(
 }
 
 /**
- * A `thread` keeps the history at one provider, so no other provider could continue it. The
- * official tool runner knows this error code and then sends the whole history.
+ * A `thread` is a conversation that one provider stores, so no other provider could continue it.
+ * Anthropic's official tool runner recognizes this error code and then sends the whole
+ * conversation.
  */
 const noThread = refusal(
   "invalid_request",

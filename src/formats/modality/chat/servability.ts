@@ -69,7 +69,7 @@ function undeclaredMedia(
   const { inputModalities: taken, providerName } = deployment;
   return {
     field: path,
-    // Names only the kinds of this listing; other listings may accept more.
+    // The message names only the kinds that this listing accepts; other listings may accept more.
     message:
       `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
       `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,

@@ -203,7 +203,10 @@ export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
 }
 
-/** For example `questions.team.schema.criteria: 1 option, at least 2 needed`. */
+/**
+ * Writes a problem as a sentence, such as `questions.team.schema.criteria: 1 option, at least 2
+ * needed`.
+ */
 export function toSentence({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
   return pathText(path) + glue + message;

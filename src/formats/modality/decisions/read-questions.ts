@@ -39,7 +39,10 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/** A top-level `schema` is only for GLiNER models, in the public form and without `questions`. */
+/**
+ * Refuses a top-level `schema`. Only GLiNER models accept one, as the public format of their
+ * questions, in place of `questions`.
+ */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",

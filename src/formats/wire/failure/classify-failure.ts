@@ -46,7 +46,7 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
   return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
 }
 
-/** Classifies the body of a 200 by the codes of its `error` object. */
+/** Classifies the error in the body of a 200 by its codes and wording. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
   // Providers often report refused content and a context overflow without a code. Both are faults

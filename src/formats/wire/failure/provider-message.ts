@@ -27,7 +27,7 @@ const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
 /**
- * A secret after a word that names it. After a word for a password every value counts, after other
+ * A secret after a word that names it. After a word for a password any value matches, after other
  * words only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
@@ -133,14 +133,17 @@ export interface ProviderErrorText {
   readonly codes: readonly string[];
   /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /** Everything that wording is matched with, in lower case. */
+  /** The text that patterns of wordings are matched with, in lower case. */
   readonly all: string;
   /** The field that the provider names; empty if it names none. */
   readonly param: string;
   readonly flagged: boolean;
 }
 
-/** A body that is not JSON counts as a message, unless it is HTML or broken JSON. */
+/**
+ * Reads the text of a provider's error body. A body that is not JSON is itself the message, unless
+ * it is HTML or broken JSON.
+ */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);

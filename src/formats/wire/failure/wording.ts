@@ -89,7 +89,10 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/** The account has no quota. It is handled like any other 429, but with a longer cooldown. */
+/**
+ * Codes that report that the account has no quota left. The failure is handled like any other 429,
+ * but with a longer cooldown.
+ */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
 export const contentPolicyWording: Wording = {

@@ -96,8 +96,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
 /**
- * Undefined if the first choice has no message and no error: the body is then no answer of this
- * wire.
+ * Undefined if the first choice has no message, no error and no finish reason that reports a
+ * failure: the body is then no answer of this wire.
  */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;

@@ -170,7 +170,8 @@ export class OpenaiChatRelay implements StreamDriver {
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
-      // Content is not held, so the finish reason gets its own chunk.
+      // A chunk with content is sent at once, so the finish reason moves into a chunk of its own,
+      // which is held.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
@@ -252,7 +253,10 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead({ ...(this.#named ?? readNames({}, this.#label)), modelId });
   }
 
-  /** The provider's own usage object, which may have details that the gateway does not know. */
+  /**
+   * The client's usage as JSON text: the provider's own usage object, which may have details that
+   * the gateway does not know, with the client's cost.
+   */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.#report?.usage, costUsd);
