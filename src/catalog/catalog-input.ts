@@ -8,8 +8,8 @@ export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
   /**
-   * SHA-256 of the file's text, hexadecimal. A verdict on the manifest is valid while it is
-   * unchanged.
+   * SHA-256 of the file's text on disk, hexadecimal. A stored conformance verdict about a listing
+   * of this manifest is valid only while the hash is unchanged.
    */
   readonly sha256: string;
 }
@@ -22,8 +22,8 @@ export interface CatalogIssue {
 }
 
 /**
- * A warning about a listing. It does not stop the build. The message names environment variables,
- * but never contains their values.
+ * A warning about a listing. The catalog is built nevertheless. The message names environment
+ * variables, but never contains their values.
  */
 export interface CatalogNote {
   readonly file: string;
@@ -40,7 +40,10 @@ export interface CatalogNote {
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
-  /** The text on disk, if `text` is a changed copy of it; hashes are of the text on disk. */
+  /**
+   * The file's text on disk, if `text` is a changed copy of it. `ManifestFile.sha256` is the hash
+   * of the text on disk.
+   */
   readonly original?: string;
 }
 

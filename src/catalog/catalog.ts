@@ -10,14 +10,17 @@ import type {
 } from "./manifest/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
-/** The id of a chat wire; `formats/wire/wires.ts` has the list. */
+/**
+ * The id of a chat wire (a format of chat requests and answers); `formats/wire/wires.ts` lists all
+ * wires.
+ */
 export type WireId = `wire_${string}`;
 export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = ManifestInputModality;
 
 /**
  * Prices of one listing in pico-USD per token. A SKU that the manifest does not price has its base
- * rate. Hour-long cache writes have none: while they are absent, they are not offered.
+ * rate. Only `cacheWrite1h` can be absent: the listing then does not offer hour-long cache writes.
  */
 export interface PriceSheet extends BySku<bigint> {
   /**
@@ -25,9 +28,14 @@ export interface PriceSheet extends BySku<bigint> {
    * at these prices.
    */
   readonly pinId: string;
-  /** What the marketplace owes the provider; absent: the same as these prices. */
+  /**
+   * The prices that the marketplace owes the provider; absent: it owes the prices of this sheet.
+   */
   readonly purchase?: PriceSheet;
-  /** Prices of long prompts, in ascending order; absent: the size of the prompt changes nothing. */
+  /**
+   * Prices of long prompts, in ascending order of `abovePromptTokens`; absent: the price per token
+   * does not depend on the length of the prompt.
+   */
   readonly tiers?: readonly PriceTier[];
 }
 
@@ -35,13 +43,18 @@ export interface PriceSheet extends BySku<bigint> {
  * Prices for a request whose prompt exceeds a bound. They apply to all its tokens, output included.
  */
 export interface PriceTier {
-  /** Exclusive. Counts prompt, cached and cache-written tokens together. */
+  /**
+   * Exclusive lower bound of the prompt's length: uncached, cached and cache-written tokens
+   * together.
+   */
   readonly abovePromptTokens: number;
   readonly prices: PriceSheet;
 }
 
 export interface DatedPrices {
-  /** Milliseconds since 1970; -Infinity for the first prices of a listing. */
+  /**
+   * When the prices begin, in milliseconds since 1970; -Infinity for the first prices of a listing.
+   */
   readonly fromMs: number;
   readonly prices: PriceSheet;
   readonly defaultedSkus: readonly PricedSku[];
@@ -49,13 +62,13 @@ export interface DatedPrices {
 
 export interface CheckedPrices extends ManifestChecked {
   /**
-   * Computed at the build: `late` after 45 days, `old` after 90 days. Routing tries old listings
-   * last.
+   * Age of the price check when the catalog was built: `late` after 45 days, `old` after 90 days.
+   * Routing tries `old` listings last.
    */
   readonly age: "recent" | "late" | "old";
   /**
-   * The next instant at which the age or the routing changes, in milliseconds since 1970; Infinity:
-   * never.
+   * The next instant, in milliseconds since 1970, at which `age` changes or the listing becomes too
+   * old to be routed; Infinity: neither will happen.
    */
   readonly ageUntilMs: number;
 }
@@ -67,14 +80,17 @@ export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value
 export interface DecisionsListing {
   readonly wire: "systemone" | "gliner";
   readonly path: string;
-  /** True if the provider runs one prompt per question and bills the whole state each time. */
+  /**
+   * True if the provider runs one prompt per question and bills the request's whole `state` each
+   * time.
+   */
   readonly isStatePerQuestion: boolean;
   readonly readsImages: boolean;
   /** The object in which the provider wraps its answers; absent: they are not wrapped. */
   readonly envelope?: "envelope_v4";
   /**
-   * `as_sent` forwards the client's body with few edits, `public` rewrites it in the public form of
-   * the wire. The operator chooses.
+   * `as_sent` forwards the client's body with few edits. `public` rewrites it in the provider's
+   * public API format. The operator chooses.
    */
   readonly form: "as_sent" | "public";
 }
@@ -138,13 +154,14 @@ export interface Deployment {
   readonly datacenters: readonly string[];
   readonly billing: "token" | "reported_cost";
   /**
-   * The prices at the build; an attempt uses the prices of its own instant (`deploymentAt`). Null
-   * only if the listing has no price row: such a model is refused, never priced at 0.
+   * The prices in force when the catalog was built. An attempt uses the prices in force at its own
+   * start (`deploymentAt`). Null only if the listing has no price row: such a model is refused,
+   * never priced at 0.
    */
   readonly prices: PriceSheet | null;
   /**
-   * All prices in time, oldest first, each valid until the next begins; absent: `prices` never
-   * change.
+   * All past, present and announced prices, oldest first, each valid until the next begins; absent:
+   * `prices` never change.
    */
   readonly datedPrices?: readonly DatedPrices[];
   /** Absent: it is not known when the prices were checked. */
@@ -153,11 +170,11 @@ export interface Deployment {
   readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;
   readonly contextLength?: number;
-  /** Text: most output tokens of an answer. Image: of one image. Video: of one second. */
+  /** Maximum output tokens. Text: of one answer. Image: of one image. Video: of one second. */
   readonly maxOutputTokens?: number;
   /**
-   * Billed for an image whose answer reports no usage; the first entry that fits applies. Absent:
-   * such an image costs nothing.
+   * Output tokens billed for an image whose answer reports no usage. The first entry that matches
+   * the image's size and quality applies. Absent: such an image costs nothing.
    */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
@@ -170,9 +187,12 @@ export interface Deployment {
   readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
-  /** Absent: the endpoint does not differ from its wire. */
+  /** How the endpoint differs from its wire; absent: it does not. */
   readonly wireProfile?: WireProfile;
-  /** Members that replace the client's in every chat request; absent: none. */
+  /**
+   * Body members that replace the client's members of the same name in every chat request; absent:
+   * none.
+   */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /**
@@ -181,7 +201,7 @@ export interface Deployment {
    */
   readonly passesPricedFields?: true;
   readonly settlement: Pick<ManifestSettlement, "mode" | "interval">;
-  /** Absent: the deployment is routed. */
+  /** Why the deployment is not routed; absent: it is routed. */
   readonly notReady?: NotReadyReason;
 }
 
@@ -198,7 +218,8 @@ export interface ListedModel {
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;
   /**
-   * Present exactly on decisions models: the grammar of the deployment that routing tries first.
+   * Present exactly on decisions models: the question format of the deployment that routing tries
+   * first.
    */
   readonly decisionsWire?: DecisionsListing["wire"];
   /** YYYY-MM-DD, as is `deprecationDate`. */

@@ -17,8 +17,8 @@ import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * The manifests and settings of a build. `nowMs` selects the prices in force; its default is the
- * start of `today`.
+ * The manifests and settings from which a catalog is built. `nowMs` selects the prices in force;
+ * its default is the start of `today`.
  */
 export interface CatalogInput
   extends
@@ -26,13 +26,13 @@ export interface CatalogInput
     Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
   /**
-   * Says which origin gets which key. Default: only the first origin that names a variable gets its
-   * key.
+   * Says which provider key may be sent to which origin. Default: the key in an environment
+   * variable may be sent only to the origin of the first manifest that names the variable.
    */
   readonly keys?: KeyRules;
   /**
-   * The day of the build in UTC, YYYY-MM-DD. Listings with an earlier deprecation date are left
-   * out.
+   * The day on which the catalog is built, in UTC, YYYY-MM-DD. Listings with an earlier deprecation
+   * date are left out.
    */
   readonly today: string;
   readonly pools?: StatedPools;

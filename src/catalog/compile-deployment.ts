@@ -27,11 +27,15 @@ export interface DeploymentSettings {
   /** False if the key that the manifest names belongs to another origin. */
   readonly mayHaveKey: boolean;
   /**
-   * True if the operator wants decisions sent to this provider in the public form of their wire.
+   * True if the operator wants decision requests to this provider in the provider's public API
+   * format.
    */
   readonly publicForm: (providerId: string) => boolean;
   readonly nowMs: number;
-  /** A listing whose prices were checked longer ago is not routed; Infinity: all are routed. */
+  /**
+   * A listing whose prices were last checked more than this many days ago is not routed; Infinity:
+   * all listings are routed.
+   */
   readonly staleAfterDays: number;
 }
 
@@ -50,7 +54,8 @@ export function compileDeployment(
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // A reported cost is not computed from token prices, so the listing gets a different price pin.
+  // A listing with `reported_cost` billing gets another price pin, because its cost is not computed
+  // from token prices.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];

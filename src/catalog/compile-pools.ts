@@ -10,7 +10,10 @@ export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
-  /** Absent: the modality of the members decides. */
+  /**
+   * Percent of every limit that one organization may use; absent: the modalities of the pool's
+   * deployments decide.
+   */
   readonly orgSharePercent?: number;
 }
 
@@ -22,7 +25,10 @@ export interface StatedPools {
 export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
-  /** By deployment id; has only deployments that a pool of the file names. */
+  /**
+   * Maps a deployment's id to its pool. Only deployments that the operator's file puts into a pool
+   * are in it.
+   */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
   readonly notes: readonly CatalogNote[];

@@ -10,11 +10,14 @@ export interface KeyRules {
   /** True if the program reads a setting or secret of its own from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
   /**
-   * An origin that is not listed for a variable never gets its key. A variable that is not listed
-   * belongs to its owner.
+   * The origins to which the key in a variable may be sent. If a variable is not in this map, its
+   * key is sent only to the variable's owner (`KeyOwners`).
    */
   readonly origins: KeyOrigins;
-  /** The owners in the catalog that is being replaced; absent at the start of the program. */
+  /**
+   * The owners of the variables in the catalog that is being replaced; absent at the start of the
+   * program.
+   */
   readonly owners?: KeyOwners;
 }
 
@@ -32,8 +35,8 @@ export interface KeyProblem {
 }
 
 /**
- * Finds manifests that name a variable of this program or a key of another origin. Either would
- * send a secret to the wrong host.
+ * Finds manifests whose `api_key_env` names a variable of this program, or a key that belongs to
+ * another origin. Either would send a secret to the wrong host.
  */
 export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules): KeyProblem[] {
   const owners = findOwners(manifests, rules);
@@ -58,7 +61,10 @@ export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules
   });
 }
 
-/** The owners of keys in a catalog of these manifests. The build of the next catalog needs them. */
+/**
+ * The owner of each key variable in a catalog of these manifests. The build of the next catalog
+ * needs them.
+ */
 export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);
   return new Map([...owners].map(([name, { origin }]) => [name, origin]));
@@ -72,8 +78,9 @@ interface Owner {
 }
 
 /**
- * A variable keeps its owner while a manifest names it for that origin. Otherwise it belongs to the
- * origin of the first file, by file name, that names it: a new manifest cannot take over a key.
+ * Finds the origin that owns each key variable. A variable keeps its owner while a manifest names
+ * it for that origin, so a new manifest cannot take over a key. Otherwise the first file, by file
+ * name, that names the variable decides.
  */
 function findOwners(
   manifests: readonly NamedManifest[],

@@ -7,7 +7,10 @@ export interface Listing {
   readonly model: ManifestModel;
 }
 
-/** An order that is equal on all instances, whatever the order of the manifests. */
+/**
+ * Sorts listings in an order that is the same on all instances, whatever the order of the
+ * manifests.
+ */
 export function byProviderThenModel(a: Listing, b: Listing): number {
   return (
     a.deployment.priority - b.deployment.priority ||
@@ -65,8 +68,8 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
 }
 
 /**
- * Texts come from the first listing that has them. Modalities, bounds and parameters are the union
- * of all listings.
+ * Merges the listings of one model. Each text comes from the first listing that has it. Input
+ * modalities and parameters are the union, and bounds the maximum, of all listings.
  */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
@@ -99,7 +102,10 @@ function findText(
   return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
-/** The model leaves with its last listing; undefined if any listing has no date. */
+/**
+ * The latest deprecation date, because the model is served until its last listing ends; undefined
+ * if any listing has no date.
+ */
 function lastDeprecation(listings: readonly Listing[]): string | undefined {
   const dates = listings.map(({ model }) => model.deprecation_date ?? "");
   return dates.includes("") ? undefined : dates.sort().at(-1);

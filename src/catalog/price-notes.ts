@@ -3,11 +3,14 @@ import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
-/** In USD per million text tokens: sixty times the highest known price. */
+/**
+ * The highest plausible price, in USD per million text tokens: sixty times the highest known price.
+ */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
 /**
- * Real price changes are smaller: a change by this factor is a wrong unit or a lost decimal point.
+ * A price that changes by this factor or more is reported: it is a wrong unit or a lost decimal
+ * point, because real price changes are smaller.
  */
 const JUMP_FACTOR = 100n;
 
@@ -117,8 +120,8 @@ function addDays(on: string, days: number): number {
 }
 
 /**
- * The age of a price check, and the next instant at which it changes. Routing also changes
- * `endsAfterDays` days after the check, so that instant counts too.
+ * The age of a price check, and the next instant at which it changes. `endsAfterDays` days after
+ * the check the listing is no longer routed, so `ageUntilMs` can also be that instant.
  */
 export function computeAge(
   on: string,

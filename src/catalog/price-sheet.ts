@@ -15,7 +15,10 @@ interface StatedPrices extends ManifestTermPrices {
   readonly pricing: readonly ManifestPrice[];
 }
 
-/** All prices of a valid listing in time, oldest first. Each price pin also hashes `pinned`. */
+/**
+ * All past, present and announced prices of a valid listing, oldest first. The hash in each price
+ * pin also covers `pinned`.
+ */
 export function compileDatedPrices(
   pinned: readonly string[],
   pricing: readonly ManifestPrice[],
@@ -33,8 +36,8 @@ export function compileDatedPrices(
 }
 
 /**
- * Compiles the prices of one period. The pin covers purchase prices too, so that a change of them
- * is a new pin.
+ * Compiles the prices of one period. The hash in the price pin also covers the purchase prices, so
+ * a changed purchase price gives a new pin.
  */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;

@@ -14,7 +14,10 @@ export interface WireProfile {
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";
   readonly usageGap?: "reasoning";
-  /** Most output tokens of an answer that is not streamed; 0: every answer is streamed. */
+  /**
+   * The most output tokens that a request without `stream` may ask for; 0: the endpoint only
+   * streams.
+   */
   readonly nonStreamMax?: number;
 }
 
@@ -50,7 +53,10 @@ export function compileWireProfile({ wire_profile: declared }: Manifest): WirePr
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A listing's member replaces the endpoint's member of the same name. */
+/**
+ * Merges the fixed members of the endpoint and of the listing. A listing's member replaces the
+ * endpoint's member of the same name.
+ */
 export function compileFixedBody(
   endpoint: Body | undefined,
   listing: Body | undefined,

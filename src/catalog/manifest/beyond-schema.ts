@@ -11,8 +11,8 @@ import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
 /**
- * Rules that JSON Schema cannot express: only here do the validator and the published schema
- * differ.
+ * Texts of the rules, by rule id, that JSON Schema cannot express. The validator checks them; the
+ * published schema does not have them.
  */
 export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
   "model-id-duplicate": "must list each model id once",

@@ -3,7 +3,9 @@ import { manifestSchema } from "./manifest-schema.ts";
 
 export interface ManifestRule {
   readonly id: string;
-  /** The distinct sentences that state this rule. */
+  /**
+   * All different texts of the rule. Schema nodes with the same rule id can have different texts.
+   */
   readonly texts: readonly string[];
 }
 

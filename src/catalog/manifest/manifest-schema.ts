@@ -308,8 +308,8 @@ const manifest = Type.Object(
 export type Manifest = Accepted<typeof manifest>;
 
 /**
- * The one source of the manifest's types, published schema, validator and reference page. A rule's
- * node also has `x-rule` (the id) and `x-help` (what the author must do).
+ * The one source of the manifest's types, published schema, validator and reference page. A schema
+ * node with a rule has the rule's id in `x-rule` and in `x-help` what the author must do.
  */
 export const manifestSchema: TSchema = manifest;
 

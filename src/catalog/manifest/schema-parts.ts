@@ -25,7 +25,7 @@ export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /**
- * Accepts one of the words. With `type: "string"`, a validator finds a word by hash instead of
+ * Accepts one of `words`. Because of `type: "string"`, a validator finds a word by hash instead of
  * comparing it with each.
  */
 export function oneOf<const Words extends readonly string[]>(

@@ -3,7 +3,10 @@ import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/** Rules of `listing_terms` that the schema cannot express, because they compare two places. */
+/**
+ * Rules of `listing_terms` that the schema cannot express, because each compares two parts of the
+ * manifest.
+ */
 export const TERMS_RULES = {
   "terms-unknown-model": "must be terms of a model that the manifest lists",
   "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
@@ -160,8 +163,8 @@ function listPricedSkus({ pricing, extra }: BasePrices): string {
 }
 
 /**
- * A price change ends every price that it omits. It must restate these, or their omission would
- * silently change a price.
+ * Terms that every price change must declare again if the listing declares them. A change ends all
+ * prices that it does not declare, so leaving them out would silently change a price.
  */
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 

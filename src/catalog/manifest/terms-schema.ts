@@ -85,8 +85,8 @@ function purchase(field: string, why: string): TSchema {
 }
 
 /**
- * Where only the purchase price is missing, the provider would be owed the sale price, which
- * includes the margin.
+ * Wherever a sale price is declared, the purchase price must be declared too. Otherwise the
+ * provider would be owed the sale price, which includes the marketplace's margin.
  */
 const PURCHASE_RULES: TSchema[] = [
   when(
@@ -121,7 +121,8 @@ const priceChange = Type.Object(
   },
 );
 /**
- * All prices of a listing from an instant on. A price that the change omits ends at that instant.
+ * All prices of a listing from the instant `from` on. A price that the change omits ends at that
+ * instant.
  */
 export type ManifestPriceChange = Accepted<typeof priceChange>;
 

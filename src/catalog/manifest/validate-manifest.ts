@@ -19,8 +19,8 @@ export type ManifestVerdict =
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
 /**
- * In UTF-16 units. Enough for thousands of listings, and a longer text is refused before it is
- * parsed.
+ * Maximum length of a manifest in UTF-16 units, enough for thousands of listings. A longer text is
+ * refused before it is parsed.
  */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
@@ -79,8 +79,8 @@ function schemaProblems(value: unknown): ManifestProblem[] {
 }
 
 /**
- * Skips what would take a fifth of the program's start: checking the schema itself and optimizing
- * the generated code.
+ * Options of the schema compiler. They skip two steps that would take a fifth of the program's
+ * startup time: validating the schema itself and optimizing the generated code.
  */
 const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 

@@ -13,7 +13,7 @@ export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
   "wire-profile-body-size": "must have at most 1024 bytes as JSON and at most 6 levels",
 };
 
-/** Bounds the fixed members, written as JSON in UTF-8. */
+/** Maximum size of the fixed members of a body, written as JSON in UTF-8. */
 const BODY_BYTES_MAX = 1024;
 const BODY_DEPTH_MAX = 6;
 

@@ -145,7 +145,10 @@ export const wireProfileSchema = Type.Object(
   },
 );
 
-/** How an endpoint differs from its wire. Each member of this closed vocabulary has one effect. */
+/**
+ * How an endpoint differs from its wire. Each member has one effect, and unknown members are
+ * refused.
+ */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
 /** Names a part of a conversation that a provider refuses or needs in another form. */
 export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];

@@ -65,8 +65,9 @@ function quoteAtRates(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
 }
 
 /**
- * The most that images can cost: all estimated input tokens and the listing's ceiling for each
- * image. Where the provider reports its cost, ceiling and price are in micro-dollars.
+ * The most that `images` images can cost: all estimated input tokens, and `ceiling` output tokens
+ * for each image. If the provider reports its own cost, `ceiling` and the prices are in
+ * micro-dollars.
  */
 export function quoteImages(
   prices: PriceSheet,
@@ -114,8 +115,8 @@ export interface TokensOfSize {
 }
 
 /**
- * What the tokens would have cost at other prices, each in the tier of its prompt. Exact, then
- * rounded down once, over the sum.
+ * What the tokens would have cost at other prices, each entry in the tier of its prompts. The sum
+ * is exact and rounded down once.
  */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
@@ -126,8 +127,9 @@ export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[
 }
 
 /**
- * The least that the tokens can have cost while prompt sizes and the lifetimes of cache writes are
- * unknown: all in the cheapest tier, at the cheapest write. Exact if neither changes the price.
+ * The least that the tokens can have cost if the lengths of the prompts and the lifetimes of the
+ * cache writes are unknown: all tokens in the cheapest tier, all cache writes at the cheapest
+ * lifetime. Exact if neither changes the price.
  */
 export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
   const sheets = [
@@ -152,7 +154,10 @@ export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   return hasHours || tierBounds(prices).length > 0;
 }
 
-/** Exclusive: a tier applies to prompts above its bound. */
+/**
+ * The lower bounds of all tiers in prompt tokens. They are exclusive: a tier applies to prompts
+ * above its bound.
+ */
 export function tierBounds(prices: PriceSheet): readonly number[] {
   return (prices.tiers ?? []).map(({ abovePromptTokens }) => abovePromptTokens);
 }
@@ -162,7 +167,7 @@ function ratesAbove(prices: PriceSheet, promptTokens: number): PriceSheet {
   return ratesAlone(tier?.prices ?? prices);
 }
 
-/** Without tiers, because the sum of many prompts is not the size of one. */
+/** Leaves out the tiers, because the token sum of many prompts is not the length of one prompt. */
 function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
   return sheet;
 }

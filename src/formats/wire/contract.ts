@@ -26,7 +26,9 @@ export interface Wire {
   authHeader(key: string): readonly [name: string, value: string];
   /** A free request that shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
-  /** For conformance checks, which are skipped if it is absent. */
+  /**
+   * Writes and reads the calls of conformance checks; absent: the checks are skipped for this wire.
+   */
   readonly providerQuestions?: ProviderQuestions;
   /** Absent: the wire has no route that counts tokens. */
   readonly tokenCounter?: TokenCounter;
@@ -40,17 +42,28 @@ export interface RequestCodec {
   readonly userField: string;
   /** Checks the type of every known field, and refuses duplicate keys. */
   readonly checkBody: Check;
-  /** Writes a place in the notation of this wire: `messages[0].role` or `messages.0.role`. */
+  /**
+   * Writes the path of a field in the notation of this wire: `messages[0].role` or
+   * `messages.0.role`.
+   */
   renderPath(path: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
   /** Decodes for another wire. Fields that cannot be translated are added to `notes`. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /** Word ids of the output bounds that this deployment must not get. */
+  /**
+   * Vocabulary ids of the output-bound fields, such as `max_completion_tokens`, that are removed
+   * from a body for this deployment.
+   */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
-  /** Edits a same-wire body beyond the edits that all wires have in common. */
+  /**
+   * Makes the edits that only this wire needs to a body whose client and provider both use this
+   * wire.
+   */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
-  /** True if usage reports which cache writes last an hour. */
+  /**
+   * True if the usage that providers of this wire report says how many cache writes last an hour.
+   */
   readonly countsHourWrites: boolean;
   /** True if this value of the field costs the provider's usual price. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
@@ -73,7 +86,10 @@ export interface EncodeTarget {
 }
 
 export interface StreamCodec {
-  /** For a client of another wire. `isStopSequence` knows the client's stop sequences. */
+  /**
+   * Decodes a stream for a client of another wire. `isStopSequence` tells whether a word is one of
+   * the client's stop sequences.
+   */
   decoder(
     isStopSequence: (word: string) => boolean,
     note: ServedModelNote,

@@ -35,7 +35,8 @@ interface KnownEdits {
   readonly edits: HistoryEdits;
 }
 
-// Routing needs the names before the encoder needs the edits, so they are found once.
+// Edits by document. Routing reads the names of the fields that a body loses, and the encoder then
+// reads the edits, so both are computed only once.
 const known = new WeakMap<JsonDocument, KnownEdits>();
 
 function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
@@ -146,7 +147,7 @@ function removeWord(
   if (value !== ABSENT) removed.push({ object, key: value - NODE_SIZE });
 }
 
-/** The recursion here and in `findNulls` is bounded by `READ_DEPTH_MAX`. */
+/** Finds cache marks. The recursion is bounded by `READ_DEPTH_MAX`, as it is in `findNulls`. */
 function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

@@ -12,7 +12,7 @@ export type CallFamily = "chat" | "images" | "videos" | "decisions";
  */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
-  /** The name in public routes, such as the dry run, and in restrictions. */
+  /** The modality's name in public routes, such as the dry run, and in abuse restrictions. */
   readonly family: CallFamily;
   /** The client's wire; absent: the modality has only one format. */
   readonly wire?: WireId;
@@ -25,9 +25,9 @@ export interface Modality<R extends CallRequest> {
    * have prices. `outputTokens` replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
-  /** Input tokens to claim in token windows; absent: `estimatedInputTokens`. */
+  /** Input tokens to claim in rate limits on tokens; absent: `estimatedInputTokens`. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
-  /** Absent: the time limits of a stream or of a whole answer. */
+  /** Which configured time limits apply; absent: those of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
   /** Classifies an answer that is not a usable 2xx; absent: `classifyFailure`. */
   readonly classify?: (
@@ -65,7 +65,10 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /** Set if the field is a media part. `taken` are the kinds that the listing accepts. */
+  /**
+   * Set if the field is a media part that the listing does not accept. `taken` are the kinds of
+   * parts that it accepts.
+   */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }
 

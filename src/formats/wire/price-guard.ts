@@ -49,15 +49,17 @@ export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: F
 
 export interface PricedField {
   readonly field: string;
-  /** Names under which a listing can declare it. */
+  /** Names under which a listing can declare the field. */
   readonly names: readonly string[];
   readonly node: JsonNode;
 }
 
 export interface PricedFields {
-  /** The answer depends on these, so only a listing that declares them can serve. */
+  /**
+   * Fields that the answer depends on, so only a listing that declares them can serve the request.
+   */
   readonly refused: readonly PricedField[];
-  /** The answer does not depend on these. Without them it has the usual price. */
+  /** Fields that the answer does not depend on. Without them it has the provider's usual price. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
   readonly longMarks: readonly LongMark[];
 }
@@ -99,8 +101,8 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
 }
 
 /**
- * Not forwarded even if the customer pays the provider: they need a beta, or let another model
- * answer.
+ * Fields that are not forwarded even if the customer pays the provider: they need a beta, or let
+ * another model answer.
  */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 
@@ -135,7 +137,7 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
     const type = doc.present(tool, word.type);
     if (type !== ABSENT && !codec.isClientTool(doc, type)) {
       const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
-      // The type is a name to declare, not a value of a parameter.
+      // A listing declares the type as the name of a parameter, not as the value of one.
       const names = ["tools", text, text.replace(/_\d+$/, "")];
       found.push({ field: codec.renderPath(["tools", index, "type"]), names, node: type });
     }
@@ -145,8 +147,8 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 
 const TYPE_CHARS_MAX = 64;
 /**
- * The usual lifetime of each mark. OpenAI's marks last 30 minutes; marks for 12 hours cost twice as
- * much.
+ * The usual lifetime of each kind of cache mark. OpenAI's marks last 30 minutes; marks for 12 hours
+ * cost twice as much.
  */
 const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> = new Map([
   [word.cache_control, ["cache_control", "5m"]],
@@ -170,7 +172,7 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/** The recursion is bounded by `READ_DEPTH_MAX`. */
+/** Finds cache marks with an unusual lifetime. The recursion is bounded by `READ_DEPTH_MAX`. */
 function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

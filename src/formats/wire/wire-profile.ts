@@ -72,7 +72,7 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
     const isReplaced = fixed.has(foldName(name)) || taken.has(name);
     if (!isReplaced && (!drops || declares(target, name))) continue;
     keys.push(key);
-    // The price guard reports its own fields.
+    // Fields that `pricedNames` lists are reported by the price guard.
     if (!isUsual(doc, name, doc.valueOf(key)) && !pricedNames.has(name)) names.push(name);
   }
   return { keys, names: names.slice(0, NAMES_MAX).map(headerName) };
@@ -95,7 +95,10 @@ function renames({ wireProfile }: Target): boolean {
   return wireProfile !== undefined && wireProfile.rename.size > 0;
 }
 
-/** New names of renamed parameters. A member that the client sent under such a name is dropped. */
+/**
+ * The new names of the parameters that are renamed. If the client also sent a member under such a
+ * name, that member is dropped.
+ */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   if (!renames(target)) return taken;
@@ -219,7 +222,10 @@ export function lostParameters(
   });
 }
 
-/** The `provider` object for an aggregator: the client's controls, over which fixed members win. */
+/**
+ * The `provider` object for an aggregator: the client's controls, with members replaced by those of
+ * a fixed `provider` member.
+ */
 export function aggregatorControls(
   doc: JsonDocument,
   target: Pick<Deployment, "priority" | "fixedBody">,
@@ -231,8 +237,8 @@ export function aggregatorControls(
 }
 
 /**
- * Fixed members win. A flat merge is enough, because the client's controls are a closed and flat
- * set.
+ * Merges the fixed `provider` member into the client's controls. Fixed members replace those of the
+ * client. A flat merge is enough, because the client's controls are a closed and flat set.
  */
 function joined(sent: JsonText, { json }: FixedMember): JsonText {
   const own = JSON.parse(Buffer.from(sent, "latin1").toString()) as object;

@@ -1,7 +1,10 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 
-/** Body fields that a provider accepts only if the beta header has a matching name. */
+/**
+ * Body fields that a provider accepts only if the `anthropic-beta` header has a name that matches
+ * `beta`.
+ */
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
@@ -9,10 +12,7 @@ interface OpenedFields {
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/**
- * These fields may be dropped, because no answer depends on them. A field that an answer depends on
- * is refused.
- */
+/** Fields that may be dropped with their beta, because no answer depends on them. */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
@@ -29,8 +29,8 @@ const OPENED: readonly OpenedFields[] = [
 export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 
 /**
- * Finds body fields that the provider would refuse, because the beta in `dropped` that opens them
- * is not forwarded.
+ * Finds body fields that the provider would refuse, because they need a beta in `dropped`, which is
+ * not forwarded.
  */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
@@ -73,7 +73,7 @@ function findPresent(
   return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
 }
 
-/** The fields that a request loses if the deployment speaks the client's wire. */
+/** The fields that are removed from a request to a deployment that speaks the client's wire. */
 export interface SameWireDrops {
   readonly words: readonly number[];
   readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];

@@ -20,7 +20,8 @@ export interface OpenChatAnswer {
 }
 
 /**
- * The bridge for a provider's 2xx answer: a relay if both sides speak one wire, else a translation.
+ * The bridge for a provider's 2xx answer: a relay if the client and the provider use the same wire,
+ * else a translation.
  */
 export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
   return open.request.stream ? openStream(open) : openJson(open);

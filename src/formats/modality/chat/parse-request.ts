@@ -45,15 +45,18 @@ export function parseChatRequest(
 const BETA_HEADER = "anthropic-beta";
 
 /**
- * `kept` names are forwarded if the provider speaks the client's wire. `others` are always dropped
- * and reported as dropped parameters.
+ * The names in the client's `anthropic-beta` header. `kept` names are forwarded if the provider
+ * speaks the client's wire. `others` are always dropped and reported as dropped parameters.
  */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
 }
 
-/** Matches a whole name, with or without a date such as `-2025-05-14` or `-20250514`. */
+/**
+ * Matches a whole beta name that may be forwarded, with or without a date such as `-2025-05-14` or
+ * `-20250514`.
+ */
 const allowed = new RegExp(
   "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
     "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
@@ -74,8 +77,8 @@ function splitBetaNames(header: string | undefined): BetaNames {
 }
 
 /**
- * In free data (schemas and tool arguments) customers choose the keys, so fewer are forbidden. The
- * gateway moves it as bytes and never turns it into objects.
+ * In free data (schemas and tool arguments) customers choose the keys, so fewer keys are forbidden.
+ * The gateway copies free data as bytes and never turns it into objects.
  */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
@@ -106,8 +109,9 @@ export function checkBody(
 }
 
 /**
- * A `thread` keeps the history at one provider, so no other provider could continue it. The
- * official tool runner knows this error code and then sends the whole history.
+ * A `thread` is a conversation that one provider stores, so no other provider could continue it.
+ * Anthropic's official tool runner recognizes this error code and then sends the whole
+ * conversation.
  */
 const noThread = refusal(
   "invalid_request",
@@ -117,8 +121,8 @@ const noThread = refusal(
 );
 
 /**
- * Requests whose `messages` begin with the same bytes count as one conversation, as in prompt
- * caches.
+ * Requests whose `messages` have the same first bytes, up to this number, are treated as one
+ * conversation, as prompt caches do.
  */
 const CONVERSATION_START_BYTES = 1_024;
 

@@ -69,7 +69,7 @@ function undeclaredMedia(
   const { inputModalities: taken, providerName } = deployment;
   return {
     field: path,
-    // Names only the kinds of this listing; other listings may accept more.
+    // The message names only the kinds that this listing accepts; other listings may accept more.
     message:
       `${path} is a part of kind ${kind}; the listing of ${providerName} accepts ` +
       `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
@@ -77,7 +77,10 @@ function undeclaredMedia(
   };
 }
 
-/** Priced fields are a problem, and dropped fields if the client set `require_parameters`. */
+/**
+ * Refuses priced fields that the listing does not declare. If the client set `require_parameters`,
+ * also refuses fields that this deployment would not get.
+ */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -190,8 +193,8 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
 };
 
 /**
- * The values that the listing accepts. Undefined if it accepts the client's choice, or if the
- * choice is unknown.
+ * The tool choices that the listing accepts, if the client's choice is not one of them. Undefined
+ * if it is, or if the choice is unknown.
  */
 function findOtherChoices(
   doc: JsonDocument,

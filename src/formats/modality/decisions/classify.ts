@@ -78,8 +78,8 @@ function classifyPlainBody(
 }
 
 /**
- * True if the body of a 2xx has an `error`. A listing with an envelope is left out: its envelope
- * says whether the call failed.
+ * True if the body of a 2xx has an `error`. Always false for a listing with an envelope, because
+ * the envelope says whether the call failed.
  */
 export function isErrorBody(
   { error }: Readonly<Record<string, unknown>>,
@@ -101,8 +101,8 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  // One provider gives up after a minute. The client sees a timeout, the provider's circuit counts
-  // a 5xx.
+  // One provider answers 504 when it gives up after a minute. The client sees a timeout, and the
+  // provider's circuit breaker counts a 5xx.
   if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
@@ -133,7 +133,8 @@ const allowanceWording: Wording = {
 };
 
 /**
- * Either kind of 429 cools the provider's pool and does not count against the provider's circuit.
+ * Classifies a 429, for too many requests or for an exhausted allowance. Both cool the provider's
+ * pool, and neither counts against the provider's circuit breaker.
  */
 function throttled(failed: Failed): UpstreamFailure {
   if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
@@ -162,7 +163,10 @@ function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
   return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
 }
 
-/** Has the longest `retry-after`, because an allowance does not return within a minute. */
+/**
+ * Refuses with the longest `retry-after`, because an exhausted allowance does not return within a
+ * minute.
+ */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +

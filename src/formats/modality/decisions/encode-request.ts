@@ -56,7 +56,7 @@ function spliceRequest(
   return splice.result();
 }
 
-/** Writes the public form of the wire. Values are copied byte for byte. */
+/** Writes the body in the provider's public API format. Values are copied byte for byte. */
 function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
@@ -89,8 +89,8 @@ function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest)
 }
 
 /**
- * Writes one section for each kind. At most one question asks for entities and one for relations,
- * because `servabilityProblem` refuses more.
+ * Writes the `schema` of a GLiNER body, with one section for each kind of question. At most one
+ * question asks for entities and one for relations, because `servabilityProblem` refuses more.
  */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
   const tasks = listEncoded(read, "classification");
@@ -110,8 +110,8 @@ function listEncoded(read: readonly ReadQuestion[], kind: string): readonly Json
 }
 
 /**
- * Input tokens to reserve on this deployment: one per byte, and an allowance for each image. The
- * state counts once per question if the provider runs one prompt for each.
+ * Input tokens to reserve on this deployment: one per byte, and an allowance for each image. If the
+ * provider runs one prompt per question, the `state` is reserved once for each question.
  */
 export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;

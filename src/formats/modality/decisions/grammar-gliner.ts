@@ -105,7 +105,7 @@ const types = {
     multi_label: orNull({ type: "boolean" }),
     top_k: orNull({ type: "integer", minimum: 1, description: "a whole number of at least 1" }),
   },
-  /** Its labels are always `yes` and `no`. */
+  /** A `boolean` question has no `labels`; they are always `yes` and `no`. */
   boolean: ofTask,
   entities: { labels: labels(1, textOr(entityFields)), threshold },
   relations: { labels: labels(1, textOr(relationFields)), threshold },
@@ -148,7 +148,8 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
 }
 
 /**
- * `type` is passed for a question that has none, because its section of the public form implies it.
+ * `type` is passed for a question without a `type` member, because its section of a public GLiNER
+ * `schema` implies it.
  */
 function readAs(
   doc: JsonDocument,
@@ -213,7 +214,10 @@ function encoded(
   });
 }
 
-/** The public form has no threshold for all labels, so each label gets it. */
+/**
+ * Writes the threshold `all` of a question into each of its labels, because the public GLiNER
+ * format has thresholds only for single labels.
+ */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {
@@ -226,7 +230,7 @@ function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined)
   );
 }
 
-/** A label's own threshold wins over the common one. */
+/** Adds the question's threshold `all` to a label that has no threshold of its own. */
 function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): JsonText {
   if (doc.isString(config)) return objectText({ description: doc.raw(config), threshold: all });
   const own = Array.from(
@@ -236,7 +240,10 @@ function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): Json
   return namedText(new Map([["threshold", all], ...own]));
 }
 
-/** Only the sections are checked here; `readAs` checks their questions one by one. */
+/**
+ * Checks only the sections of a public GLiNER `schema`; `readAs` checks the questions in them one
+ * by one.
+ */
 const sections = {
   entities: Type.Optional(Type.Unsafe({})),
   classifications: orNull({
@@ -266,8 +273,8 @@ export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
 }
 
 /**
- * Reads the `schema` of the public form, in its order: one question for all entities, one for all
- * relations, and one for each task and each structure.
+ * Reads a public GLiNER `schema`, section by section in the client's order: one question for all
+ * entities, one for all relations, and one for each task and each structure.
  */
 export function readGlinerSchema(
   doc: JsonDocument,

@@ -36,7 +36,10 @@ import {
 
 const LEVELS_MAX = 10;
 
-/** Content in any form, because the models read JSON as text. */
+/**
+ * Instructions and criteria can be text, an object or an array, because the models read JSON as
+ * text.
+ */
 const CONTENT = {
   type: ["string", "object", "array"],
   minLength: 1,
@@ -62,7 +65,9 @@ const levels = orNull({
   description: "an array with one entry for each level",
 });
 
-/** Types of the public form, which a question can have without a `schema`. */
+/**
+ * Types of questions in the public systemone format, which a question can have without a `schema`.
+ */
 const flatTypes = {
   noul: { criteria: poles },
   choice: { criteria: options },
@@ -165,8 +170,8 @@ interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
   /**
-   * True if the client sent criteria. They can contain the whole question; labels or numbers alone
-   * ask nothing.
+   * True if the client sent criteria, which can state the whole question. A list of values, or
+   * `min` and `max`, states no question.
    */
   readonly hasCriteria?: boolean;
 }
@@ -223,7 +228,8 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
 }
 
 /**
- * Accepts content that is not empty. It is not parsed, because instructions can have a megabyte.
+ * True for a non-empty text, object or array. It is not parsed, because instructions can have a
+ * megabyte.
  */
 function isContent(doc: JsonDocument, node: JsonNode): boolean {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;

@@ -7,7 +7,10 @@ import { openDecisionAnswer } from "./open-answer.ts";
 import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
 import { servabilityProblem } from "./servability.ts";
 
-/** `POST /v1/decisions`: typed answers to questions about a state, in either grammar. */
+/**
+ * `POST /v1/decisions`: typed answers to the request's `questions` about its `state`. Questions can
+ * be in the systemone or in the GLiNER format.
+ */
 export const decisions: Modality<ParsedDecisionRequest> = {
   modality: "decisions",
   family: "decisions",
@@ -24,7 +27,8 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // Some listings count the state once, others once per question. The largest number is claimed.
+  // Some providers bill the request's `state` once, others once per question. The largest number of
+  // tokens is claimed from the rate limits.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

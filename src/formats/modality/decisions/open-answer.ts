@@ -31,7 +31,8 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
 }
 
 /**
- * The bridge for a provider's 2xx. The answer fails unless every question is answered in its type.
+ * The bridge for a provider's 2xx answer. The answer fails unless every question has a value of its
+ * type.
  */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
@@ -49,8 +50,8 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
 }
 
 /**
- * True if `name` is the key of an answer. Flat GLiNER answers share an object with the provider's
- * own fields, such as `error`.
+ * True if a GLiNER question asks for a result called `name`. Flat GLiNER answers have results and
+ * the provider's own fields, such as `error`, in one object.
  */
 function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);

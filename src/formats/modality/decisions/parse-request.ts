@@ -134,7 +134,10 @@ function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefin
   return problem(DECISION_WORDS.unknown, foreign);
 }
 
-/** Answers of these kinds have offsets into the state, which mean nothing if the state is JSON. */
+/**
+ * Kinds of questions whose answers have character offsets into the state, which mean nothing if the
+ * state is JSON.
+ */
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
 function stateProblem(
@@ -177,7 +180,7 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly stateBytes: number;
   /** Bytes of the body without inline base64, plus 65,536 tokens for each image. */
   readonly estimatedInputTokens: number;
-  /** Decision models write no text, so the default output bound is reserved. */
+  /** A decision request has no output bound, so the gateway's default is reserved. */
   readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;
   /** Body fields that only GLiNER accepts (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
@@ -229,7 +232,7 @@ function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
 
 /** A shorter value has neither an image nor a duplicate key; the shortest is `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
-/** Only in these members does a model read images. */
+/** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
 class Inspection {

@@ -40,8 +40,9 @@ export interface GlinerQuestion {
   readonly id: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   /**
-   * The key of the provider's answer, unique in a request. In the public form, all entities are
-   * under `entities` and all relations under `relation_extraction`.
+   * The key of this question's result in the provider's answer, unique in a request. A question
+   * without a name uses `entities` if it asks for entities and `relation_extraction` if it asks for
+   * relations.
    */
   readonly resultName: string;
   /**
@@ -67,7 +68,10 @@ export interface Entry {
 export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
-  /** The client's bytes in the public form. Numbers and escapes are unchanged. */
+  /**
+   * The question in the provider's public API format, made of the client's bytes. Numbers and
+   * escapes are unchanged.
+   */
   readonly encoded: JsonText;
 }
 
@@ -75,7 +79,10 @@ export function atEntry({ path }: Entry, found: Problem): Problem {
   return problem(found.message, ...path, ...found.path);
 }
 
-/** Reads the members of a question without its name. Only items of an array have one. */
+/**
+ * Reads the members of a question, except its name. Only a question in an array has its name (or
+ * id) as a member.
+ */
 export function readEntry(
   doc: JsonDocument,
   { node, isInArray }: Entry,
@@ -129,7 +136,7 @@ export interface Member {
   readonly node: JsonNode;
 }
 
-/** By canonical name. Members that are null are left out. */
+/** Maps a member's canonical name to the member. Members that are null are left out. */
 export type Members = ReadonlyMap<string, Member>;
 
 /** Maps every accepted name to its canonical name: `kind` to `type`. */
@@ -196,7 +203,10 @@ export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
 }
 
-/** For example `questions.team.schema.criteria: 1 option, at least 2 needed`. */
+/**
+ * Writes a problem as a sentence, such as `questions.team.schema.criteria: 1 option, at least 2
+ * needed`.
+ */
 export function toSentence({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
   return pathText(path) + glue + message;

@@ -28,8 +28,9 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * Writes the result as `value`. A classification keeps its other fields; if it reports several
- * labels, the list with their confidences becomes `labels`.
+ * Makes the client's answer to a GLiNER question, with the provider's result as `value`. A
+ * classification keeps the result's other fields; if the provider reports several labels, its list
+ * with their confidences becomes `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -63,8 +64,8 @@ export function readSystemOneAnswers(
 }
 
 /**
- * Answers come as an object by id, as a list with names, or as a list in the order of the
- * questions.
+ * Returns a function that finds the answer to a question id. Providers send answers as an object by
+ * id, as a list with names, or as a list in the order of the questions.
  */
 function makeFinder(
   answers: unknown,
@@ -148,12 +149,12 @@ function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): 
   return label;
 }
 
-/** Further fraction digits of a score are rounding noise. */
+/** A score is rounded to this many fraction digits; the further digits are rounding noise. */
 const SCORE_DIGITS = 10;
 
 /**
- * The provider counts levels from 0, the client from `min` if it sent `min`. A score can be between
- * two levels; an integer question gets the nearest one.
+ * The client's value of a score. The provider counts levels from 0, the client from `min` if it
+ * sent `min`. A score can be between two levels; an integer question gets the nearest one.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;

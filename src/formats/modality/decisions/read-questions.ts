@@ -39,7 +39,10 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/** A top-level `schema` is only for GLiNER models, in the public form and without `questions`. */
+/**
+ * Refuses a top-level `schema`. Only GLiNER models accept one, as the public format of their
+ * questions, in place of `questions`.
+ */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
@@ -112,9 +115,9 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 }
 
 /**
- * Looks for the clearest sign first: a `schema`, then a type that only one grammar has, then fields
- * that only one has. The signs cannot conflict: a flat `boolean` is GLiNER, because systemone has
- * it only in a schema.
+ * Detects the format of a question. Looks for the clearest sign first: a `schema`, then a type that
+ * only one format has, then fields that only one format has. The signs cannot conflict: a `boolean`
+ * without a schema is GLiNER, because systemone has it only in a schema.
  */
 function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = indexMembers(doc, question);
@@ -152,7 +155,8 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
 }
 
 /**
- * Counts keys and values: a label takes far longer to check than a value that is only forwarded.
+ * Maximum number of JSON keys and values in the questions of a GLiNER request, because a label
+ * takes far longer to check than a value that is only forwarded.
  */
 const GLINER_VALUES_MAX = 20_000;
 
@@ -198,8 +202,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * Finds a question named like the fixed key of a kind, and a question of that kind: they collide in
- * the flat public answer. Returns both places, counted from 1.
+ * Finds a question whose name is the fixed result key of a kind, and a question of that kind: in a
+ * flat answer both have the same key. Returns both places, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

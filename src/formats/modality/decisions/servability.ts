@@ -61,7 +61,10 @@ function unreadImage(path: string): Unservable {
   return { field: path, message };
 }
 
-/** The public form has only one section for all entities and one for all relations. */
+/**
+ * Refuses a second question for entities or for relations, because the public GLiNER format has
+ * only one section for each.
+ */
 function visibilityProblem(questions: readonly Question[]): Problem | undefined {
   for (const kind of ["entities", "relations"]) {
     const ofKind = questions.filter((question) => question.kind === kind);

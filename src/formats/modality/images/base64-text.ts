@@ -88,7 +88,10 @@ const PADDING = 0x3d;
 const SLASH = 0x2f;
 const NO_CHARACTER = 0;
 const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
-/** A multiple of four, as base64 needs, and enough to reach the first tag of an SVG file. */
+/**
+ * Base64 characters that are kept to detect the file type: a multiple of four, as decoding needs,
+ * and enough to reach the first tag of an SVG file.
+ */
 const HEAD_CHARACTERS = 1_024;
 
 /** By byte: 1 for the 64 characters of base64 (RFC 4648, section 4). */

@@ -33,7 +33,10 @@ export function encodeImageRequest(
   };
 }
 
-/** Without `n`, one image is reserved, so a host with another default gets an explicit `n`. */
+/**
+ * True if the client sent no `n` and the provider's default is not one image. Only one image is
+ * reserved then, so the gateway writes `n` itself.
+ */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;

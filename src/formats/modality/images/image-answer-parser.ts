@@ -109,7 +109,7 @@ const COLON = 0x3a;
 const KEY = "b64_json";
 /** The length of the key with every character escaped, and a little more. */
 const KEY_BYTES_MAX = KEY.length * "\\u0000".length + 8;
-/** Far more images than one request can ask for. */
+/** Maximum images in an answer, far more than one request can ask for. */
 const TEXTS_MAX = 16;
 
 function isSpace(byte: number): boolean {

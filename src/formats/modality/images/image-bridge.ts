@@ -95,7 +95,8 @@ export class ImageBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // Reads on, because "too large" is reported before any other fault, even if it shows later.
+      // The rest of the answer is only counted. An answer that is too large must fail as "too
+      // large", even if another fault was found first.
       this.#parser = undefined;
     }
   }
@@ -142,7 +143,10 @@ export class ImageBridge implements AnswerBridge {
   }
 }
 
-/** Base64 of the largest images and the other bytes, without white space and escapes. */
+/**
+ * Maximum size of an answer: the largest images as base64, and the other bytes. It leaves no room
+ * for white space in the JSON or escapes in the base64.
+ */
 const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(

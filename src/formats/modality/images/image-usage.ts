@@ -18,7 +18,10 @@ export interface ImageReport {
   readonly counts: readonly string[];
 }
 
-/** Reads the usage in either naming. `text` is the JSON of `answer`; the cost is read from it. */
+/**
+ * Reads the usage under either names (`input_tokens` and `output_tokens`, or `prompt_tokens` and
+ * `completion_tokens`). `text` is the JSON of `answer`; the cost is read from it.
+ */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,
   text: string,

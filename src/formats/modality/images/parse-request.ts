@@ -71,7 +71,7 @@ export class ParsedImageRequest implements CallRequest {
     this.fields = fields;
   }
 
-  /** Empty if the provider may choose. */
+  /** The client's `output_format`; empty if the provider may choose. */
   get outputFormat(): string {
     return this.readText("output_format");
   }
@@ -187,7 +187,7 @@ export interface ImageField {
 /** By name, in the order in which the client sent them. */
 type ImageFields = ReadonlyMap<string, ImageField>;
 
-/** The gateway reads these itself, so listings do not declare them. */
+/** Fields that the gateway reads itself, so listings do not declare them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model", "prompt", "provider", "route", "models", "transforms", "stream", "partial_images",
   "response_format",

@@ -48,7 +48,7 @@ export function readImageAnswer(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // Content that was refused in part is not sent to another provider.
+    // If the provider refused a part of the content, the request is not sent to another provider.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
@@ -74,7 +74,7 @@ function toAnsweredImage(
 ): AnsweredImage | undefined {
   const fields = asObject(item);
   const number = fields?.["b64_json"];
-  // The parser put the index of the text here. Any other string is no index.
+  // `ImageAnswerParser` replaced the image with its index in `texts`. Any other string is no index.
   const text = typeof number === "string" ? texts[Number(number)] : undefined;
   if (text === undefined || !text.isFile) return undefined;
   const mediaType = detectMediaType(text.firstBytes, outputFormat);
@@ -84,7 +84,10 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** Undefined for an empty prompt, which some hosts send if they changed nothing. */
+/**
+ * Undefined for a prompt that is too long or empty. Some hosts send an empty one if they changed
+ * nothing.
+ */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;

@@ -129,7 +129,7 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
-/** The gateway reads these itself, so listings do not declare them. */
+/** Fields that the gateway reads itself, so listings do not declare them. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
   "metadata",
@@ -194,10 +194,10 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** More fields than any video request has. */
+/** Maximum parts of a form: more than a video request has fields. */
 const PARTS_MAX = 32;
 const PART_HEAD_BYTES_MAX = 4_096;
-/** RFC 2046, section 5.1.1. */
+/** The boundary of a form in its `content-type` (RFC 2046, section 5.1.1). */
 const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
 const LINE_END = "\r\n";
 
@@ -233,7 +233,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Yields undefined and ends if the bytes are not a part. */
+/** Yields the parts of a form. Yields undefined and ends if the bytes are not a part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {

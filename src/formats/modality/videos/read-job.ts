@@ -30,7 +30,10 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
   };
 }
 
-/** In this order, because some providers also send the id of the request. */
+/**
+ * Names of the job id, in the order in which they are tried: `id` is the first, because some
+ * providers also send the id of the request.
+ */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
 function findJobId(record: Fields): string | undefined {

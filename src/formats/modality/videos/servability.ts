@@ -46,7 +46,7 @@ export function encodeVideoRequest(
   const members: [string, JsonText][] = [
     ["model", textToken(deployment.upstreamModelId)],
     ["prompt", doc.raw(prompt)],
-    // Always written, because each provider has its own default.
+    // `seconds` is always written, because each provider has its own default.
     ["seconds", String(resolveSeconds(request, deployment)) as JsonText],
   ];
   for (const [name, node] of nodes) {

@@ -8,10 +8,13 @@ import {
 import type { UpstreamFailure } from "../failure/failures.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 
-/** A string is sent as UTF-8, which saves a copy. */
+/** Bytes for the client. A string is sent as UTF-8, which saves a copy. */
 export type Output = Buffer | string;
 
-/** In pieces if the answer is too large to copy. */
+/**
+ * The bytes with which an answer ends or of which it consists. A list of pieces if it is too large
+ * to copy.
+ */
 export type WholeBody = Output | readonly Buffer[];
 
 export function isPieces(body: WholeBody): body is readonly Buffer[] {
@@ -67,7 +70,7 @@ export interface AnswerBridge {
 
 /**
  * Collects the model names that one answer reports. A stream may report one in every event: the
- * first is kept unless a later one is a substitution.
+ * first name is kept, unless a later one is not among the names of the listing's model.
  */
 export class ServedModelNote {
   readonly #names: ModelNames;

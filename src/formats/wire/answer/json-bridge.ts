@@ -175,8 +175,8 @@ function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the log probabilities took most of the time that one answer may take, so the rest of
-  // the body may have fewer values than other answers.
+  // Finding the log probabilities took most of the time that may be spent on one answer, so fewer
+  // JSON values are allowed in the rest of the body than in other answers.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
@@ -211,8 +211,11 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
 
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
-/** Earlier matches can be `"logprobs":null` or the end of a string. */
+/**
+ * Matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null` or the end of a
+ * string.
+ */
 const TRIES_MAX = 16;
-/** Enough for 4,700 tokens with 20 alternatives each. */
+/** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
 const REST_VALUES_MAX = 50_000;

@@ -23,7 +23,10 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/** An answer within its token bound is far smaller. An endless one is cut here. */
+/**
+ * Maximum size of a provider's stream. An answer within its output bound is far smaller, and an
+ * endless one is cut at this size.
+ */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
 /**
@@ -162,7 +165,7 @@ export class StreamBridge implements AnswerBridge {
   }
 }
 
-/** Classifies a 200 that was no event stream: an error object, a page, or nothing. */
+/** Classifies a 200 whose body was no event stream: an error object, an HTML page, or nothing. */
 function classifyHead(head: Buffer): UpstreamFailure {
   const isText = /^\s*[{[<"]/.test(head.toString("latin1"));
   return isText ? classifyPlainBody({ status: 200, body: head }) : brokenOffFailure();

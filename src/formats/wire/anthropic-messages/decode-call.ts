@@ -25,7 +25,7 @@ import {
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { noteFields } from "../price-guard.ts";
 
-/** Fields whose silent loss would change the answer or break a promise. */
+/** Fields that are refused, because the answer would be different without them. */
 const refused: ReadonlySet<string> = new Set<ChatWord>([
   "response_format",
   "thinking",
@@ -34,8 +34,8 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /**
- * Fields that the other wire has too or that the gateway reads. All fields in neither list are
- * dropped.
+ * Fields that the other wire has too or that the gateway reads. Fields that are neither in
+ * `refused` nor in `carried` are dropped.
  */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
@@ -88,7 +88,7 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return { field: "output_config.effort", value: doc.text(effort) };
 }
 
-/** Servers of wire_a refuse more stop sequences. */
+/** Maximum number of stop sequences, because servers of wire_a refuse more. */
 const STOPS_MAX = 4;
 
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {

@@ -91,8 +91,8 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   #begin(out: OutputPieces): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    // Some clients read the input tokens only from this event. The provider has not reported them
-    // yet.
+    // Some clients read the input tokens only from `message_start`, so it has an estimate: the
+    // provider has not reported them yet.
     const estimate = { ...ZERO_USAGE, prompt: this.#label.countInputTokens() };
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +

@@ -68,7 +68,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     const text = readEventText(event.data);
-    // A learned event is a delta of a text block, which is relayed unchanged.
+    // Only deltas of text blocks are learned by `#repeated`, and such a delta is relayed unchanged.
     if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";
@@ -161,7 +161,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const { index } = value;
     if (type === "content_block_start") {
       const known = this.#blocks.get(index);
-      // The learned event contains this index, which from now on means another block.
+      // The event that `#repeated` has learned contains this index, which now means another block.
       if (known !== undefined) this.#repeated = new RepeatedEvent();
       this.#blocks.set(index, this.#blockCount++);
     }
@@ -197,7 +197,10 @@ function withDelta(text: string, delta: string): string {
   return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
 }
 
-/** Replaces a stop reason that the wire lacks. `word` is the new one as JSON. */
+/**
+ * Replaces a stop reason that is not a word of the wire. `word` is the new stop reason as JSON
+ * text.
+ */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received } = delta;
   const span = findPath(text, "delta");

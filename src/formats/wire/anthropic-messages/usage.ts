@@ -67,8 +67,9 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * Undefined while neither input nor output was reported. Hour-long cache writes are capped at all
- * cache writes. If only the two parts of the cache writes are reported, their sum counts.
+ * Undefined while neither input nor output was reported. Hour-long cache writes are capped at the
+ * number of all cache writes. If that number is not reported, it is the sum of the 5-minute and
+ * hour-long writes.
  */
 export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;

@@ -46,10 +46,11 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
   return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
 }
 
-/** Classifies the body of a 200 by the codes of its `error` object. */
+/** Classifies the error in the body of a 200 by its codes and wording. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
-  // Providers often report these two without a code, and both are faults of the request.
+  // Providers often report refused content and a context overflow without a code. Both are faults
+  // of the request.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
     status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
@@ -89,8 +90,8 @@ const CHAT_RULES: FailureRules = {
 };
 
 /**
- * Wording is read before the status, because providers report account, moderation and rate-limit
- * failures under many statuses.
+ * Classifies a failure by its wording first and then by its status, because providers report
+ * account, moderation and rate-limit failures under many statuses.
  */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;

@@ -115,7 +115,9 @@ export interface FailedAnswer {
   readonly body: Buffer;
 }
 
-/** For the error bodies of all wires (specification, "Body shape"). */
+/**
+ * The `metadata` of an error, equal in the error bodies of all wires (specification, "Body shape").
+ */
 export function errorMetadata(answered: Refusal): Record<string, string | boolean> {
   return {
     ...refusalGround(answered),

@@ -16,7 +16,10 @@ const ACCOUNT_NAME =
 /** Amazon resource names contain an account and a region. */
 const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
 const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/** Two colons in a row, or at least three groups: a time of day has at most two colons. */
+/**
+ * Matches two colons in a row, or at least three groups that end in a colon, so that a time of day
+ * does not match.
+ */
 const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
 /** Internal host names, and Amazon's names of private addresses. */
@@ -24,7 +27,7 @@ const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
 /**
- * A secret after a word that names it. After a word for a password every value counts, after other
+ * A secret after a word that names it. After a word for a password any value matches, after other
  * words only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
@@ -49,7 +52,7 @@ export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
 
-/** Fields that cannot be recognized by an underscore in their name. */
+/** Names of request fields that have no underscore by which `fieldName` could recognize them. */
 const FIELD_PATTERN =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
@@ -130,14 +133,17 @@ export interface ProviderErrorText {
   readonly codes: readonly string[];
   /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /** Everything that wording is matched with, in lower case. */
+  /** The text that patterns of wordings are matched with, in lower case. */
   readonly all: string;
   /** The field that the provider names; empty if it names none. */
   readonly param: string;
   readonly flagged: boolean;
 }
 
-/** A body that is not JSON counts as a message, unless it is HTML or broken JSON. */
+/**
+ * Reads the text of a provider's error body. A body that is not JSON is itself the message, unless
+ * it is HTML or broken JSON.
+ */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
@@ -170,15 +176,21 @@ export function extractErrorText(value: unknown): ProviderErrorText {
   };
 }
 
-/** Only the start is matched: it has the wording, and long texts would be slow. */
+/**
+ * Only this much of an error body's text is matched with wordings: they are at its start, and
+ * matching long texts would be slow.
+ */
 const MATCHED_CHARS_MAX = 8_192;
-/** As long as a whole error body, because some providers nest another body in their sentence. */
+/**
+ * Maximum length of an error message. It is that of a whole error body, because some providers nest
+ * another body in their message.
+ */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
 const CODE_CHARS_MAX = 256;
 
 type Speaker = Readonly<Record<string, unknown>>;
 
-/** Objects that can have a code or a sentence, the most specific first. */
+/** The objects of an error body that can have an error code or message, the most specific first. */
 function findSpeakers(value: unknown): Speaker[] {
   const root = asObject(Array.isArray(value) ? value[0] : value);
   if (root === undefined) return [];

@@ -29,7 +29,8 @@ const RESET_HEADERS = [
 ];
 
 /**
- * The longest reset of the exhausted windows, or of all windows if none is reported as exhausted.
+ * The longest wait until an exhausted rate-limit window resets, in milliseconds. If no window is
+ * reported as exhausted, all windows are considered.
  */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(

@@ -4,15 +4,16 @@ export interface Wording {
   /** In lower case. One matching code is enough. */
   readonly codes: readonly string[];
   /**
-   * Matched against the lower-case text of the body. A hostile body could make a pattern slow that
-   * repeats something before more text; use `pairs` for words with a gap.
+   * Matched against the lower-case text of the body. A repetition before further text, such as
+   * `a.*b`, can be very slow on a hostile body; use `pairs` for two words with text between them.
    */
   readonly patterns: readonly RegExp[];
   readonly pairs?: readonly WordPair[];
 }
 
 /**
- * Matches if a `first` is in the same sentence, within the `charsMax` characters before a `second`.
+ * Matches a text of `second` if a text of `first` is within the `charsMax` characters before it, in
+ * the same sentence.
  */
 export interface WordPair {
   readonly first: readonly string[];
@@ -88,7 +89,10 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/** The account has no quota. It is handled like any other 429, but with a longer cooldown. */
+/**
+ * Codes that report that the account has no quota left. The failure is handled like any other 429,
+ * but with a longer cooldown.
+ */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
 export const contentPolicyWording: Wording = {
@@ -168,8 +172,8 @@ export const contextOverflowWording: Wording = {
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
 /**
- * The HTTP status of a code inside a 200. It is a Map, because providers choose the codes and every
- * object has keys such as `constructor`.
+ * Maps an error code in the body of a 200 to the HTTP status that it means. It is a Map, because
+ * providers choose the codes and every object has keys such as `constructor`.
  */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({

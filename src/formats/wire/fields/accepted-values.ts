@@ -13,7 +13,8 @@ import { isBoolean, isInteger } from "./check-shape.ts";
 const NAME_CHARS_MAX = 64;
 
 /**
- * The client's own notes: accepted for every listing, and forwarded if the listing declares them.
+ * Fields in which clients identify their user or session: accepted for every listing, and forwarded
+ * if the listing declares them.
  */
 const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
@@ -74,7 +75,7 @@ export function describeAccepted(
   }
 }
 
-/** A number matches if `values` has its text. */
+/** True if `values` has the string, or the number as decimal text. */
 function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
   if (doc.isString(node)) return values.includes(doc.text(node));
   return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));

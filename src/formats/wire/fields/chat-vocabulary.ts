@@ -35,7 +35,8 @@ const NAMES = [
 ] as const;
 
 /**
- * Without `constructor`: tables by these words are plain objects, and every object has that key.
+ * Words without `constructor`, which every object has as a key: tables that are keyed by these
+ * words are plain objects.
  */
 export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 
@@ -45,7 +46,7 @@ export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
   NAMES.map((name, index) => [name, index + 1]),
 ) as Record<ChatWord, number>;
 
-/** Does not decode a key that is a known word. */
+/** The name of a key. The names of known words are looked up by id, not decoded. */
 export function readName(doc: JsonDocument, key: JsonNode): string {
   return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);
 }

@@ -144,8 +144,9 @@ function checksByWord(fields: Fields): readonly (Check | undefined)[] {
 }
 
 /**
- * By word id: the last object, counted in `round`, in which the word was a key. A second time in
- * the same object is a duplicate. Counting avoids clearing a set for each object.
+ * For each word id, the number of the last object that had the word as a key; `round` is the number
+ * of the current object. A word that occurs twice in one object is a duplicate. Numbering objects
+ * avoids clearing a set for each.
  */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
@@ -238,7 +239,10 @@ export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Chec
   };
 }
 
-/** So many names are kept in a list, because a set for each small object costs more. */
+/**
+ * The first names of an object, up to this number, are kept in a list, because a set for each small
+ * object costs more.
+ */
 const LISTED_MAX = 8;
 
 export class SeenNames {

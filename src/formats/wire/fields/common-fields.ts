@@ -190,8 +190,8 @@ const NOTHING_DROPPED: readonly string[] = [];
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
 /**
- * The name under which a wire_a provider gets the output bound: the one that the listing declares.
- * A provider that ignores the other name would write without a bound.
+ * The field in which a wire_a provider gets the output bound: the one that the listing declares. A
+ * provider that ignores the other field would generate without a bound.
  */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
@@ -202,8 +202,8 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 }
 
 /**
- * Writes the output bound under this name. A null is replaced, because a second member of the name
- * would be a duplicate key.
+ * Writes the output bound in the field `bound.name` if the client sent none or null. A null is
+ * replaced, because a second field of that name would be a duplicate key.
  */
 export function writeBound(
   doc: JsonDocument,
@@ -232,13 +232,16 @@ export function upstreamControls(
 
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
-  /** The allowance for media, minus the inline image bytes that the allowance covers. */
+  /**
+   * Tokens to add to the byte count of the body: the allowance for media, minus the inline image
+   * bytes that the allowance covers.
+   */
   extraTokens = 0;
 
   add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
     this.parts.push({ path, kind });
-    // The provider fetches this part itself. The body has only its URL, which does not show its
-    // size.
+    // True if the body has only the media's URL, which does not show the size of what the provider
+    // will fetch.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;
@@ -248,7 +251,7 @@ export class MediaCollector {
 export interface PartBytes {
   /** Length of the base64 text of an inline image; 0 for other parts. */
   readonly imageBytes: number;
-  /** True if the body contains the content itself, so its bytes are already counted. */
+  /** True if the body contains the media itself, so the body's byte count includes it. */
   readonly isInline: boolean;
 }
 

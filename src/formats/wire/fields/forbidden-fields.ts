@@ -70,7 +70,10 @@ export function refuseForbidden(name: string): Problem | undefined {
   return refuseCredential(name);
 }
 
-/** Fields with a schema at any place. Some hosts accept them inside a member such as `nvext`. */
+/**
+ * Fields that contain a JSON Schema wherever they are. Some hosts accept them inside a member such
+ * as `nvext`.
+ */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore
@@ -81,7 +84,7 @@ const contentNames = new Set([
   "schema", "state", "structured_outputs", "system", "text",
 ]); // prettier-ignore
 
-/** Top-level fields that contain schemas. `schemaNames` are the members in which they have them. */
+/** Top-level fields that contain schemas, in the members that `schemaNames` lists. */
 const schemaHolders = new Set([
   "functions",
   "output_config",
@@ -94,7 +97,10 @@ const schemaNames = new Set([
   "parameters", "properties", "schema",
 ]); // prettier-ignore
 
-/** Members that are not searched, because they are no settings of the request. */
+/**
+ * Names of members that are not searched for credentials, because they contain the customer's
+ * content or schemas, not settings.
+ */
 type Skipped = ReadonlySet<string>;
 
 /** The first credential or destination at any depth of a body, outside content and schemas. */
@@ -105,7 +111,7 @@ export function findCredential(doc: JsonDocument): Problem | undefined {
 
 /**
  * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
- * if it has too many values, which the first scan does not count.
+ * if it has too many values; the scan of the whole body does not count those below that depth.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
@@ -193,8 +199,8 @@ class CredentialWalk {
 }
 
 /**
- * The members that are not searched inside the member `name`. `extra_body` is searched like the top
- * level, because client libraries merge it into the top level.
+ * The names of the members that are not searched inside the member `name`. `extra_body` is searched
+ * like the top level, because client libraries merge it into the top level.
  */
 function skippedIn(name: string, skipped: Skipped): Skipped {
   if (skipped !== contentNames) return skipped;
@@ -202,7 +208,7 @@ function skippedIn(name: string, skipped: Skipped): Skipped {
   return schemaHolders.has(name) ? schemaNames : ownSchemas;
 }
 
-/** A name that is too long to show is not decoded. */
+/** The name of a key for an error message; "…" if it is too long to show. */
 function nameAt(doc: JsonDocument, key: JsonNode): string {
   const known = chatVocabulary.nameOf(doc.keyWord(key));
   if (known !== undefined) return known;

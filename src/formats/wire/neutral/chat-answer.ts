@@ -35,9 +35,12 @@ export interface ReadyAnswer {
 export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
 
 export interface AnswerCodec {
-  /** For a client of the same wire: the provider's text with the client's model id and cost. */
+  /**
+   * Relays an answer to a client of the same wire: the provider's text with the client's model id
+   * and cost.
+   */
   relay(json: AnswerJson, label: AnswerLabel, reading?: AnswerReading): ReadAnswer<ReadyAnswer>;
-  /** For a client of another wire. */
+  /** Reads an answer for a client of another wire. */
   read(
     json: AnswerJson,
     isStopSequence: (word: string) => boolean,

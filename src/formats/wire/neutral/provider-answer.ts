@@ -6,7 +6,7 @@ export interface ProviderAnswer {
   /** Reasoning that the provider returns apart from the text. */
   readonly thinking: string;
   readonly finish: string | undefined;
-  /** In order; a stream may report the model in every event. */
+  /** The model ids that the answer reports, in order; a stream may report one in every event. */
   readonly models: readonly string[];
   /** True if every part that can name the model does so. */
   readonly isModelEverywhere: boolean;

@@ -24,8 +24,8 @@ export interface TextFrame {
 }
 
 /**
- * Learning ends after this many frames without a match in between: such a stream varies in more
- * than its text.
+ * After learning this many events in a row without a match, no more events are learned: such a
+ * stream varies in more than its text.
  */
 const UNUSED_FRAMES_MAX = 4;
 /** Text without escapes in a JSON string. */
@@ -40,12 +40,16 @@ export class RepeatedEvent {
   #frame: TextFrame | undefined;
   #unused = 0;
 
-  /** The text of an event that equals the learned one in everything else; never empty. */
+  /**
+   * The text of an event that equals the learned event in everything but its text; never empty.
+   * Undefined for other events.
+   */
   textIn(event: string | undefined): string | undefined {
     if (event === undefined || this.#frame === undefined) return undefined;
     const { before, after } = this.#frame;
     if (!event.startsWith(before) || !event.endsWith(after)) return undefined;
-    // Empty if the two ends overlap, and `PLAIN_TEXT` refuses empty text.
+    // The slice is empty if `before` and `after` overlap in the event. `PLAIN_TEXT` does not match
+    // it then.
     const text = event.slice(before.length, event.length - after.length);
     if (!PLAIN_TEXT.test(text)) return undefined;
     this.#unused = 0;

@@ -8,8 +8,8 @@ import {
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
 
 /**
- * The JSON object in the text of this string, digit for digit. Empty text is `{}`; undefined if the
- * text is not an object.
+ * The JSON object that the string at `node` contains as text, digit for digit. Empty text gives
+ * `{}`; undefined if the text is not an object.
  */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
@@ -59,9 +59,12 @@ function isMarked(id: string): boolean {
   return id.startsWith(PACKED_MARK) || id.startsWith(PACKED_WIDE_MARK);
 }
 
-/** Separates the provider's id of a call from the signature. */
+/** In a signed call id, separates the provider's id from the signature. */
 const MARK = "_tmsig_";
-/** A longer signature is not carried. The provider then gets the placeholder. */
+/**
+ * A longer signature is not put into the call's id. The provider then gets `PLACEHOLDER_SIGNATURE`
+ * back.
+ */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 

@@ -31,7 +31,7 @@ export const CANNOT_CROSS =
 export interface DropRule {
   /** Word ids of the members that are translated or refused by name. */
   readonly carried: ReadonlySet<number>;
-  /** Precedes the dropped names, such as `messages[].`. */
+  /** Text before each dropped name in the report, such as `messages[].`. */
   readonly path: string;
   readonly notes: TranslationIssues;
 }
@@ -39,7 +39,10 @@ export interface DropRule {
 /** Cache marks can be in many places, so they are reported once and without a path. */
 const namedWithoutPlace = new Set([word.cache_control]);
 
-/** Reports all other members as dropped. Null members count as absent. */
+/**
+ * Reports all members of `object` that are not in `rule.carried` as dropped. Null members count as
+ * absent.
+ */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);

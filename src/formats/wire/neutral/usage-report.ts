@@ -45,9 +45,10 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * Why a report of input and output tokens cannot be right; undefined if it can. Accepts both
- * namings. The total must be their sum, and cached tokens are part of the input. Hosts may report
- * only one of the two.
+ * Why a report of input and output tokens cannot be right; undefined if it can. Input is
+ * `input_tokens` or `prompt_tokens`, output is `output_tokens` or `completion_tokens`, and hosts
+ * may report only one of them. The total must be their sum, and cached tokens are part of the
+ * input.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);
@@ -64,7 +65,10 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   return cached > input ? "more input tokens are cached than there are" : undefined;
 }
 
-/** Accepts both namings of the fields; undefined if neither count is reported. */
+/**
+ * Reads `input_tokens` or `prompt_tokens`, and `output_tokens` or `completion_tokens`; undefined if
+ * neither input nor output is reported.
+ */
 export function readInputOutput(reported: Fields): UsageReport | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
@@ -105,13 +109,13 @@ export function readReportedCost(text: string): string | undefined {
   );
 }
 
-/** Replaces every amount with more whole digits. */
+/** An amount with more than 15 whole digits is replaced by this one. */
 export const hugeUsd: string = "9".repeat(15);
 
 /** 10^10 ticks are one dollar. */
 const TICK_DIGITS = 10;
 const WHOLE_DIGITS_MAX = hugeUsd.length;
-/** Far below a pico-dollar; further digits are cut off. */
+/** Further fraction digits of an amount are cut off; they are far below a pico-dollar. */
 const FRACTION_DIGITS_MAX = 40;
 
 function sliceSpan(text: string, span: Span | undefined): string {

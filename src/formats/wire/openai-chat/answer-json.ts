@@ -96,8 +96,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
 /**
- * Undefined if the first choice has no message and no error: the body is then no answer of this
- * wire.
+ * Undefined if the first choice has no message, no error and no finish reason that reports a
+ * failure: the body is then no answer of this wire.
  */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
@@ -143,7 +143,10 @@ function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/** The older format (`functions`) has one call, and the provider was asked for no more. */
+/**
+ * A client that sent `functions` gets one call in `function_call`; the provider was asked for no
+ * more.
+ */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;
@@ -166,7 +169,7 @@ function relayed(
   const hasCalls = containsCalls(asObject(choice["message"]) ?? {});
   const { usesFunctions } = label;
   const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
-  // If the provider gives no reason, calls are the reason.
+  // An answer with calls but without a finish reason gets the finish reason for calls.
   const isMended = typeof finish === "string" ? word !== finish : hasCalls;
   const text = isMended
     ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))

@@ -68,7 +68,8 @@ export function renderKnownUsage(
 }
 
 /**
- * True for a cost above 0. Earlier attempts can have one even if the last attempt reported nothing.
+ * True for a cost above 0. Earlier attempts can have had a cost even if the last attempt reported
+ * none.
  */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
@@ -85,7 +86,7 @@ export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
     message: messageWith(overflow, refusal),
-    // The specification fixes this word for every class.
+    // The specification requires this `type` for every class of error.
     type: "gateway_error",
     metadata: { error_type: refusal.class },
   });
@@ -96,8 +97,8 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
- * True if the chunk has only a piece of text. A chunk with usage does not count, because the last
- * reported usage is the valid one.
+ * True if the chunk has only a piece of text. False for a chunk with usage, because usage must be
+ * read from every chunk: the last one reported is valid.
  */
 export function isTextAlone({ value }: EventJson): boolean {
   const { choices, usage, x_groq: groq } = value;

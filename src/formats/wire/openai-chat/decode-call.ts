@@ -19,12 +19,12 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { noteFields } from "../price-guard.ts";
 import { decodeMessages } from "./decode-messages.ts";
 
-/** Fields whose silent loss would change the answer. */
+/** Fields that are refused, because the answer would be different without them. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
 /**
- * Fields that the other wire has too or that the gateway reads. All fields in neither list are
- * dropped.
+ * Fields that the other wire has too or that the gateway reads. Fields that are neither in
+ * `refused` nor in `carried` are dropped.
  */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
@@ -63,8 +63,8 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
 }
 
 /**
- * Reads the tools in the older format if there are any, else in the newer one. The older format has
- * one call at a time.
+ * Reads the tools from `functions` if the client sent any, else from `tools`. The older format,
+ * `functions`, has one call at a time.
  */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
@@ -200,7 +200,7 @@ function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyToo
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
   if (list === ABSENT || doc.items(list).length === 0) {
-    // Without functions there is nothing to choose from, as with `tool_choice`.
+    // Without functions there is nothing to choose from, so the choice is dropped.
     if (chosen !== ABSENT) notes.drop("function_call");
     return undefined;
   }

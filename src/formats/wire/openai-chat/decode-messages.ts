@@ -230,8 +230,8 @@ function append<T>(list: T[], more: readonly T[]): void {
 }
 
 /**
- * Calls in the older format, which has no ids. Each call gets an id by its position, and the next
- * result takes that id.
+ * Calls in the older format, `function_call`, which has no ids. Each call gets an id by its
+ * position, and the next function result takes that id.
  */
 class LegacyCalls {
   #count = 0;

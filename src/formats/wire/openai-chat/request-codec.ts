@@ -69,7 +69,8 @@ export const openaiChatRequests: RequestCodec = {
   countsHourWrites: false,
   isUsualPrice: (field, value) => field === "service_tier" && value === "default",
   isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
-  // No answer of this wire starts with a count, so the number of bytes is exact enough.
+  // The estimate is never shown: unlike wire_b, this wire has no token count at the start of an
+  // answer. So the number of bytes is exact enough.
   countTokens: (doc) => doc.body.length,
   headers: () => headers,
 };

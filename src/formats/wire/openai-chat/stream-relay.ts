@@ -72,7 +72,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #repeated = new RepeatedEvent();
   /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The frame of a repeated event, as the client gets it. */
+  /** The frame of the event that `#repeated` has learned, as the client gets it. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
@@ -170,7 +170,8 @@ export class OpenaiChatRelay implements StreamDriver {
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
-      // Content is not held, so the finish reason gets its own chunk.
+      // A chunk with content is sent at once, so the finish reason moves into a chunk of its own,
+      // which is held.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
@@ -252,7 +253,10 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead({ ...(this.#named ?? readNames({}, this.#label)), modelId });
   }
 
-  /** The provider's own usage object, which may have details that the gateway does not know. */
+  /**
+   * The client's usage as JSON text: the provider's own usage object, which may have details that
+   * the gateway does not know, with the client's cost.
+   */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.#report?.usage, costUsd);
@@ -269,7 +273,10 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   };
 }
 
-/** Sets a usage with a cost to null, because the provider's cost is not the client's. */
+/**
+ * Replaces a chunk's usage with null if it has a cost, because the provider's cost is not the
+ * client's.
+ */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);
@@ -293,8 +300,9 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
 }
 
 /**
- * Replaces the provider's model id in the chunks of one answer. They begin with the same bytes up
- * to the model, so a chunk is compared with the learned start before anything is searched.
+ * Replaces the provider's model id in the chunks of one answer. The chunks of an answer begin with
+ * the same bytes up to the model id, so a chunk is compared with the learned start before its JSON
+ * is searched.
  */
 class ModelSplice {
   readonly #json: string;

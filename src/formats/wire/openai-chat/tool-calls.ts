@@ -30,8 +30,8 @@ interface Flaw {
 
 /**
  * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
- * index and concatenate all texts: calls that share an index would be mixed up, and a repeated id
- * or name would grow. Correct fragments stay the provider's bytes.
+ * index and concatenate all texts: two calls with one index would be mixed up, and a repeated id or
+ * name would be appended to itself. Correct fragments stay the provider's bytes.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -101,7 +101,10 @@ interface OpenCall {
   signature: string;
   isStarted: boolean;
   held: string;
-  /** Shows when the arguments are complete. Servers without indexes then start the next call. */
+  /**
+   * Shows when the arguments are complete. The next named fragment without an index then starts
+   * another call.
+   */
   readonly progress: JsonProgress;
 }
 
@@ -112,9 +115,9 @@ interface Fragment {
 }
 
 /**
- * Joins fragments to calls. Servers disagree on everything here: the index may be missing or always
- * 0, the id or the name may come late, names may be repeated in every fragment. The time for a
- * fragment does not depend on earlier ones.
+ * Joins fragments to calls. Servers differ in all parts of a fragment: the index may be missing or
+ * always 0, the id or the name may come late, names may be repeated in every fragment. The time for
+ * a fragment does not depend on earlier ones.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();

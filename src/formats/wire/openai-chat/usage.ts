@@ -49,7 +49,10 @@ function computeGap(reported: Fields): number {
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
 }
 
-/** Adds the gap as reasoning, unless the provider has reported it as reasoning itself. */
+/**
+ * Adds `gap`, by which the reported total exceeds prompt plus completion, to the reasoning, unless
+ * the provider has reported it as reasoning itself.
+ */
 function withGap(usage: Usage, gap: number): Usage {
   const isCounted = usage.internalReasoning === gap;
   return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
@@ -138,7 +141,10 @@ function splitBuckets(reported: Fields): Usage | undefined {
   };
 }
 
-/** DeepSeek's cache hits and misses replace a missing total. */
+/**
+ * The prompt's tokens. If `prompt_tokens` is missing, they are the sum of DeepSeek's cache hits and
+ * misses.
+ */
 function readPrompt(reported: Fields): number | undefined {
   const total = asCount(reported["prompt_tokens"]);
   if (total !== undefined) return total;
@@ -153,7 +159,10 @@ interface OutputCounts {
   readonly reasoning: number;
 }
 
-/** xAI counts reasoning in addition to the completion. Its total shows that. */
+/**
+ * Splits the output into completion and reasoning. xAI counts reasoning in addition to the
+ * completion; the total is then the sum of prompt, completion and reasoning.
+ */
 function splitOutput(
   counts: OutputCounts,
   reported: Fields,

@@ -37,7 +37,7 @@ export class SseReader {
     this.#onEvent = onEvent;
   }
 
-  /** Reads the next piece of the body. After a fault, every call returns it. */
+  /** Reads the next piece of the body. After a fault, every call returns that fault. */
   push(bytes: Buffer): SseFault | undefined {
     let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
@@ -62,7 +62,9 @@ export class SseReader {
     return this.#fault;
   }
 
-  /** Ends the body. An unfinished last line and an event without its blank line still count. */
+  /**
+   * Ends the body. An unfinished last line, and an event without its blank line, are still read.
+   */
   end(): SseFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
@@ -133,7 +135,10 @@ function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/** Data with line breaks, which JSON text never has, becomes several lines. */
+/**
+ * The text of one event. Data with line breaks, which JSON text never has, becomes several `data`
+ * lines.
+ */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
