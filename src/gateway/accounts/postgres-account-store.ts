@@ -213,7 +213,10 @@ const FIND_PLAYGROUND_KEY_SQL = `
   select key_id from api_key
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
-/** Counts under a lock, so that two concurrent calls cannot both take the last place. */
+/**
+ * Counts the keys under a lock, so that two concurrent calls cannot both create the last allowed
+ * key.
+ */
 async function createOwnKey(
   client: PoolClient,
   note: Note,

@@ -113,8 +113,8 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // A limit store that does not respond says nothing about the pool, so this refusal ends the
-    // search.
+    // A limit store that does not answer says nothing about this pool, so its refusal is returned
+    // and no other candidate is tried.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }

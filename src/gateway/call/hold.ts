@@ -57,7 +57,10 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** The debit as the gateway computed it. If the ledger returns another debit, that one counts. */
+  /**
+   * The debit as the gateway computed it. For the final attempt, the debit that the ledger returns
+   * replaces it.
+   */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }

@@ -59,7 +59,9 @@ export interface InProcessRequest {
   readonly onOutput: (output: Output) => void;
 }
 
-/** If the call's stream ended with an error event, `refusal` is undefined too. */
+/**
+ * `refusal` is undefined if the call succeeded, and also if its stream ended with an error event.
+ */
 export interface InProcessEnd {
   readonly refusal: Refusal | undefined;
   readonly debitMicroUsd: MicroUsd;

@@ -286,7 +286,10 @@ class ListingCounts {
     ];
   }
 
-  /** The mean time per token after the first, for streams that were read to their end. */
+  /**
+   * Observes the mean time per output token after the first, for streams that were read to their
+   * end.
+   */
   #outputSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
     const { firstOutputMs, durationMs, failure } = result;
     if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;

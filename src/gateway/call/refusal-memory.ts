@@ -224,7 +224,9 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
-/** Compared by identity: the same object means that nothing of the organization has changed. */
+/**
+ * Compared by identity: the same object means that no change of the organization came in between.
+ */
 type Unchanged = Record<never, never>;
 
 interface KnownShortfall {
@@ -244,8 +246,8 @@ export interface AskedHold {
  * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
  * of an organization that this process makes, or is notified of, drops its refusals at once.
  *
- * The first of two refusals in a row only starts to watch the organization, so an organization that
- * is served costs two map reads and no entry.
+ * The ledger's first refusal only adds the organization to `#watched`; the second is remembered. So
+ * an organization that is never refused has no entry, and each of its calls costs two map reads.
  */
 export class Shortfalls {
   readonly #clock: Clock;
@@ -281,7 +283,7 @@ export class Shortfalls {
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) this.#watch(orgId);
-    // A reserve that was sent before a change may have been answered from the state before it.
+    // A reserve that was sent before a change may have been refused by the state before the change.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }

@@ -21,7 +21,10 @@ export interface TracedRequest {
 /** Collects the times and figures of one request. `closed` decides whether they become a trace. */
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
-  /** Notes may follow until `served`, even after the client has left. */
+  /**
+   * The gateway begins to serve the call. Other notes may follow until `served`, even after the
+   * client has left.
+   */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
@@ -48,7 +51,7 @@ export interface TracedAttempt {
 export interface AttemptTrace {
   readonly reserveLane: LaneNote;
   readonly settleLane: LaneNote;
-  /** The attempt is sent next, or `refused` says why it could not be held. */
+  /** Called right before the attempt is sent, or with the refusal if its cost could not be held. */
   reserved(refused: Refusal | undefined): void;
   /** Returns the `traceparent` for the provider; undefined if the provider gets none. */
   sent(): string | undefined;

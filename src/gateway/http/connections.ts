@@ -133,8 +133,8 @@ export interface UnreadBounds {
 }
 
 /**
- * Bounds the memory for answers that clients do not read. Over the bound it destroys the connection
- * that has not progressed for the longest time. That answer was settled earlier.
+ * Bounds the memory for answers that clients do not read. Above the bound, destroys the connection
+ * whose client has read nothing for the longest time. The call of that answer is settled already.
  */
 export class UnreadAnswers {
   readonly #bounds: UnreadBounds;

@@ -241,7 +241,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
     if (this.#hasSent) return response.write(framed, chooseEncoding(output, bytes), onTaken);
     this.#hasSent = true;
-    // Node would join a string with the head, and keep both until the stream ends.
+    // Node would join a string with the response headers, and keep both until the stream ends.
     return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
   }
 

@@ -114,7 +114,7 @@ export async function rankNames(models: readonly ListedModel[]): Promise<void> {
   const slices = await mapInTurns(starts, (at) =>
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
-  // Fast, because the slices are sorted already.
+  // This sort is fast, because the slices are sorted already.
   nameRanks.set(models, rankByName(slices.flat().sort(byName)));
 }
 

@@ -49,7 +49,10 @@ export interface AttemptRecord {
   readonly sheet: SettledSheet;
 }
 
-/** The price sheet that settles an attempt: the one at its admission for the size of its prompt. */
+/**
+ * The price sheet that settles an attempt: the one in force at its admission, for the size of its
+ * prompt.
+ */
 export interface SettledSheet {
   readonly pinId: string;
   /**

@@ -53,7 +53,8 @@ const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
  * One statement for the whole report, with rows of kind `total`, `group`, `bucket` and `part`.
- * First bytes are counted separately (`timed`), because a daily sum has many spans of them.
+ * First-byte times are counted separately (`timed`), because a daily sum stores them as a
+ * histogram.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
@@ -131,8 +132,8 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
 /*
- * A refused request may have attempts after all, if the answer about its hold was lost; then only
- * the attempts count.
+ * A refused request may have attempts after all, if the ledger's answer to its hold was lost; then
+ * the report counts only the attempts.
  */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
@@ -196,7 +197,10 @@ export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly bucket: bigint;
   readonly requests: bigint;
   readonly debit: bigint;
-  /** Spans of first bytes, as `first_byte_span` numbers them. */
+  /**
+   * Percentiles of the time to the first byte, as numbers of histogram buckets (SQL
+   * `first_byte_span`).
+   */
   readonly p50: number | null;
   readonly p95: number | null;
 }

@@ -54,7 +54,9 @@ export interface VerificationOptions {
   readonly onCleared?: (listingId: string) => void;
 }
 
-/** The trust of this process in every listing, read again every `REFRESH_MS`. */
+/**
+ * The verdicts and suspicions of all listings as this process knows them, read every `REFRESH_MS`.
+ */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();

@@ -187,8 +187,8 @@ export class VideoPoller {
   }
 
   /**
-   * The next poll is at the job's deadline if that is earlier, and due at once if the shutdown
-   * aborted this one.
+   * Moves the next poll to the job's deadline if that is earlier. A poll that the shutdown aborted
+   * is due again at once.
    */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
@@ -295,7 +295,8 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
 }
 
 /**
- * The cost to bill; undefined if there is none, `impossible` if it is too far above the reserve.
+ * The cost to bill; undefined if the job failed or the provider reported no cost, `impossible` if
+ * the cost is too far above the reserve.
  */
 function owedFor(
   job: VideoJob,

@@ -78,7 +78,8 @@ export class MemoryLimitStore implements LimitStore {
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
       const place = this.#openUse(id);
-      // Counted at once, because creating the next scope sweeps idle ones.
+      // Counted before the next scope is opened: opening one sweeps idle scopes, and must not sweep
+      // this.
       place.inFlight += 1;
       return place;
     });

@@ -15,9 +15,9 @@ export class RedisLease implements LimitLease {
   readonly queueMs: number;
   /** The start of the lease's turn in each paced scope, in microseconds. */
   readonly slotsUs: readonly number[];
-  /** Monotonic milliseconds at which it was last known to be held in Redis. */
+  /** Monotonic milliseconds at which the lease was last known to be held in Redis. */
   heldAtMs: number;
-  /** Its index in `OpenLeases`; -1 once it is closed. */
+  /** The lease's index in `OpenLeases`; -1 once the lease is closed. */
   at = -1;
 
   constructor(
