@@ -52,8 +52,8 @@ export interface UsageWatchOptions extends UsageRule {
 }
 
 /**
- * Watches, in this process, organizations that have only trial credit, and stores its findings for
- * all processes. It applies its findings at once: no request waits for the store.
+ * Watches organizations that have only trial credit for unusual use in this process, and stores its
+ * findings for all processes. It applies its findings at once: no request waits for the store.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -86,7 +86,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // A request does not count if the restriction refused it, or was placed while it was in flight.
+    // Neither requests that the restriction refused count, nor requests that were in flight when it
+    // began.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;

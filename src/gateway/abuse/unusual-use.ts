@@ -114,12 +114,11 @@ export interface WatchedBounds {
 
 /**
  * The use of every organization with requests in the window. An organization without requests for a
- * whole window is dropped. At `entriesMax` entries, those with the oldest newest request are
- * dropped.
+ * whole window is dropped; at `entriesMax` entries, the longest idle one is dropped.
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
-  /** Ordered by each entry's newest request, the oldest first. */
+  /** The longest idle entry first. */
   readonly #uses = new Map<string, WindowUse>();
 
   constructor(bounds: WatchedBounds) {
@@ -176,9 +175,9 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one kind of request. Counts every request of the last 59
- * of 60 slices, and none that is older than the window. Its memory does not depend on the number of
- * requests.
+ * The recent use of one organization, for one family of requests. A window has 60 slices: every
+ * request of the last 59 slices counts, and none that is older than the window. The memory of this
+ * object does not depend on the number of requests.
  */
 export class WindowUse {
   readonly #windowMs: number;

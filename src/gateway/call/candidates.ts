@@ -44,7 +44,8 @@ export class CandidateList {
   }
 
   /**
-   * Encodes the request for the next candidate, because only that tells whether it can be tried.
+   * Encodes the request for the next deployment, because only the encoding shows whether that
+   * deployment can be tried.
    */
   hasNext(): boolean {
     this.#ready ??= this.#encoded();
@@ -52,7 +53,8 @@ export class CandidateList {
   }
 
   /**
-   * Skips deployments whose format cannot express the request's content; undefined if none is left.
+   * Returns the next candidate; undefined if none is left. Skips deployments whose format cannot
+   * express the request's content.
    */
   next(): Step | undefined {
     const step = this.#ready ?? this.#encoded();

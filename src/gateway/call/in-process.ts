@@ -46,7 +46,7 @@ export interface CallLog extends FaultLog {
 }
 
 export interface InProcessRequest {
-  /** The secret key; it is authenticated like that of any caller. */
+  /** The caller's virtual key in plain text, authenticated like the key of an HTTP request. */
   readonly key: string;
   readonly route: string;
   readonly body: Buffer;

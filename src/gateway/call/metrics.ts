@@ -56,7 +56,7 @@ export class GatewayMetrics {
   readonly requests: Map<string, number> = new Map();
   /** Attempts by `provider|model|outcome`. */
   readonly attempts: Map<string, number> = new Map();
-  /** Complete answers without usage by `provider|model`; they break the listing's promise. */
+  /** Complete answers that reported no usage, by `provider|model`; videos are not counted. */
   readonly usageMissing: Map<string, number> = new Map();
   /** Answers whose reported usage or cost was impossible, by `provider|model`. */
   readonly usageImpossible: Map<string, number> = new Map();

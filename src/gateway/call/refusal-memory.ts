@@ -61,9 +61,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Admits a request before its body is read. Without credit, an organization may have only as many
-   * undecided requests as its window allows refusals, so that concurrent requests cannot exceed the
-   * window.
+   * Admits a request before its body is read. An organization without credit may have only as many
+   * undecided requests (neither admitted nor refused) as its window allows refusals, so that
+   * concurrent requests cannot exceed the window.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);

@@ -127,7 +127,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#isChunked = request.httpVersionMinor > 0;
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(200, list);
-    // Chunks are framed here, in one write each; Node would use four.
+    // The gateway frames each chunk itself, in one write; Node would use four writes.
     response.chunkedEncoding = false;
   }
 

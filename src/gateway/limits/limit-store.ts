@@ -125,8 +125,8 @@ export interface LimitStore {
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
   /**
-   * Undoes the whole claim, because the request was refused later. A pacing turn that others
-   * already wait behind stays unused.
+   * Undoes the whole claim, because the request was refused later. Its pacing turn stays unused if
+   * other requests already wait behind it.
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**

@@ -6,7 +6,9 @@ export interface ListingSums {
   readonly modelId: string;
   readonly fromMs: number;
   readonly succeeded: number;
-  /** Calls that failed through the provider, not through the request or a client that left. */
+  /**
+   * Calls that failed because of the provider, not because of the request or a client that left.
+   */
   readonly failed: number;
   /** `usedHours`: hours with calls. `upHours`: hours in which at least one call succeeded. */
   readonly usedHours: number;

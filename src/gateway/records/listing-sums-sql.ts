@@ -13,7 +13,7 @@ import {
 const ATTEMPT_HOUR_SQL =
   "timestamptz '2025-01-01T00:00Z' + (attempt_id >> 22) / 3600000 * interval '1 hour'";
 
-/** Error classes that blame the request: they are no failures of the provider. */
+/** Error classes of attempts that failed because of the request, not of the provider. */
 const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
   (errorClass) =>
     toRequestStatus({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",

@@ -104,7 +104,7 @@ type Ranks = ReadonlyMap<ListedModel, number>;
 
 // Weak: the ranks of a replaced catalog are freed with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** Names sorted in one turn of the event loop, which takes milliseconds. */
+/** The most names that are sorted in one turn of the event loop, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
 
 /** Ranks the names of a catalog, once and without blocking other requests. */

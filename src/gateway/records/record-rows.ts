@@ -56,8 +56,8 @@ export interface AttemptRecord {
 export interface SettledSheet {
   readonly pinId: string;
   /**
-   * The sheet is for prompts above this number of tokens (prompt, cached and written together); 0
-   * for the sheet of all others.
+   * The sheet applies to prompts above this number of tokens (prompt, cached and written together);
+   * 0 for the sheet of all other prompts.
    */
   readonly abovePromptTokens: number;
 }

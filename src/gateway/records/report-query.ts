@@ -148,8 +148,8 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
 }
 
 /*
- * Refused requests without a row, only counted by the minute: they have no model, and the start of
- * their minute as their time.
+ * Refused requests that have no row and are only counted by the minute: they have no model, and
+ * their time is the start of their minute.
  */
 function unlistedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
   return `
@@ -193,7 +193,7 @@ const RANK_SQL: Readonly<Record<ReportRank, string>> = {
 export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
-  /** The number of the bucket since 1970, in buckets of the plan's length. */
+  /** The number of whole buckets from 1970 to the start of this one; the plan sets their length. */
   readonly bucket: bigint;
   readonly requests: bigint;
   readonly debit: bigint;

@@ -107,7 +107,9 @@ export interface ReportedRequest {
   readonly debitMicroUsd: MicroUsd;
 }
 
-/** The value that requests are sorted by; a request without the value comes last, either way. */
+/**
+ * The value that requests are sorted by. Requests without the value come last in both directions.
+ */
 export type RequestSortBy =
   "time" | "cost" | "duration" | "tokens" | "cached" | "first_token" | "attempts";
 

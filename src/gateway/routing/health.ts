@@ -119,7 +119,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
 
 /**
  * - `strike`: a 5xx, a failed connection, the provider's 401, 402 or 403, an unusable 2xx.
- * - `timeout`: counts half, and without a strike never opens a closed circuit.
+ * - `timeout`: counts as half a strike; timeouts alone never open a closed circuit.
  * - `neutral`: a 429, a content policy, a context overflow, any other 4xx.
  * - `aborted`: the client left.
  */

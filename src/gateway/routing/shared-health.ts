@@ -178,7 +178,7 @@ local function serverMs()
 end
 `;
 
-/** ARGV: time, member, milliseconds. */
+/** ARGV: time, member of the sorted set, milliseconds until its cooldown ends. */
 const PUBLISH = `
 local now = serverMs()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

@@ -10,10 +10,10 @@ import type { VerdictStore } from "./postgres-verdict-store.ts";
 /**
  * - `verified`: the newest conclusive run passed, with this manifest and upstream id, within
  * `VERIFIED_FOR_MS`.
- * - `verified_in_part`: likewise, but some checks warned.
+ * - `verified_in_part`: likewise, but some checks of the run warned.
  * - `failed`: the newest conclusive run failed.
- * - `changed`: it passed, but with another manifest or upstream id.
- * - `expired`: it passed, but too long ago.
+ * - `changed`: the newest conclusive run passed, but with another manifest or upstream id.
+ * - `expired`: the newest conclusive run passed, but too long ago.
  * - `unchecked`: no run was conclusive.
  */
 export type VerificationState =

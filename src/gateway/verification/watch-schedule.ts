@@ -22,11 +22,11 @@ export interface KnownRuns {
 }
 
 /**
- * Why a listing is due:
- * - `unchecked`: it never had a run;
+ * Why a conformance run of a listing is due:
+ * - `unchecked`: the listing never had a run;
  * - `suspect`: live answers broke its promises since its last run;
  * - `changed`: its last run was of another manifest or upstream id;
- * - `retry`: its last run had no result;
+ * - `retry`: its last run had no conclusive verdict;
  * - `interval`: its last run is becoming too old.
  */
 export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interval";

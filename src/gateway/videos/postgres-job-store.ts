@@ -64,7 +64,7 @@ const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   missingAtMs: orNull(instantMs("missing_at")),
 });
 
-/** Big integers are texts, so that no JSON parser rounds them. */
+/** Big integers become strings, so that no JSON parser rounds them. */
 function newJobJson(job: NewVideoJob): string {
   return JSON.stringify({
     job_id: job.jobId,

@@ -64,8 +64,8 @@ return answer
 `;
 
 /**
- * `claimLimits` and `handBackLimits` are the same script. Clients wait only for calls that contain
- * a claim, so these calls have their own name and are measured separately.
+ * `claimLimits` and `handBackLimits` are the same script. Only calls with a claim have clients that
+ * wait, so they run under the first name and are measured separately.
  */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 

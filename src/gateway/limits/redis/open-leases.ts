@@ -5,7 +5,10 @@ import type { ClaimSpec } from "./claim-spec.ts";
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** The scopes in which the lease holds a concurrency place: those of the claim until `depart`. */
+  /**
+   * The scopes in which the lease holds a concurrency place: those of the claim, or after `depart`
+   * those of departed calls.
+   */
   heldIn: ClaimSpec;
   readonly charged: TokenCount;
   /** The second, by the store's clock, in which this lease was charged. */

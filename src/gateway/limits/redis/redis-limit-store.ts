@@ -306,7 +306,10 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Sends a step that no caller waits for. If it is lost, leases and windows still expire. */
+  /**
+   * Sends a change that no caller waits for. If the change is lost, the leases and charges still
+   * expire.
+   */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
       const taken = (): void => resolve(true);

@@ -45,7 +45,7 @@ const INPUTS = ["text", "image", "file", "audio", "video"] as const;
 const TOKENS_MAX = 999_999_999;
 const VALUES_MAX = 16;
 
-/** The prices of all tokens of a request whose prompt is above the bound. */
+/** The prices of all tokens of a request whose prompt is above `above_prompt_tokens`. */
 export const priceTier = shape((is: DefineField<PriceTier>) => ({
   above_prompt_tokens: is(Type.Integer(), (tier) => tier.abovePromptTokens),
   pricing: is(Pricing, ({ prices }) => showPrices(prices)),
