@@ -198,7 +198,7 @@ export interface UsageFinding {
    * The figures that were unusual. Operators and support see this text, the customer never does.
    */
   readonly reason: string;
-  /** Milliseconds since the oldest request that the finding counts has ended. */
+  /** Milliseconds since the end of the oldest request that the finding counts. */
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;

@@ -46,11 +46,11 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
 /** The bounds of use within the window. An undefined bound is not checked. */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
-  /** Requests that the gateway refused before any dispatch. */
+  /** Bound of the requests that the gateway refused before any dispatch. */
   readonly refusedRequests: number | undefined;
-  /** Different client networks. */
+  /** Bound of the different client networks. */
   readonly clientAddresses: number | undefined;
-  /** Failed requests among the dispatched ones, in percent from 1 to 100. */
+  /** Bound of the failed requests among the dispatched ones, in percent from 1 to 100. */
   readonly errorPercent: number | undefined;
   /** With fewer dispatched requests `errorPercent` is not checked. */
   readonly requestsMin: number;
@@ -200,7 +200,7 @@ export class WindowUse {
     return this.#lastMs;
   }
 
-  /** When the oldest request that still counts has ended; undefined if no request counts. */
+  /** When the oldest request that still counts ended; undefined if no request counts. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }

@@ -64,7 +64,8 @@ export class PostgresAccountStore implements KeyStore {
   ): Promise<OrgSummary> {
     const { orgId = createOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
-      // `true`: the operator vouches for the address of an organization made by hand.
+      // `true` marks the e-mail address as verified: the operator who creates the organization
+      // vouches for it.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
       note(createdOrg(orgId, name, email));
     });

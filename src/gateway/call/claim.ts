@@ -119,9 +119,10 @@ export interface ClaimInput {
 }
 
 /**
- * Claims the limits of a request in every slot; if one refuses, undoes the others. Runs before
- * money is held, because limits are cheaper to check than the database. A request that is larger
- * than a limit gets the refusal for its size even if another limit is full now.
+ * Claims the limits of all parts of a request, each in its slot; if one part refuses, undoes the
+ * others. Runs before money is held, because limits are cheaper to check than the database. A
+ * request that is larger than a limit gets the refusal for its size even if another limit is full
+ * now.
  */
 export async function claimScopes(
   limits: LimitStore,

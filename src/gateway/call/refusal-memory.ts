@@ -258,7 +258,7 @@ export class Shortfalls {
     this.#clock = clock;
   }
 
-  /** Undefined if the ledger must decide. */
+  /** Returns the remembered refusal of this reserve; undefined if the ledger must decide. */
   find({ orgId, keyId, reserveMicroUsd }: ReserveRow): Shortfall | undefined {
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) return undefined;

@@ -22,20 +22,21 @@ export interface TracedRequest {
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
   /**
-   * The gateway begins to serve the call. Other notes may follow until `served`, even after the
-   * client has left.
+   * Called when the gateway begins to serve the call. Other notes may follow until `served`, even
+   * after the client has left.
    */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
   claiming(): void;
   claimed(refused: Refusal | undefined): void;
-  /** The pacing delay is over, which began with `claimed`. */
+  /** Called when the pacing delay is over, which began at `claimed`. */
   queued(): void;
   attempt(held: TracedAttempt): AttemptTrace;
   debited(debitMicroUsd: MicroUsd): void;
   /**
-   * The client has its answer or has left. Returns the trace id; undefined if the trace is dropped.
+   * Called when the client has its answer or has left. Returns the trace id; undefined if the trace
+   * is dropped.
    */
   closed(end: ClosedRequest): string | undefined;
 }
@@ -58,7 +59,7 @@ export interface AttemptTrace {
   ended(nowMs: number): void;
   /** Not called for a job that continues after the call. */
   observed(end: ObservedAttempt): void;
-  /** The closing row of the attempt is in the journal or queued for it. */
+  /** Called when the closing row of the attempt is in the journal or queued for it. */
   settled(debitMicroUsd: MicroUsd): void;
 }
 

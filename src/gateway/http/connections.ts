@@ -23,7 +23,8 @@ export class ConnectionBound {
   #refusedOpen = 0;
 
   constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
-    // One listener for all connections: a closure for each would occupy memory while it is open.
+    // One listener for all connections: a closure for each connection would occupy memory until
+    // that connection closes.
     const onClosed = (): void => {
       this.#open -= 1;
     };

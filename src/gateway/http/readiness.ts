@@ -32,7 +32,7 @@ export interface ReadinessOptions {
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** Longer than a renewal of the lease takes after an outage. */
+/** Longer than this instance needs to renew its lease after an outage of the database. */
 const FENCED_AFTER_MS = 5_000;
 
 /**

@@ -26,8 +26,8 @@ export interface PoolMember {
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
- * attempt without a report counts its estimate both as prompt and as completion tokens, and exempt
- * requests and requests on a customer's own provider key count too.
+ * attempt without reported usage counts its estimate both as prompt and as completion tokens, and
+ * requests count even if a limit exempts them or a customer's own provider key served them.
  */
 export class PostgresRecentUse {
   readonly #pool: Pool;

@@ -146,7 +146,9 @@ export const UNPUBLISHED_DAY_SQL = `
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day limit 1`;
 
-/** True if enough organizations made enough calls, and none of them more than half. */
+/**
+ * True if enough organizations made enough calls, and none of them has more than half of `weight`.
+ */
 export function isOfManySql(calls: string, weight: string): string {
   return `count(*) filter (where ${calls} > 0) >= ${PUBLIC_FIGURES_ORGS_MIN}
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;

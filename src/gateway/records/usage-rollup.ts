@@ -196,7 +196,7 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** $1 is an interval: how long after its end a day is due. */
+/** $1 is an interval: how long after the end of a day its sums are due. */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i

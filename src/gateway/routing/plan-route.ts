@@ -23,7 +23,7 @@ export interface RoutePlan {
 export type OwnKeys = "none" | "first" | "only";
 
 export interface PlanPolicy {
-  /** The defaults of `provider.only` and `provider.ignore`. */
+  /** The organization's defaults for the request's `provider.only` and `provider.ignore`. */
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   readonly promptLogging?: "none";

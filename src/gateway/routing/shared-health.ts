@@ -130,8 +130,8 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
-      // Other instances detect failures themselves, and the limit store reports the fault of the
-      // link.
+      // The fault is ignored: other instances detect failures themselves, and the limit store,
+      // which uses the same link to Redis, reports it.
     }
   }
 
