@@ -27,8 +27,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions for unusual use that all processes share. Handles the findings on an
- * organization one at a time, whichever process they come from.
+ * Stores the restrictions for unusual use, which all processes share. Findings on one organization
+ * are handled one at a time, whichever processes they come from.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -83,9 +83,9 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Lifts the restrictions of one kind of request; undefined means all kinds. Lifted ones no longer
-   * count as a first offense. Returns them, newest first. `why` goes to the change log, which only
-   * operators see.
+   * Lifts the organization's restrictions for one family of requests; undefined means all families.
+   * Returns the lifted restrictions, newest first; they no longer count as a first offense. `why`
+   * goes to the change log, which only operators see.
    */
   async lift(
     orgId: OrgId,
@@ -194,9 +194,11 @@ const LIFT_SQL = `
 export interface UsageFinding {
   readonly orgId: OrgId;
   readonly family: CallFamily;
-  /** The unusual figures. For operators and support, never shown to the customer. */
+  /**
+   * The figures that were unusual. Operators and support see this text, the customer never does.
+   */
   readonly reason: string;
-  /** Milliseconds since the end of the oldest counted request. */
+  /** Milliseconds since the end of the oldest request that the finding counts. */
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
@@ -212,6 +214,6 @@ export interface AbuseRestrictionRecord extends AbuseRestriction {
   readonly reason: string;
   readonly createdAtMs: number;
   readonly liftedAtMs: number | null;
-  /** True until it ends, is lifted, or credit is bought. */
+  /** True until the restriction ends or is lifted, or the organization buys credit. */
   readonly isInEffect: boolean;
 }

@@ -22,9 +22,11 @@ import {
 } from "./unusual-use.ts";
 import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
-/** Pairs of organization and kind of request that are counted at once. */
+/** The most pairs of organization and request family that this process tracks at once. */
 const WATCHED_MAX = 10_000;
-/** Tries to store a finding. The wait between two tries doubles, from one second. */
+/**
+ * How often this process tries to store a finding. The wait between tries doubles, from one second.
+ */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
@@ -50,8 +52,8 @@ export interface UsageWatchOptions extends UsageRule {
 }
 
 /**
- * Watches, in this process, organizations that have only trial credit, and stores its findings for
- * all processes. It applies its findings at once: no request waits for the store.
+ * Watches organizations that have only trial credit for unusual use in this process, and stores its
+ * findings for all processes. It applies its findings at once: no request waits for the store.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -74,7 +76,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have found the same use: what was counted here must not be found again.
+    // Another process may have placed the restriction after counting the same requests. Without
+    // this, the counts of this process would cause a second finding about them.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -83,7 +86,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // Refusals by the restriction do not count, nor do requests that were in flight when it began.
+    // Neither requests that the restriction refused count, nor requests that were in flight when it
+    // began.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -232,12 +236,12 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   );
 }
 
-/** IPv4 addresses, each of which is its own network. */
+/** Recognizes an IPv4 address without parsing it. */
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * An IPv4 address is its own network. Of an IPv6 address the network is the first 64 bits, because
- * one subscriber owns all addresses with these bits and can change at will.
+ * The network by which clients are counted: an IPv4 address itself, or the first 64 bits of an IPv6
+ * address, because one subscriber owns all addresses with these bits and can change at will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;
@@ -248,11 +252,11 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** Restrictions that are kept until principals include them. */
+/** The most restrictions that are kept until cached principals include them. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * Milliseconds for which a stored restriction is kept after principals are read again, because a
- * request whose body is still arriving has a principal from before.
+ * When an organization's principals are read again, its stored restrictions are kept for this many
+ * more milliseconds: a request whose body is still arriving uses a principal that was read before.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
@@ -260,17 +264,20 @@ export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 export interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
-  /** From then on every principal includes the restriction, or it has ended. */
+  /**
+   * Wall-clock time at which this entry expires: every principal then includes the restriction, or
+   * the restriction has ended.
+   */
   readonly goodUntilMs: number;
   /** The finding to store; undefined once it is stored or being stored. */
   readonly untold: UntoldFinding | undefined;
-  /** True once it is stored: principals that are read from then on include it. */
+  /** True once the restriction is stored: principals that are read later include it. */
   readonly isStored: boolean;
 }
 
 interface UntoldFinding {
   readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
-  /** The end of the oldest counted request. */
+  /** When the oldest request that the finding counts ended. */
   readonly sinceMs: number;
   /** The end of the restriction that this process applies until the store has answered. */
   readonly untilMs: number;
@@ -310,7 +317,8 @@ class FreshHolds {
   }
 
   /**
-   * Lets stored restrictions expire soon, because the principals that are read now include them.
+   * Lets the stored restrictions of an organization (undefined: of all) expire soon, because
+   * principals that are read from now on include them.
    */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;

@@ -15,8 +15,8 @@ export interface UsageEvent {
   readonly family: CallFamily;
   readonly clientAddress: string | undefined;
   /**
-   * `refused`: by the gateway, before any dispatch. `failed`: by the provider, because of the
-   * request.
+   * `refused`: the gateway refused the request before any dispatch. `failed`: the provider rejected
+   * the request, and the request itself was the reason.
    */
   readonly outcome: "served" | "refused" | "failed";
   readonly debitMicroUsd: MicroUsd;
@@ -46,11 +46,11 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
 /** The bounds of use within the window. An undefined bound is not checked. */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
-  /** Requests that the gateway refused before any dispatch. */
+  /** Bound of the requests that the gateway refused before any dispatch. */
   readonly refusedRequests: number | undefined;
-  /** Different client networks. */
+  /** Bound of the different client networks. */
   readonly clientAddresses: number | undefined;
-  /** Failed requests among the dispatched ones, in percent from 1 to 100. */
+  /** Bound of the failed requests among the dispatched ones, in percent from 1 to 100. */
   readonly errorPercent: number | undefined;
   /** With fewer dispatched requests `errorPercent` is not checked. */
   readonly requestsMin: number;
@@ -96,7 +96,10 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
   return line !== undefined && seen >= line;
 }
 
-/** Refused requests do not count here, so that they cannot hide that all other requests fail. */
+/**
+ * `dispatched` excludes requests that the gateway refused: otherwise refusals could hide that every
+ * dispatched request fails.
+ */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
   if (errorPercent === undefined || dispatched < requestsMin) return false;
@@ -110,12 +113,12 @@ export interface WatchedBounds {
 }
 
 /**
- * The use of every organization with requests in the window. An organization that was silent for a
- * window is dropped; above `entriesMax` the longest silent ones are dropped first.
+ * The use of every organization with requests in the window. An organization without requests for a
+ * whole window is dropped; at `entriesMax` entries, the longest idle one is dropped.
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
-  /** In the order of their newest requests. */
+  /** The longest idle entry first. */
   readonly #uses = new Map<string, WindowUse>();
 
   constructor(bounds: WatchedBounds) {
@@ -150,7 +153,10 @@ export class WatchedUse {
   }
 }
 
-/** Slices of a window. A request may leave the window one slice too early. */
+/**
+ * The number of slices of a window. Slices leave the window whole, so a request may leave one slice
+ * too early.
+ */
 const SLICES = 60;
 
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
@@ -169,21 +175,21 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one kind of request. Counts every request of the last 59
- * of 60 slices, and none that is older than the window. Its memory does not depend on the number of
- * requests.
+ * The recent use of one organization, for one family of requests. A window has 60 slices: every
+ * request of the last 59 slices counts, and none that is older than the window. The memory of this
+ * object does not depend on the number of requests.
  */
 export class WindowUse {
   readonly #windowMs: number;
   readonly #clientsMax: number;
   /** Oldest first, without empty slices. */
   readonly #slices: Slice[] = [];
-  /** The newest slice of each client, in ascending order. */
+  /** For each client network, the number of the slice with its newest request; ascending. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;
 
-  /** At most `clientsMax` different clients are counted. */
+  /** At most `clientsMax` different client networks are counted. */
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;
@@ -194,7 +200,7 @@ export class WindowUse {
     return this.#lastMs;
   }
 
-  /** When the oldest request ended that still counts; undefined if there is none. */
+  /** When the oldest request that still counts ended; undefined if no request counts. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }

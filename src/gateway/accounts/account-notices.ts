@@ -20,7 +20,7 @@ export type AccountListener = (orgId: OrgId | undefined) => void;
 /**
  * Listens on a separate connection for changes of organizations by this and other processes. The
  * database sends the notice with the commit of the change. Notices are lost while the connection is
- * down: cached facts then only expire, and are dropped when it is back.
+ * down: until it is back, cached facts change only by expiring; then all of them are dropped.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -38,8 +38,8 @@ export class AccountNotices {
   }
 
   /**
-   * Resolves after the first attempt to connect, even if it failed; it is retried in the
-   * background.
+   * Resolves after the first attempt to connect, even if that attempt failed; further attempts run
+   * in the background.
    */
   async start(listener: AccountListener): Promise<void> {
     this.#listener = listener;
@@ -114,7 +114,8 @@ export class AccountNotices {
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Changes that were committed while there was no connection were missed.
+    // Changes that were committed without a connection were missed, so any organization may have
+    // changed.
     this.#listener(undefined);
   }
 

@@ -30,7 +30,9 @@ export interface KeyEdit {
     readonly label: string;
     readonly oldUntilMs: number | null;
   };
-  /** Permanent. A key that is disabled already keeps its first instant. */
+  /**
+   * Disables the key permanently. A key that is disabled already keeps its original `disabled_at`.
+   */
   readonly disable?: true;
   readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }

@@ -15,7 +15,9 @@ import {
   type ProviderId,
 } from "../../kernel/index.ts";
 
-/** The place of a sealed key. The key opens only with the same three values. */
+/**
+ * What a sealed key belongs to. A key can be opened only with the three values it was sealed with.
+ */
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -112,9 +114,9 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/** Version 1, the first byte of sealed bytes. Every released program can open it. */
+/** First byte of sealed bytes in format version 1, which every released program can open. */
 const UNNAMED = 1;
-/** Version 2: the name of the encryption key follows the first byte. */
+/** First byte in format version 2: the name of the encryption key follows it. */
 const NAMED = 2;
 
 interface RingKey {
@@ -220,7 +222,7 @@ export interface SealedRow {
 }
 
 export interface SealedRows {
-  /** Lists the sealed columns of at most `max` ids after `after`, in the order of the ids. */
+  /** Lists the sealed rows of at most `max` ids after `after`, in the order of the ids. */
   listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
   /** Replaces the bytes of each row that still has its old bytes; returns the number of rows. */
   reseal(

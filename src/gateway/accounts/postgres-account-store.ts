@@ -64,7 +64,8 @@ export class PostgresAccountStore implements KeyStore {
   ): Promise<OrgSummary> {
     const { orgId = createOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
-      // `true`: the operator vouches for the address of an organization made by hand.
+      // `true` marks the e-mail address as verified: the operator who creates the organization
+      // vouches for it.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
       note(createdOrg(orgId, name, email));
     });
@@ -213,7 +214,10 @@ const FIND_PLAYGROUND_KEY_SQL = `
   select key_id from api_key
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
-/** Counts under a lock, so that two concurrent calls cannot both take the last place. */
+/**
+ * Counts the keys under a lock, so that two concurrent calls cannot both create the last allowed
+ * key.
+ */
 async function createOwnKey(
   client: PoolClient,
   note: Note,

@@ -142,8 +142,8 @@ export class PostgresConnectionStore {
   }
 
   /**
-   * Disables permanently and deletes the sealed key; a second call keeps the first instant.
-   * Undefined if the owner has no such connection.
+   * Disables the connection permanently and deletes its sealed key. A second call keeps the
+   * original `disabled_at`. Undefined if the owner has no such connection.
    */
   async disable(
     connectionId: string,

@@ -103,7 +103,8 @@ const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
   ),
 });
 
-// Cuts the page first, so that the subqueries of the columns run only for its rows.
+// Selects the rows of the page first, so that the subqueries of the columns run only for these
+// rows.
 const PAGE_SQL = `
   with o as (
     select * from org

@@ -84,7 +84,10 @@ export async function attemptCandidate<R extends CallRequest>(
   return end;
 }
 
-/** Health, pools and metrics count only attempts that were sent. */
+/**
+ * Sends the attempt, unless the client has left. Health, pools and metrics count only sent
+ * attempts.
+ */
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -262,15 +265,15 @@ export interface NotedAnswer {
 }
 
 /**
- * Records the promises of a listing that one live answer broke. Uses only what settlement has read
- * already. Only 2xx answers count; failed ones only if malformed, because then the provider is
- * certainly at fault.
+ * Records which promises of its listing (`BREACH`) a provider's answer broke, from facts that
+ * settlement has read already. Considers only 2xx answers that did not time out. Of failed ones it
+ * considers only malformed answers, because then the provider is certainly at fault.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;
   const { bridge, failure, upstreamStatus, timedOut } = result;
   if (upstreamStatus === null || upstreamStatus >= 300 || timedOut) return;
-  // A customer's key may give access to other models than those that the listing names.
+  // With a customer's own key, the provider may serve other models than the listing names.
   if (deployment.ownKey !== undefined) return;
   if (failure === undefined) {
     if (bridge !== undefined) standing.note(deployment, orgId, findBreaches(bridge, noted));

@@ -26,8 +26,8 @@ export interface AcceptedJob {
 /** A modality and, for videos, the function that stores an accepted job. */
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
-   * Set for videos, whose attempts stay open after the answer. Stores the job and returns the
-   * client's body. If it refuses, the attempt is closed and nothing is owed.
+   * Set for videos, whose attempts stay open after the answer. Stores the job and returns the body
+   * of the client's answer. If it refuses, the attempt is closed and nothing is owed.
    */
   readonly accept?: (job: AcceptedJob) => Promise<Result<{ readonly body: Output }>>;
 }

@@ -139,8 +139,8 @@ function refuseHold<R extends CallRequest>(
 }
 
 /**
- * Tries one candidate after another until one serves. Closes each attempt exactly once; only that
- * of an accepted job stays open.
+ * Tries one candidate after another until one serves. Closes each attempt exactly once, except that
+ * of an accepted job, which stays open.
  */
 async function attemptUntilServed<R extends CallRequest>(
   ports: CallPorts,

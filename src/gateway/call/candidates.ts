@@ -44,7 +44,8 @@ export class CandidateList {
   }
 
   /**
-   * Encodes the request for the next candidate, because only that tells whether it can be tried.
+   * Encodes the request for the next deployment, because only the encoding shows whether that
+   * deployment can be tried.
    */
   hasNext(): boolean {
     this.#ready ??= this.#encoded();
@@ -52,7 +53,8 @@ export class CandidateList {
   }
 
   /**
-   * Skips deployments whose format cannot express the request's content; undefined if none is left.
+   * Returns the next candidate; undefined if none is left. Skips deployments whose format cannot
+   * express the request's content.
    */
   next(): Step | undefined {
     const step = this.#ready ?? this.#encoded();
@@ -113,8 +115,8 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // A limit store that does not respond says nothing about the pool, so this refusal ends the
-    // search.
+    // A limit store that does not answer says nothing about this pool, so its refusal is returned
+    // and no other candidate is tried.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }

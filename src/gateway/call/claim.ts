@@ -119,9 +119,10 @@ export interface ClaimInput {
 }
 
 /**
- * Claims the limits of a request in every slot; if one refuses, undoes the others. Runs before
- * money is held, because limits are cheaper to check than the database. A request that is larger
- * than a limit gets the refusal for its size even if another limit is full now.
+ * Claims the limits of all parts of a request, each in its slot; if one part refuses, undoes the
+ * others. Runs before money is held, because limits are cheaper to check than the database. A
+ * request that is larger than a limit gets the refusal for its size even if another limit is full
+ * now.
  */
 export async function claimScopes(
   limits: LimitStore,
@@ -148,13 +149,14 @@ export async function claimScopes(
 }
 
 /**
- * Sets how long to wait when departed clients fill a limit: until enough of their answers have
- * ended.
+ * If calls of departed clients fill a limit, sets the wait until enough of their answers will have
+ * been read.
  */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes may be reading some of the answers: an unknown end is the latest possible one.
+  // Other processes may be reading some of these answers. If the end is unknown, the longest
+  // possible wait is reported.
   const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
@@ -162,8 +164,8 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * A throttled window may be too small for the request even when it is empty: the wait then lasts
- * until the throttle ends.
+ * A throttled window may be too small for the request even if no other request uses it: the wait
+ * then lasts until the throttle ends.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -233,8 +235,8 @@ const NO_LEASES: readonly LimitLease[] = [];
 const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
 
 /**
- * The limits for requests without credit. A call that was to use the caller's own provider keys
- * claims them once, when it falls back to the marketplace's keys.
+ * The claim in the limits for organizations without credit, for a call that tries the caller's own
+ * provider keys first. It is made once, when the call falls back to the marketplace's keys.
  */
 export class MarketplaceClaim {
   readonly #part: ClaimPart;

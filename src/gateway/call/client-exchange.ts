@@ -29,7 +29,7 @@ export interface ClientExchange {
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
   /**
-   * Monotonic time from which the gateway's own time counts: the first byte of the request, plus
+   * Monotonic time at which the gateway's own latency begins: the first byte of the request, plus
    * the time that its body took to arrive.
    */
   readonly ownTimeFromMs: number;
@@ -60,6 +60,9 @@ export interface ClientExchange {
   settled?(debitMicroUsd: MicroUsd): void;
   /** Reports that an answer that had begun ends with an error. */
   brokeOff?(): void;
-  /** The reason is logged and never sent to the client. */
+  /**
+   * Reports a provider that could not be reached. The reason is logged and never sent to the
+   * client.
+   */
   unreached?(provider: string, reason: string): void;
 }

@@ -30,8 +30,8 @@ export interface CountedCall {
 }
 
 /**
- * Counts tokens free of charge: by the first provider of the plan, if its wire can count and it
- * answers in time, or else by an estimate that the answer marks as one.
+ * Counts tokens free of charge: by the first provider of the plan, if its wire has a token count
+ * and the provider answers in time, or else by an estimate that the answer marks as one.
  */
 export async function serveCountTokens(
   deps: CallPorts,

@@ -14,7 +14,7 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * Writes one answer to its client. The first output writes the 200 with its headers; a silent
+ * Writes one answer to its client. The first output writes status 200 and the headers; a silent
  * stream gets keep-alives.
  */
 export class Delivery implements OutputSink, Deadline {

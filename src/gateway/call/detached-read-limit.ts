@@ -4,7 +4,7 @@ import type { ScopeClaim } from "../limits/limit-store.ts";
 /** A request whose client has left while its provider's answer is still being read. */
 export interface DepartedRequest {
   readonly orgId: OrgId;
-  /** The concurrency scopes in which the request still has a place. */
+  /** The concurrency scopes in which the request still occupies a place. */
   readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
   /** The monotonic time in milliseconds at which reading stops at the latest. */
   readonly endsAtMs: number;

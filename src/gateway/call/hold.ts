@@ -57,7 +57,10 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** The debit as the gateway computed it. If the ledger returns another debit, that one counts. */
+  /**
+   * The debit as the gateway computed it. For the final attempt, the debit that the ledger returns
+   * replaces it.
+   */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }
@@ -172,8 +175,8 @@ export class CallHold {
 }
 
 /**
- * Builds the hold of the next attempt at its highest possible cost. The prices are those at the
- * instant in the attempt's id, from the ledger's clock, whenever the attempt ends.
+ * Builds the hold of the next attempt, at the highest cost that the attempt can have. Whenever the
+ * attempt ends, its prices are those at the time in its id, which is by the ledger's clock.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,

@@ -46,7 +46,7 @@ export interface CallLog extends FaultLog {
 }
 
 export interface InProcessRequest {
-  /** The secret key; it is authenticated like that of any caller. */
+  /** The caller's virtual key in plain text, authenticated like the key of an HTTP request. */
   readonly key: string;
   readonly route: string;
   readonly body: Buffer;
@@ -59,7 +59,9 @@ export interface InProcessRequest {
   readonly onOutput: (output: Output) => void;
 }
 
-/** If the call's stream ended with an error event, `refusal` is undefined too. */
+/**
+ * `refusal` is undefined if the call succeeded, and also if its stream ended with an error event.
+ */
 export interface InProcessEnd {
   readonly refusal: Refusal | undefined;
   readonly debitMicroUsd: MicroUsd;

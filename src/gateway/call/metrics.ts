@@ -56,7 +56,7 @@ export class GatewayMetrics {
   readonly requests: Map<string, number> = new Map();
   /** Attempts by `provider|model|outcome`. */
   readonly attempts: Map<string, number> = new Map();
-  /** Complete answers without usage by `provider|model`; they break the listing's promise. */
+  /** Complete answers that reported no usage, by `provider|model`; videos are not counted. */
   readonly usageMissing: Map<string, number> = new Map();
   /** Answers whose reported usage or cost was impossible, by `provider|model`. */
   readonly usageImpossible: Map<string, number> = new Map();
@@ -286,7 +286,10 @@ class ListingCounts {
     ];
   }
 
-  /** The mean time per token after the first, for streams that were read to their end. */
+  /**
+   * Observes the mean time per output token after the first, for streams that were read to their
+   * end.
+   */
   #outputSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
     const { firstOutputMs, durationMs, failure } = result;
     if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;

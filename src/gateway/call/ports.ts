@@ -24,7 +24,8 @@ export interface CallTimeouts {
   readonly routingMs: number;
   readonly keepaliveMs: number;
   /**
-   * Milliseconds without content after which a stream's 200 is written all the same; 0 means never.
+   * After this many milliseconds without content, the status 200 of a stream is written even so; 0
+   * means never.
    */
   readonly commitSilenceMs: number;
 }

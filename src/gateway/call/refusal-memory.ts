@@ -61,9 +61,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Admits a request before its body is read. Without credit, an organization may have only as many
-   * undecided requests as its window allows refusals, so that concurrent requests cannot exceed the
-   * window.
+   * Admits a request before its body is read. An organization without credit may have only as many
+   * undecided requests (neither admitted nor refused) as its window allows refusals, so that
+   * concurrent requests cannot exceed the window.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);
@@ -224,7 +224,9 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
-/** Compared by identity: the same object means that nothing of the organization has changed. */
+/**
+ * Compared by identity: the same object means that no change of the organization came in between.
+ */
 type Unchanged = Record<never, never>;
 
 interface KnownShortfall {
@@ -244,8 +246,8 @@ export interface AskedHold {
  * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
  * of an organization that this process makes, or is notified of, drops its refusals at once.
  *
- * The first of two refusals in a row only starts to watch the organization, so an organization that
- * is served costs two map reads and no entry.
+ * The ledger's first refusal only adds the organization to `#watched`; the second is remembered. So
+ * an organization that is never refused has no entry, and each of its calls costs two map reads.
  */
 export class Shortfalls {
   readonly #clock: Clock;
@@ -256,7 +258,7 @@ export class Shortfalls {
     this.#clock = clock;
   }
 
-  /** Undefined if the ledger must decide. */
+  /** Returns the remembered refusal of this reserve; undefined if the ledger must decide. */
   find({ orgId, keyId, reserveMicroUsd }: ReserveRow): Shortfall | undefined {
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) return undefined;
@@ -281,7 +283,7 @@ export class Shortfalls {
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
     if (unchanged === undefined) this.#watch(orgId);
-    // A reserve that was sent before a change may have been answered from the state before it.
+    // A reserve that was sent before a change may have been refused by the state before the change.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }

@@ -35,8 +35,8 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 
 /**
  * Refuses a caller whose window of refused requests is full, before the body is read. That refusal
- * is recorded, but not counted in the window. If this returns false, the request is admitted and
- * must later leave `ports.refusals`.
+ * is recorded, but not counted in the window. If this returns false, the request is admitted; call
+ * `ports.refusals.leave` when it ends.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
   const value = ports.refusals.enter(client.principal, client);
@@ -71,7 +71,8 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
 ] as const);
 
 /**
- * Refusals by the gateway's own faults, a provider's quota or an abuse restriction do not count.
+ * Reports a refusal to the detection of unusual use, unless its cause was a fault of the gateway, a
+ * provider's quota, an abuse restriction or a client that left.
  */
 function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;

@@ -72,7 +72,8 @@ async function runDry<R extends CallRequest>(
   const looking = lookingPorts(ports, ports.records);
   const walk = await walkRoute(looking, client.principal, { ...call, request, body: client.body });
   const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
-  // The body was read above, so this preview can only refuse for other reasons.
+  // `read` returns the request that was read above, so only the later checks can refuse this
+  // preview.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
   const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
   const { remainingRequests } = counted;

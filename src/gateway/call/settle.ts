@@ -37,8 +37,8 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
  * part that was reported before. Refused content and answers that cannot be represented cost
  * nothing. A complete answer without usage costs what its listing declares, as for an image.
  * Impossible usage or cost is ignored, so that a wrong report can neither distort the accounts nor
- * prevent the close. One-hour cache writes that the request did not ask for cost as much as any
- * cache write.
+ * prevent the attempt from closing. One-hour cache writes that the request did not ask for are
+ * charged as ordinary cache writes.
  */
 export function computeSettlement(
   result: AttemptResult,
@@ -94,7 +94,7 @@ function isPossible(usage: Usage, deployment: Deployment): boolean {
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);
 }
 
-/** A complete answer without usage counts with the estimated tokens. */
+/** A complete answer without usage is counted by its estimated tokens. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

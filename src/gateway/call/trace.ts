@@ -21,18 +21,22 @@ export interface TracedRequest {
 /** Collects the times and figures of one request. `closed` decides whether they become a trace. */
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
-  /** Notes may follow until `served`, even after the client has left. */
+  /**
+   * Called when the gateway begins to serve the call. Other notes may follow until `served`, even
+   * after the client has left.
+   */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
   claiming(): void;
   claimed(refused: Refusal | undefined): void;
-  /** The pacing delay is over, which began with `claimed`. */
+  /** Called when the pacing delay is over, which began at `claimed`. */
   queued(): void;
   attempt(held: TracedAttempt): AttemptTrace;
   debited(debitMicroUsd: MicroUsd): void;
   /**
-   * The client has its answer or has left. Returns the trace id; undefined if the trace is dropped.
+   * Called when the client has its answer or has left. Returns the trace id; undefined if the trace
+   * is dropped.
    */
   closed(end: ClosedRequest): string | undefined;
 }
@@ -48,14 +52,14 @@ export interface TracedAttempt {
 export interface AttemptTrace {
   readonly reserveLane: LaneNote;
   readonly settleLane: LaneNote;
-  /** The attempt is sent next, or `refused` says why it could not be held. */
+  /** Called right before the attempt is sent, or with the refusal if its cost could not be held. */
   reserved(refused: Refusal | undefined): void;
   /** Returns the `traceparent` for the provider; undefined if the provider gets none. */
   sent(): string | undefined;
   ended(nowMs: number): void;
   /** Not called for a job that continues after the call. */
   observed(end: ObservedAttempt): void;
-  /** The closing row of the attempt is in the journal or queued for it. */
+  /** Called when the closing row of the attempt is in the journal or queued for it. */
   settled(debitMicroUsd: MicroUsd): void;
 }
 

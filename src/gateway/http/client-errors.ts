@@ -42,7 +42,8 @@ export function answerClientErrors(server: Server, options: ClientErrorOptions):
   const answered = new WeakSet<Duplex>();
   server.on("clientError", (fault: ClientFault, socket) => {
     if (!socket.writable) {
-      // A connection that is being closed is still read for a moment, but no longer written to.
+      // A connection that was answered here is closed a moment later; any other is destroyed at
+      // once.
       if (!answered.has(socket)) socket.destroy();
       return;
     }

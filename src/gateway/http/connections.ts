@@ -23,7 +23,8 @@ export class ConnectionBound {
   #refusedOpen = 0;
 
   constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
-    // One listener for all connections: a closure for each would occupy memory while it is open.
+    // One listener for all connections: a closure for each connection would occupy memory until
+    // that connection closes.
     const onClosed = (): void => {
       this.#open -= 1;
     };
@@ -133,8 +134,8 @@ export interface UnreadBounds {
 }
 
 /**
- * Bounds the memory for answers that clients do not read. Over the bound it destroys the connection
- * that has not progressed for the longest time. That answer was settled earlier.
+ * Bounds the memory for answers that clients do not read. Above the bound, destroys the connection
+ * whose client has read nothing for the longest time. The call of that answer is settled already.
  */
 export class UnreadAnswers {
   readonly #bounds: UnreadBounds;

@@ -127,7 +127,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#isChunked = request.httpVersionMinor > 0;
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(200, list);
-    // Chunks are framed here, in one write each; Node would use four.
+    // The gateway frames each chunk itself, in one write; Node would use four writes.
     response.chunkedEncoding = false;
   }
 
@@ -241,7 +241,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
     if (this.#hasSent) return response.write(framed, chooseEncoding(output, bytes), onTaken);
     this.#hasSent = true;
-    // Node would join a string with the head, and keep both until the stream ends.
+    // Node would join a string with the response headers, and keep both until the stream ends.
     return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
   }
 

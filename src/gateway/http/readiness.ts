@@ -32,14 +32,15 @@ export interface ReadinessOptions {
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** Longer than a renewal of the lease takes after an outage. */
+/** Longer than this instance needs to renew its lease after an outage of the database. */
 const FENCED_AFTER_MS = 5_000;
 
 /**
  * Decides whether this instance may take traffic; a probe queries no store. A fault that all
- * instances share leaves them ready: a balancer without instances could not pass on the refusals
- * that tell clients when to retry. Lost ledger entries make them unready, because they wait for an
- * operator. Create it after the catalog and the ledger: its report takes them for granted.
+ * instances share leaves them ready: a balancer without ready instances could not pass on the
+ * refusals that tell clients when to retry. Lost ledger entries make all instances unready, because
+ * an operator must act first. Create it after the catalog and the ledger: its report states that
+ * both are there.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;

@@ -61,7 +61,8 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /**
- * The longest wait for a one-minute window in seconds. Clients should not sleep for longer windows.
+ * The longest wait for a one-minute window, in seconds. For longer waits, a 429 or 503 tells
+ * clients not to retry.
  */
 const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
 

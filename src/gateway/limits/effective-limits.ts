@@ -82,8 +82,9 @@ export function limitScopes(
 }
 
 /**
- * The scopes of a request to a dedicated endpoint, without the scope of the endpoint. They have
- * only limits that the customer set, and are often empty. Cached like the scopes of `limitScopes`.
+ * The scopes of a request to a dedicated endpoint, except the scope of the endpoint itself. They
+ * contain only limits that the customer set, and are often empty. Cached like the scopes of
+ * `limitScopes`.
  */
 export function endpointSelfScopes(
   key: LimitedKey,
@@ -147,14 +148,14 @@ export function endpointSelfRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  // `funded`: the limit for organizations without credit is a default too, and defaults do not
-  // apply here.
+  // `funded: true` leaves out the limit for organizations without credit: it is a default, and
+  // defaults do not apply to dedicated endpoints.
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
 /**
- * The scopes that all keys of the organization share; for an endpoint, only with limits that the
- * customer set.
+ * The scopes that all keys of the organization share. For a dedicated endpoint, they contain only
+ * limits that the customer set.
  */
 export function orgScopes(
   org: LimitedOrg,

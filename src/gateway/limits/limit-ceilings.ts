@@ -94,7 +94,9 @@ export function orgCeilings(
   };
 }
 
-/** The contract limits of a key: those of a contract for this key precede those for every key. */
+/**
+ * The contract limits of a key: a contract for this key takes precedence over one for every key.
+ */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...findValues(limits, { source: "contract", scope: "key" }),

@@ -48,8 +48,8 @@ export interface ScopeClaim {
   readonly shownId?: string;
   readonly limits: LimitSet;
   /**
-   * The limits after the throttle of the pool, and the seconds until it ends; absent if the scope
-   * is not throttled.
+   * The scope's full limits, and the seconds until they apply again; absent unless its pool is
+   * throttled.
    */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
@@ -125,8 +125,8 @@ export interface LimitStore {
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
   /**
-   * Undoes the whole claim, because the request was refused later. A pacing turn that others
-   * already wait behind stays unused.
+   * Undoes the whole claim, because the request was refused later. Its pacing turn stays unused if
+   * other requests already wait behind it.
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**
@@ -215,8 +215,8 @@ export function neverFits(
 }
 
 /**
- * Seconds until every throttled scope that is too small for the request is whole again; 0 if none
- * is too small.
+ * Seconds until every throttled scope that is now too small for the request has its full limits
+ * again; 0 if no scope is too small.
  */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>

@@ -3,7 +3,7 @@ import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 /** Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
-  /** The end of the cooldown as the other instances know it. */
+  /** The end of the cooldown that the other instances know of. */
   readonly broadcastUntilMs: number;
   /** Whole percent of the declared capacity that was usable right after the latest 429. */
   readonly percent: number;

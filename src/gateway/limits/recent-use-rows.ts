@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
-/** What was charged to some scopes of a slot in one second of the last minute. */
+/** A charge of the last minute against some limit scopes of one slot, summed over one second. */
 export interface RecentCharge extends TokenCount {
   /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;
@@ -12,8 +12,8 @@ export interface RecentCharge extends TokenCount {
 }
 
 /**
- * The history from which a shared limit store is refilled after it has lost its data. Empty if the
- * slot is new, or of a kind that is not recorded.
+ * The history from which a shared limit store is refilled after it has lost its data. It is empty
+ * if the slot is new, or of a kind whose use the journal does not record.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
@@ -26,8 +26,8 @@ export interface PoolMember {
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
- * attempt without a report counts its estimate both as prompt and as completion tokens, and exempt
- * requests and requests on a customer's own provider key count too.
+ * attempt without reported usage counts its estimate both as prompt and as completion tokens, and
+ * requests count even if a limit exempts them or a customer's own provider key served them.
  */
 export class PostgresRecentUse {
   readonly #pool: Pool;

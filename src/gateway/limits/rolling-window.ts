@@ -59,8 +59,8 @@ export class RollingWindow {
   }
 
   /**
-   * Seconds until charges of at least `amount` have left the window, or all charges if they are
-   * less.
+   * Seconds until charges of at least `amount` have left the window; until all charges have left if
+   * they are less than `amount` together.
    */
   secondsUntilLeft(amount: number): number {
     let left = 0;

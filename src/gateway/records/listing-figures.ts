@@ -6,19 +6,24 @@ export interface ListingSums {
   readonly modelId: string;
   readonly fromMs: number;
   readonly succeeded: number;
-  /** Calls that failed through the provider, not through the request or a client that left. */
+  /**
+   * Calls that failed because of the provider, not because of the request or a client that left.
+   */
   readonly failed: number;
   /** `usedHours`: hours with calls. `upHours`: hours in which at least one call succeeded. */
   readonly usedHours: number;
   readonly upHours: number;
   /**
-   * Only complete streamed answers count here and in the next two fields: others have no time to
-   * the first token.
+   * `streamed`, `streamedTokens` and `streamedMs` count only complete streamed answers: others have
+   * no time to the first token.
    */
   readonly streamed: number;
   readonly streamedTokens: number;
   readonly streamedMs: number;
-  /** The number of first bytes by their span, as `first_byte_span` numbers it. */
+  /**
+   * Histogram of the time to the first byte: the number of a bucket (SQL `first_byte_span`) to the
+   * number of answers in it.
+   */
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
@@ -95,7 +100,10 @@ function findPercentile(counts: ReadonlyMap<number, number>, share: number): num
 const EXACT_BELOW_MS = 32;
 const SPANS_PER_DOUBLING = 16;
 
-/** The middle in whole milliseconds of a span that `first_byte_span` numbers. */
+/**
+ * The middle, in whole milliseconds, of a histogram bucket with this number (SQL
+ * `first_byte_span`).
+ */
 export function spanMiddleMs(span: number | null): number | null {
   if (span === null || span < EXACT_BELOW_MS) return span;
   const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;

@@ -13,7 +13,7 @@ import {
 const ATTEMPT_HOUR_SQL =
   "timestamptz '2025-01-01T00:00Z' + (attempt_id >> 22) / 3600000 * interval '1 hour'";
 
-/** Error classes that blame the request: they are no failures of the provider. */
+/** Error classes of attempts that failed because of the request, not of the provider. */
 const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
   (errorClass) =>
     toRequestStatus({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",
@@ -61,7 +61,10 @@ const SUMS = [
   "lost",
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
-/** Over rows with one span each; answers that were not streamed have no span. */
+/**
+ * Two arrays, the numbers and the counts of histogram buckets, from rows with one bucket (`span`)
+ * each. Answers that were not streamed have no bucket.
+ */
 const SPANS_SQL = `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
   coalesce(array_agg(streamed order by span) filter (where span is not null), '{}')`;
@@ -74,7 +77,9 @@ const HOURS_OF_PARTS_SQL = `
 
 const BIT_SQL = "1 << extract(hour from hour at time zone 'utc')::integer";
 
-/** Sums one day. $1 organizations, $2 the day, $3 its first id, $4 the id after its last. */
+/**
+ * Sums one day. $1 organizations, $2 the day, $3 its first attempt id, $4 the id after its last.
+ */
 export const SUM_DAY_SQL = `
   with ${partsSql("org_id = any ($1) and attempt_id >= $3 and attempt_id < $4")},
   hours as (${HOURS_OF_PARTS_SQL.replace(
@@ -94,7 +99,10 @@ export const SUM_DAY_SQL = `
   ) of_day
   group by 1, 2, 3, 4`;
 
-/** $1 organizations, $2 the day. Deletes the earlier sums of the day and of its hours. */
+/**
+ * $1 organizations, $2 the day. Deletes the sums that a previous run stored for the day and its
+ * hours.
+ */
 export const FORGET_DAY_SQL: readonly string[] = [
   "delete from listing_day_sum where day = $2 and org_id = any ($1)",
   `delete from listing_hour_sum where org_id = any ($1)
@@ -103,7 +111,8 @@ export const FORGET_DAY_SQL: readonly string[] = [
 ];
 
 /**
- * The newest hour that is over and was not summed yet, or only before its late attempts had ended.
+ * The newest hour that is over and was not summed yet, or was summed before its late attempts had
+ * ended.
  */
 export const DUE_HOUR_SQL = `
   select due.hour, extract(epoch from due.hour)::bigint as seconds
@@ -137,7 +146,9 @@ export const UNPUBLISHED_DAY_SQL = `
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day limit 1`;
 
-/** True if enough organizations made enough calls, and none of them more than half. */
+/**
+ * True if enough organizations made enough calls, and none of them has more than half of `weight`.
+ */
 export function isOfManySql(calls: string, weight: string): string {
   return `count(*) filter (where ${calls} > 0) >= ${PUBLIC_FIGURES_ORGS_MIN}
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;

@@ -104,7 +104,7 @@ type Ranks = ReadonlyMap<ListedModel, number>;
 
 // Weak: the ranks of a replaced catalog are freed with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** Names sorted in one turn of the event loop, which takes milliseconds. */
+/** The most names that are sorted in one turn of the event loop, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
 
 /** Ranks the names of a catalog, once and without blocking other requests. */
@@ -114,7 +114,7 @@ export async function rankNames(models: readonly ListedModel[]): Promise<void> {
   const slices = await mapInTurns(starts, (at) =>
     models.slice(at * NAMES_AT_ONCE, (at + 1) * NAMES_AT_ONCE).sort(byName),
   );
-  // Fast, because the slices are sorted already.
+  // This sort is fast, because the slices are sorted already.
   nameRanks.set(models, rankByName(slices.flat().sort(byName)));
 }
 

@@ -30,7 +30,9 @@ export type RefusalCause =
   | "provider"
   | "request";
 
-/** A cap of a key that is used by 80 percent or more. A key may have one cap for each period. */
+/**
+ * A spend cap of which the key has used 80 percent or more. A key may have one cap for each period.
+ */
 export interface CappedKey {
   readonly keyId: KeyId;
   readonly name: string;

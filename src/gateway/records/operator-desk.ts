@@ -26,7 +26,7 @@ export interface DeskFigures {
   readonly marginMicroUsd: MicroUsd;
 }
 
-/** The operator's overview. It is read from sums, never from the journal. */
+/** The operator's overview, read from daily and hourly sums and never from the journal. */
 export interface Desk {
   /** Seven days and today, newest first; a day without calls is left out. */
   readonly days: readonly ({ readonly day: string } & DeskFigures)[];
@@ -228,8 +228,8 @@ function findAttemptSpan(requestId: string): readonly bigint[] {
 }
 
 /*
- * The index begins with the organization, so each organization is probed, within the days that can
- * contain the request.
+ * The index of attempts begins with the organization, so the query probes it for each organization,
+ * within the days that can contain the request.
  */
 const REQUEST_SQL = `
   select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name

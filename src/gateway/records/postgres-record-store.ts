@@ -193,7 +193,10 @@ const MONTH_SPEND_SQL = `
   from m, s, org o left join api_key k on k.key_id = $2
   where o.org_id = $1 and ($2 is null or k.org_id = o.org_id)`;
 
-/** $1 organization, $2 key or null for all keys. The week comes before the day. */
+/**
+ * $1 organization, $2 key or null for all keys. For each key, the week's row comes before the
+ * day's.
+ */
 const PERIOD_SPEND_SQL = `
   with d as (select (now() at time zone 'utc')::date as today,
     date_trunc('week', now() at time zone 'utc')::date as monday)
@@ -216,7 +219,7 @@ const periodColumns: Columns<PeriodSpend> = columns({
   capMicroUsd: micro("cap"),
 });
 
-/** $1 organization, $2 first id, $3 id after the last one. */
+/** $1 organization, $2 first request id, $3 the id after the last one. */
 function rangeValues(query: UsageQuery): [string, string, string] {
   const { from, end } = toRequestSpan(query);
   return [query.orgId, from, end];

@@ -86,8 +86,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The tokens of chat attempts, by model and by the bounds that they exceed. Undefined if there
-   * are too many attempts to read one by one.
+   * The tokens of chat attempts, grouped by model and by the number of `bounds` that an attempt
+   * exceeds. Undefined if there are too many attempts to read one by one.
    */
   async tokensBySize(
     filter: SizeFilter,

@@ -49,12 +49,15 @@ export interface AttemptRecord {
   readonly sheet: SettledSheet;
 }
 
-/** The price sheet that settles an attempt: the one at its admission for the size of its prompt. */
+/**
+ * The price sheet that settles an attempt: the one in force at its admission, for the size of its
+ * prompt.
+ */
 export interface SettledSheet {
   readonly pinId: string;
   /**
-   * The sheet is for prompts above this number of tokens (prompt, cached and written together); 0
-   * for the sheet of all others.
+   * The sheet applies to prompts above this number of tokens (prompt, cached and written together);
+   * 0 for the sheet of all other prompts.
    */
   readonly abovePromptTokens: number;
 }

@@ -48,7 +48,8 @@ export function attemptsOutsideSql(days: readonly string[]): string {
 
 /**
  * The days for which this organization's sums are valid in this transaction, `YYYY-MM-DD`, oldest
- * first. The lock keeps all other days in the journal until the transaction ends.
+ * first. The table lock prevents all other days from being removed from the journal until the
+ * transaction ends.
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");

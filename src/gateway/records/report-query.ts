@@ -53,7 +53,8 @@ const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
  * One statement for the whole report, with rows of kind `total`, `group`, `bucket` and `part`.
- * First bytes are counted separately (`timed`), because a daily sum has many spans of them.
+ * First-byte times are counted separately (`timed`), because a daily sum stores them as a
+ * histogram.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
@@ -131,8 +132,8 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
 /*
- * A refused request may have attempts after all, if the answer about its hold was lost; then only
- * the attempts count.
+ * A refused request may have attempts after all, if the ledger's answer to its hold was lost; then
+ * the report counts only the attempts.
  */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
@@ -147,8 +148,8 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
 }
 
 /*
- * Refused requests without a row, only counted by the minute: they have no model, and the start of
- * their minute as their time.
+ * Refused requests that have no row and are only counted by the minute: they have no model, and
+ * their time is the start of their minute.
  */
 function unlistedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
   return `
@@ -192,11 +193,14 @@ const RANK_SQL: Readonly<Record<ReportRank, string>> = {
 export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
-  /** The number of the bucket since 1970, in buckets of the plan's length. */
+  /** The number of whole buckets from 1970 to the start of this one; the plan sets their length. */
   readonly bucket: bigint;
   readonly requests: bigint;
   readonly debit: bigint;
-  /** Spans of first bytes, as `first_byte_span` numbers them. */
+  /**
+   * Percentiles of the time to the first byte, as numbers of histogram buckets (SQL
+   * `first_byte_span`).
+   */
   readonly p50: number | null;
   readonly p95: number | null;
 }
@@ -215,7 +219,7 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   };
 }
 
-/** In the rows, a day is its number since 1970. */
+/** In the rows, the name of a day is its number of days since 1970-01-01. */
 function toGroupName({ by }: ReportPlan, { name }: ReportRow): string {
   return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
 }

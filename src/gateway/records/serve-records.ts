@@ -59,8 +59,8 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
 }
 
 /**
- * `GET /v1/usage` returns the balance, the month, and the ledger's rows or their sums by one
- * grouping. As a CSV file it returns only the rows or sums.
+ * `GET /v1/usage` returns the balance, this month's spend, and the ledger's rows or their sums by
+ * one grouping. As a CSV file it returns only the rows or sums.
  */
 export async function serveUsage(
   deps: RecordDeps & { readonly csv: UsageCsv },

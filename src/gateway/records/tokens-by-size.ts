@@ -15,7 +15,7 @@ import { hourUsageColumns, requestIdFrom, SUMMED_USAGE_SQL } from "../../ledger/
 import type { ReportQuery } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** Counts of tokens, in ascending order, each once. */
+/** Bounds, each a number of tokens; ascending and without repeats. */
 export interface SizeBounds {
   /** The bounds of the tokens that were sent: prompt, cached and written together. */
   readonly promptTokens: readonly number[];

@@ -63,7 +63,8 @@ export class UsageCsv {
       ...asked.range,
       limit: Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS),
     };
-    // The first page comes before the first byte: until then a fault is an ordinary refusal.
+    // Reads the first page before any byte is sent, so that a fault still becomes an ordinary
+    // refusal.
     let page = await this.#records.usagePage(query);
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
     const pace = new ClientPace(exchange);

@@ -44,7 +44,10 @@ export interface ReportFigures {
   readonly byStatus: StatusCounts;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
-  /** Measured on last attempts. Up to 3.2 percent off, because first bytes are counted by span. */
+  /**
+   * Of last attempts only. Up to 3.2 percent off, because the times are stored as histogram
+   * buckets.
+   */
   readonly firstByteP50Ms: number | null;
   readonly firstByteP95Ms: number | null;
 }
@@ -67,12 +70,15 @@ export interface ReportBucket {
 export interface UsageReport {
   readonly totals: ReportFigures;
   readonly bucket: "five_minutes" | "hour" | "day";
-  /** Oldest first, including empty ones. Groups beyond the largest seven are `other`. */
+  /**
+   * Buckets, oldest first, including empty ones. Groups beyond the largest seven are summed as
+   * `other`.
+   */
   readonly series: readonly ReportBucket[];
   /**
-   * Most spend first, at most 200; beyond that the last one is `other`. Managed keys are
-   * `playground` and `optimize`. Requests without a value, such as the provider of a refused one,
-   * are `none`.
+   * Groups, most spend first, at most 200; if there are more, the last one is `other`. Managed keys
+   * are `playground` and `optimize`. Requests without a value, such as the provider of a refused
+   * one, are `none`.
    */
   readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
 }
@@ -101,7 +107,9 @@ export interface ReportedRequest {
   readonly debitMicroUsd: MicroUsd;
 }
 
-/** The value that requests are sorted by; a request without the value comes last, either way. */
+/**
+ * The value that requests are sorted by. Requests without the value come last in both directions.
+ */
 export type RequestSortBy =
   "time" | "cost" | "duration" | "tokens" | "cached" | "first_token" | "attempts";
 

@@ -38,8 +38,8 @@ export function startUsageRollup(options: { readonly rollup: UsageRollup; readon
 }
 
 /**
- * How long the lock on a day's table is waited for, in milliseconds. The gateways' batches queue
- * behind the waiting lock.
+ * The longest wait for the lock on a day's table, in milliseconds. It is short because the
+ * gateways' writes queue behind the waiting lock.
  */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
@@ -113,7 +113,10 @@ async function rollBatch(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** Starts to record changes of a day; committed before it is summed, so that none is missed. */
+/**
+ * Makes the database note every later change of a day. Commits before the day is summed, so that no
+ * change is missed.
+ */
 async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   try {
     await transact(client, async () => {
@@ -130,8 +133,8 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
 }
 
 /**
- * Sums usage and listings on one snapshot. A change that this snapshot does not see commits later;
- * its note is not seen either, so it stays and the day is summed again.
+ * Sums usage and listings on one snapshot, and deletes the day's notes of changes in that snapshot.
+ * A change that commits later leaves its note, so the day is summed again.
  */
 async function rollOrgs(
   client: PoolClient,
@@ -193,7 +196,7 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** $1 is an interval: how long after its end a day is due. */
+/** $1 is an interval: how long after the end of a day its sums are due. */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i

@@ -2,8 +2,8 @@ import { microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
 
 /**
- * One line of a wallet. The requests of a UTC day form one line at its first instant, including
- * later corrections. The sum of all lines is the settled balance.
+ * One line of a wallet's statement. The requests of a UTC day form one line at its first instant,
+ * including later corrections. The sum of all lines is the settled balance.
  */
 export interface WalletLine {
   readonly atMs: number;
@@ -32,8 +32,8 @@ export interface WalletRow {
 }
 
 /**
- * Reads at most `rows` lines, newest first. A day's usage is at its first instant. Paying a debt is
- * not a line, because the refund or dispute that caused it was one.
+ * Reads at most `rows` lines, newest first. The usage of a day is dated at the day's first instant.
+ * Paying a debt is not a line, because the refund or dispute behind that debt is one already.
  */
 export function walletQuery(
   of: { readonly orgId: OrgId; readonly rolledDays: readonly string[] },

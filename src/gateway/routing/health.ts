@@ -31,8 +31,8 @@ export interface HealthOptions {
 }
 
 /**
- * As long as a stream may take to its first headers. After this time a second probe may be sent,
- * whether the first is slow or never reports.
+ * Default lease of a probe: as long as a stream may take until its headers arrive. After this time
+ * a second probe may be sent, whether the first is slow or never reports.
  */
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
@@ -119,7 +119,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
 
 /**
  * - `strike`: a 5xx, a failed connection, the provider's 401, 402 or 403, an unusable 2xx.
- * - `timeout`: counts half, and without a strike never opens a closed circuit.
+ * - `timeout`: counts as half a strike; timeouts alone never open a closed circuit.
  * - `neutral`: a 429, a content policy, a context overflow, any other 4xx.
  * - `aborted`: the client left.
  */
@@ -136,9 +136,12 @@ export interface ClosedCircuit {
   readonly phase: "closed";
   /** Outcomes of the last 30 seconds, oldest first, one bucket per second. */
   readonly buckets: readonly Bucket[];
-  /** Since the last success: a strike adds 2, a timeout 1. */
+  /** Half-strikes since the last success: a strike adds 2, a timeout 1. */
   readonly streak: number;
-  /** Until this time, notices of other instances are ignored, because own probes disproved one. */
+  /**
+   * Until this time, notices of other instances are ignored, because probes of this instance
+   * succeeded despite such a notice.
+   */
   readonly ignoreRemoteUntilMs: number;
 }
 
@@ -196,8 +199,9 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 
 /**
  * Returns the circuit after another instance's notice. The notice cools a closed circuit, and can
- * prolong a cooldown once. It has no effect on a half-open circuit, or after own successes
- * disproved an earlier notice: an instance that reaches no provider must not silence the others.
+ * prolong a cooldown once. It has no effect on a half-open circuit, nor after this instance's
+ * probes disproved an earlier notice: an instance that reaches no provider must not silence the
+ * others.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
@@ -226,7 +230,8 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
 }
 
 /**
- * True for a closed circuit without recent outcomes, and for an open one that was long not tried.
+ * True for a closed circuit without recent outcomes, and for an open one to which nothing was sent
+ * for `FORGOTTEN_MS` after its cooldown.
  */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
@@ -259,7 +264,8 @@ function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitSt
   const { outcome, nowMs, startedMs } = ended;
   // An attempt that began before the cooldown ended does not show the provider's health now.
   if (nowMs < state.untilMs || startedMs < state.untilMs) return state;
-  // A probe that outlived its lease still counts, but does not free the probe that replaced it.
+  // A probe that outlived its lease still changes the circuit, but does not end the lease of the
+  // probe that replaced it.
   const holds = startedMs >= state.probeStartedMs;
   const left = holds ? { ...state, probeUntilMs: 0 } : state;
   switch (outcome) {
@@ -294,7 +300,7 @@ function toSecond(nowMs: number): number {
   return Math.floor(nowMs / 1000);
 }
 
-/** Counts half-strikes, so that a timeout is a whole number. */
+/** Adds up half-strikes: a strike is two, a timeout is one. */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
   let strikes = 0;

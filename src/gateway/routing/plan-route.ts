@@ -12,8 +12,8 @@ export interface RoutePlan {
   readonly kind: "plan";
   readonly first: Deployment;
   /**
-   * The candidates after `first`. Each is checked only when its turn comes, because checking across
-   * wires costs as much as the translation.
+   * The candidates after `first`. Each is checked only when its turn comes, because checking a
+   * deployment with another wire costs as much as translating the request for it.
    */
   readonly others: () => Generator<Deployment>;
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
@@ -23,7 +23,7 @@ export interface RoutePlan {
 export type OwnKeys = "none" | "first" | "only";
 
 export interface PlanPolicy {
-  /** The defaults of `provider.only` and `provider.ignore`. */
+  /** The organization's defaults for the request's `provider.only` and `provider.ignore`. */
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   readonly promptLogging?: "none";
@@ -85,7 +85,8 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // The request insists on own keys, but the caller has none for a provider of this model.
+  // The request allows only own provider keys, but the caller has none for a provider of this
+  // model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -189,7 +190,7 @@ function applyOrder(
 
 /**
  * Moves the deployment that served the conversation last before its equals: those with the same
- * priority, equally old prices and the same owner of the provider key.
+ * priority and the same owner of the provider key, if the prices of both or of neither are old.
  */
 function putServedLastFirst(
   deployments: readonly Deployment[],
@@ -217,8 +218,8 @@ function keepTrusted(
 }
 
 /**
- * Candidates with the caller's own key keep their position, because their answers say nothing about
- * the listing.
+ * Puts distrusted listings last. Candidates with the caller's own key keep their position, because
+ * their answers say nothing about the listing.
  */
 function distrustedLast(
   deployments: readonly Deployment[],
@@ -318,8 +319,8 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
 /** In milliseconds: about as long as providers cache a prompt. */
 const SERVED_MS = 300_000;
 /**
- * Over this number the oldest are dropped, at the cost of a cold prompt cache for their next
- * request.
+ * Above this number the oldest conversations are forgotten; their next request may meet a cold
+ * prompt cache.
  */
 const CONVERSATIONS_MAX = 20_000;
 

@@ -130,8 +130,8 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
-      // Other instances detect failures themselves, and the limit store reports the fault of the
-      // link.
+      // The fault is ignored: other instances detect failures themselves, and the limit store,
+      // which uses the same link to Redis, reports it.
     }
   }
 
@@ -161,13 +161,13 @@ function parseNotice(member: unknown, forMs: unknown): CooldownNotice | undefine
 
 const COOLDOWN_MS_MAX = 75_000;
 
-/** Cooldowns that are kept; those that end first are dropped. */
+/** The most cooldowns that are kept; those that end first are dropped. */
 const COOLDOWNS_MAX = 1_000;
 
 /**
  * KEYS[1]: a sorted set of "<instance> <kind> <id>" by the millisecond in which each cooldown ends.
- * ARGV[1]: the time in microseconds in tests, else empty. Later ends than any cooldown can have
- * were written before the server's clock stepped back, and are dropped.
+ * ARGV[1]: the time in microseconds in tests, else empty. An entry that ends later than any
+ * cooldown can was written before the server's clock stepped back, and is dropped.
  */
 const COMMON = `
 local function serverMs()
@@ -178,7 +178,7 @@ local function serverMs()
 end
 `;
 
-/** ARGV: time, member, milliseconds. */
+/** ARGV: time, member of the sorted set, milliseconds until its cooldown ends. */
 const PUBLISH = `
 local now = serverMs()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -192,7 +192,10 @@ redis.call('PEXPIRE', KEYS[1], ${COOLDOWN_MS_MAX})
 return 1
 `;
 
-/** ARGV: time, own instance. Returns member and remaining milliseconds of the others' cooldowns. */
+/**
+ * ARGV: time, own instance. Returns the member and remaining milliseconds of each cooldown of
+ * others.
+ */
 const READ = `
 local now, own, answer = serverMs(), ARGV[2] .. ' ', {}
 local found = redis.call('ZRANGEBYSCORE', KEYS[1], now + 1, now + ${COOLDOWN_MS_MAX}, 'WITHSCORES')

@@ -23,12 +23,12 @@ export interface OtlpOptions {
   readonly figures: TraceFigures;
 }
 
-/** Spans that wait to be sent; further ones are dropped. */
+/** The most spans that may wait to be sent; a trace that would exceed this is dropped. */
 const QUEUE_SPANS_MAX = 2_048;
 const BATCH_SPANS_MIN = 512;
 const BATCH_DELAY_MS = 500;
 const EXPORT_TIMEOUT_MS = 10_000;
-/** In case the exporter misses its own timeout. */
+/** Bounds the wait for one export, in case the exporter misses its own timeout. */
 const SENDING_MS_MAX = 2 * EXPORT_TIMEOUT_MS;
 /** A failure is logged once in this time, because a collector that is down fails every batch. */
 const FAULT_LOG_MS = 60_000;
@@ -40,7 +40,7 @@ export class OtlpTraceSender {
   readonly #process: ExportingProcess;
   #open: SdkSpan[] = [];
   readonly #full: SdkSpans[] = [];
-  /** Spans that are not being sent yet. */
+  /** The number of spans that wait to be sent. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;

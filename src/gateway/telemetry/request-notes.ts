@@ -143,7 +143,10 @@ export class RequestNotes implements RequestTrace {
     return { traceId, spanId: createSpanId(), isSampled: this.isChosen, isRandom };
   }
 
-  /** Exports a kept trace once both the answer and its serving have ended. */
+  /**
+   * Exports a kept trace once the client has its answer and the gateway has finished serving the
+   * call.
+   */
   #exportWhenOver(): void {
     if (!this.#isKept || this.#isServing) return;
     this.#isKept = false;

@@ -94,10 +94,7 @@ const RANDOM_VALUES = 1n << 56n;
  * Hexadecimal texts of equal length sort like their numbers.
  */
 export class KeepChance {
-  /**
-   * The least tail that is kept, with the hyphen that a request id has before its last twelve
-   * digits.
-   */
+  /** The smallest end of a request id that is kept: two digits, a hyphen and twelve digits. */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {

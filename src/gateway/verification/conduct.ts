@@ -2,13 +2,17 @@ import { assert } from "../../kernel/index.ts";
 import type { ListingName, LiveBreaches } from "./verdict-store.ts";
 
 export interface ConductPolicy {
-  /** The percentage of answers that may break a promise. */
+  /**
+   * If more than this percentage of a listing's answers break a promise, the listing is suspect.
+   */
   readonly badPercent: number;
-  /** Below this number of answers nothing is judged. */
+  /** With fewer answers than this, `badPercent` does not apply. */
   readonly answersMin: number;
 }
 
-/** The promises that an answer can break: bits, because they are combined for every answer. */
+/**
+ * The promises of a listing that an answer can break: bits, because an answer can break several.
+ */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -58,7 +62,7 @@ class Half implements Share {
 }
 
 interface Watched {
-  /** The counts start again under another manifest. */
+  /** The manifest whose answers are counted; under another manifest the counts start again. */
   readonly manifestSha256: string;
   older: Half;
   newer: Half;
@@ -100,7 +104,7 @@ export class Conduct {
     }
   }
 
-  /** Call this when a listing has passed a run. */
+  /** Call this when a listing has passed a conformance run. */
   forget(listingId: string): void {
     this.#watched.delete(listingId);
   }
@@ -129,8 +133,9 @@ export class Conduct {
   }
 
   /**
-   * True if there is one organization without which enough answers are left, and good ones: its own
-   * requests then cause the bad ones, and one customer must not demote a provider for all others.
+   * True if, without the answers of some one organization, enough answers are left and they are
+   * good. That organization's requests then cause the broken promises, and one customer must not
+   * demote a provider for all others.
    */
   #isContradicted(all: Share, older: Half, newer: Half): boolean {
     const { answersMin } = this.#policy;

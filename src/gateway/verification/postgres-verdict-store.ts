@@ -29,7 +29,7 @@ export class PostgresVerdictStore {
 
   /**
    * Records all of these verdicts or none, and none twice. A pass or a warning ends an older
-   * suspicion.
+   * suspicion of the listing.
    */
   async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
@@ -56,7 +56,8 @@ export class PostgresVerdictStore {
 
   /** The newest conclusive verdict of each listing, or an inconclusive one if there is no other. */
   async latest(): Promise<readonly ListingVerdict[]> {
-    // Read first, so that a verdict that is recorded meanwhile is read the next time.
+    // The version is read before the verdicts. If a verdict is recorded in between, the next call
+    // sees another version and reads the verdicts again.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
     const version = String(versions[0]?.["version"]);
     if (this.#read?.version === version) return this.#read.verdicts;

@@ -24,7 +24,9 @@ export class PostgresWatchStore {
     this.#pool = pool;
   }
 
-  /** Opens the session; undefined if another process has it. */
+  /**
+   * Opens the session for scheduled conformance runs; undefined if another process has the session.
+   */
   async open(): Promise<WatchSession | undefined> {
     const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
     return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
@@ -32,8 +34,8 @@ export class PostgresWatchStore {
 }
 
 /**
- * There is one session among all processes, until it is closed or its process dies. Its connection
- * only holds the lock, so a run survives the loss of the connection.
+ * Only one process at a time has the session, until it closes the session or dies. The session's
+ * connection only holds the lock, so a run survives the loss of the connection.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;

@@ -10,10 +10,10 @@ import type { VerdictStore } from "./postgres-verdict-store.ts";
 /**
  * - `verified`: the newest conclusive run passed, with this manifest and upstream id, within
  * `VERIFIED_FOR_MS`.
- * - `verified_in_part`: likewise, but some checks warned.
+ * - `verified_in_part`: likewise, but some checks of the run warned.
  * - `failed`: the newest conclusive run failed.
- * - `changed`: it passed, but with another manifest or upstream id.
- * - `expired`: it passed, but too long ago.
+ * - `changed`: the newest conclusive run passed, but with another manifest or upstream id.
+ * - `expired`: the newest conclusive run passed, but too long ago.
  * - `unchecked`: no run was conclusive.
  */
 export type VerificationState =
@@ -54,7 +54,9 @@ export interface VerificationOptions {
   readonly onCleared?: (listingId: string) => void;
 }
 
-/** The trust of this process in every listing, read again every `REFRESH_MS`. */
+/**
+ * The verdicts and suspicions of all listings as this process knows them, read every `REFRESH_MS`.
+ */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();

@@ -22,11 +22,11 @@ export interface KnownRuns {
 }
 
 /**
- * Why a listing is due:
- * - `unchecked`: it never had a run;
+ * Why a conformance run of a listing is due:
+ * - `unchecked`: the listing never had a run;
  * - `suspect`: live answers broke its promises since its last run;
  * - `changed`: its last run was of another manifest or upstream id;
- * - `retry`: its last run had no result;
+ * - `retry`: its last run had no conclusive verdict;
  * - `interval`: its last run is becoming too old.
  */
 export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interval";
@@ -84,9 +84,10 @@ function computeDue(
 }
 
 /**
- * Returns the listing's own time in the next interval, which depends only on its name: it survives
- * restarts, and spreads listings that were first checked together. If that is too soon after the
- * last run, adds half an interval, once. Never more than an interval after the last run.
+ * Returns the listing's next regular time. Within each interval that time depends only on the
+ * listing's name: it survives restarts, and spreads listings that were first checked together. If
+ * it is too soon after the last run, half an interval is added, once. The result is never more than
+ * an interval after the last run.
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {
   assert(intervalMs > 0, "an interval takes time");
@@ -109,15 +110,15 @@ export interface WatchState {
   /** By `listingKey`. */
   readonly known: ReadonlyMap<string, KnownRuns>;
   /**
-   * The cost of the scheduled runs of the last interval. A run without an end counts with its
-   * budget.
+   * The cost of the scheduled runs of the last interval. A run that has not ended counts with its
+   * whole budget.
    */
   readonly spentMicroUsd: MicroUsd;
 }
 
 /**
  * - `recorded`: the verdict of the run is stored;
- * - `unrecorded`: the run has none;
+ * - `unrecorded`: the run ended without a stored verdict;
  * - `ended`: an operator ended the run, and the listing is as due as before.
  */
 export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";

@@ -45,15 +45,15 @@ export const RUNNING_PROGRESS_MAX = 99;
 
 export const firstPollMs: number = SPACINGS_MS[0];
 /**
- * A poll in which the provider does not know the job counts only this many milliseconds after the
- * last one that counted.
+ * A poll is "missing" if the provider does not know the job. Missing polls less than this many
+ * milliseconds apart count as one; after `MISSING_MAX` counted ones the job has expired.
  */
 export const MISSING_INTERVAL_MS = 60_000;
 
 /**
  * Returns the effect of a poll on a job: its end, or its update and the time of the next poll. An
- * end that the provider reports counts even after the deadline; a poll without a result ends a job
- * only at the deadline. `random` in [0, 1) spreads the polls.
+ * end that the provider reports is accepted even after the deadline. Without one, the job ends at
+ * the deadline, or after `MISSING_MAX` counted missing polls. `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");
@@ -109,8 +109,8 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
 }
 
 /**
- * The number of counted polls in which the provider did not know the job, with this one if it
- * counts.
+ * The number of counted missing polls of the job, including this poll if `MISSING_INTERVAL_MS` have
+ * passed since the last counted one.
  */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
@@ -152,8 +152,8 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
 }
 
 /**
- * Adds jitter, which only lengthens the wait: a provider would refuse an earlier poll, or it would
- * not count.
+ * Adds jitter that only lengthens the wait: the provider would refuse an earlier poll, or an
+ * earlier missing poll would not be counted.
  */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));

@@ -64,7 +64,7 @@ const takenColumns: Columns<TakenJob> = columns<TakenJob>({
   missingAtMs: orNull(instantMs("missing_at")),
 });
 
-/** Big integers are texts, so that no JSON parser rounds them. */
+/** Big integers become strings, so that no JSON parser rounds them. */
 function newJobJson(job: NewVideoJob): string {
   return JSON.stringify({
     job_id: job.jobId,
@@ -117,8 +117,8 @@ export class PostgresJobStore {
 
   /**
    * Leases the next poll of a running job of this organization. Undefined if the last poll was less
-   * than `pollMinMs` ago or another process is polling. The poll must end within `leaseMs`; then
-   * others may take it.
+   * than `pollMinMs` ago or another process is polling. The poll must end within `leaseMs`; after
+   * that, other processes may lease it.
    */
   async takeOne(
     orgId: OrgId,
@@ -205,8 +205,8 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * $5: the provider did not know the job. The poll counts only $7 milliseconds after the last poll
- * that counted.
+ * $5: the provider did not know the job (a missing poll). It is counted only if the last counted
+ * missing poll was at least $7 milliseconds ago.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;

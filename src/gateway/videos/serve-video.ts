@@ -82,7 +82,7 @@ export function videoBody(job: ShownVideo): string {
     created_at: seconds(job.startedAtMs),
     completed_at: job.completedAtMs === null ? null : seconds(job.completedAtMs),
     expires_at: job.expiresAtMs === null ? null : seconds(job.expiresAtMs),
-    // A string, as in the official clients.
+    // A string, as the official clients expect.
     seconds: String(job.seconds),
     size: options["size"] ?? null,
     resolution: options["resolution"] ?? null,

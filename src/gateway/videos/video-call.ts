@@ -80,7 +80,7 @@ function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
     attemptId,
     modelId,
     providerId,
-    // The listing's id, because a copy with a customer's key has another id.
+    // The listing's id, because a copy of the deployment with a customer's key has another id.
     deploymentId: `${providerId}/${modelId}`,
     ...defined({ connectionId: ownKey?.connectionId }),
     providerJobId: job.id,

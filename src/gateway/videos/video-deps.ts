@@ -16,8 +16,8 @@ export interface VideoSettings {
   /** How long a client's request waits for a poll; the poll then continues without it. */
   readonly clientWaitMs: number;
   /**
-   * For how long a provider that did not answer is not polled, so that it does not delay polls of
-   * others.
+   * For how many milliseconds a provider that did not answer is not polled, so that waiting for it
+   * does not delay the polls of other providers.
    */
   readonly noAnswerPauseMs: number;
   readonly contentBytesMax: number;
@@ -39,13 +39,20 @@ export interface VideoDeps extends CallPorts {
 }
 
 export class VideoMetrics {
-  /** `provider|result` (`reported`, `missing` or `failure`) to polls. */
+  /** Number of polls by `provider|result`; the result is `reported`, `missing` or `failure`. */
   readonly polls: Map<string, number> = new Map();
-  /** `provider|model|completed or the error code` to ended jobs. */
+  /**
+   * Number of ended jobs by `provider|model|result`; the result is `completed` or the error code.
+   */
   readonly ended: Map<string, number> = new Map();
-  /** `provider|model` to videos without a reported cost, which were therefore not billed. */
+  /**
+   * Number of videos without a reported cost, which were therefore not billed, by `provider|model`.
+   */
   readonly costMissing: Map<string, number> = new Map();
-  /** `provider|model` to videos that cost more than their reserve; the platform pays the rest. */
+  /**
+   * Number of videos that cost more than their reserve, by `provider|model`. The platform pays the
+   * rest.
+   */
   readonly costOverReserve: Map<string, number> = new Map();
   failedSweeps = 0;
 

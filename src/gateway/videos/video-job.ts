@@ -69,6 +69,6 @@ export interface TakenJob extends VideoJob {
   /** The time of the lease by the database's clock, like the deadline. */
   readonly takenAtMs: number;
   readonly polls: number;
-  /** When `missingPolls` last grew; null if the provider knew the job when it last answered. */
+  /** When `missingPolls` last grew; null if the provider knew the job in its last answer. */
   readonly missingAtMs: number | null;
 }

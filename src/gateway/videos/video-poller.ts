@@ -39,8 +39,8 @@ export class VideoPoller {
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /**
-   * By polling account, the monotonic time until which it is not polled: its provider asked for a
-   * pause or did not answer.
+   * For each polling account, the monotonic time until which it is not polled, because its provider
+   * asked for a pause or did not answer.
    */
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Deployments for which an unknown job state was logged; it is logged once. */
@@ -137,8 +137,8 @@ export class VideoPoller {
     this.#noteUnknown(job, poll);
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
-      // A poll that the shutdown aborted says nothing about the job, so it must not end it, even at
-      // its deadline.
+      // A poll that the shutdown aborted says nothing about the job, so it must not end the job,
+      // even at the job's deadline.
       return this.#job.isStopping && poll.kind === "failure"
         ? job
         : await this.#finish(job, verdict.ended);
@@ -187,8 +187,8 @@ export class VideoPoller {
   }
 
   /**
-   * The next poll is at the job's deadline if that is earlier, and due at once if the shutdown
-   * aborted this one.
+   * Moves the next poll to the job's deadline if that is earlier. A poll that the shutdown aborted
+   * is due again at once.
    */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
@@ -295,7 +295,8 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
 }
 
 /**
- * The cost to bill; undefined if there is none, `impossible` if it is too far above the reserve.
+ * The cost to bill; undefined if the job failed or the provider reported no cost, `impossible` if
+ * the cost is too far above the reserve.
  */
 function owedFor(
   job: VideoJob,

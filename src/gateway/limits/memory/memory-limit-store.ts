@@ -19,7 +19,10 @@ type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /** The scopes in which the lease holds a concurrency place: those of the claim until `depart`. */
+  /**
+   * The scopes in which the lease holds a concurrency place: those of the claim, or after `depart`
+   * those of departed calls.
+   */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
@@ -78,7 +81,8 @@ export class MemoryLimitStore implements LimitStore {
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
       const place = this.#openUse(id);
-      // Counted at once, because creating the next scope sweeps idle ones.
+      // Counted before the next scope is opened: opening a scope sweeps idle ones, and this one is
+      // in use.
       place.inFlight += 1;
       return place;
     });

@@ -23,8 +23,8 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // After a pause of this process, an answer that arrived in time may be unread: it is read
-    // before the next check.
+    // If this process was paused, an answer that arrived in time may be unread. It is read before
+    // the next check, so only a second check gives up.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;

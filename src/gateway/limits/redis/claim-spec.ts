@@ -20,9 +20,10 @@ export interface ClaimSpec {
   /** Redis keys: the slot's marker, then usage and leases of each scope. */
   readonly keys: readonly string[];
   /**
-   * The limits as the scripts read them, JSON: how long the marker is kept, then for each scope
-   * [counts requests, rps, rpm, tpm, concurrent, turn interval in us (0 = no pace), longest wait in
-   * us, [bucket length, quantity 1 to 4, limit, …], seconds to keep]; -1 = not limited.
+   * The limits as JSON, as the scripts read them: how many seconds the marker is kept, then for
+   * each scope [1 if requests count or else 0, rps, rpm, tpm, concurrent, microseconds between
+   * turns (0 = no pace), longest wait in microseconds, [bucket seconds, amount (1 requests, 3
+   * prompt tokens, 4 completion tokens), limit, …], seconds to keep]; a limit of -1 means none.
    */
   readonly limits: string;
   readonly turns: number;

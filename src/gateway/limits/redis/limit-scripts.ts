@@ -2,10 +2,10 @@ import { SLOT_SCRIPT } from "./slot-script.ts";
 import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
 
 /*
- * KEYS: the slot's marker, then the usage hash of each scope. ARGV: time, rows as JSON: [index of
- * the usage hash, age, the four amounts]. Answers 1, or 0 if another process has rebuilt the slot
- * already. A bucket becomes the larger of its own value and the journal's, so that charges that
- * were not lost count once.
+ * KEYS: the slot's marker, then the usage hash of each scope. ARGV: time, then rows as JSON: [index
+ * of the usage hash, age in seconds, requests, tokens, prompt tokens, completion tokens]. Answers
+ * 1, or 0 if another process has rebuilt the slot already. Each amount of a bucket becomes the
+ * larger of the stored one and the journal's, so that charges that were not lost count once.
  */
 const REBUILD = `
 local mark, run = readMark(KEYS[1]), runId()
@@ -33,8 +33,8 @@ return 1
 `;
 
 /*
- * ARGV: time. Answers requests, tokens and leases of each scope; a slot that is lost or new counts
- * as nothing. It only reads: a replica answers it too.
+ * ARGV: time. Answers the requests, tokens and leases of each scope; all are 0 for a slot that is
+ * lost or new. The script only reads, so that a replica can answer it too.
  */
 const PEEK = `
 local second = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
@@ -64,8 +64,8 @@ return answer
 `;
 
 /**
- * `claimLimits` and `handBackLimits` are one script under two names: a client waits for the calls
- * with a claim, so they are measured separately.
+ * `claimLimits` and `handBackLimits` are the same script. Only calls with a claim have clients that
+ * wait, so they run under the first name and are measured separately.
  */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 

@@ -5,7 +5,10 @@ import type { ClaimSpec } from "./claim-spec.ts";
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
-  /** The scopes in which the lease holds a concurrency place: those of the claim until `depart`. */
+  /**
+   * The scopes in which the lease holds a concurrency place: those of the claim, or after `depart`
+   * those of departed calls.
+   */
   heldIn: ClaimSpec;
   readonly charged: TokenCount;
   /** The second, by the store's clock, in which this lease was charged. */
@@ -15,9 +18,9 @@ export class RedisLease implements LimitLease {
   readonly queueMs: number;
   /** The start of the lease's turn in each paced scope, in microseconds. */
   readonly slotsUs: readonly number[];
-  /** Monotonic milliseconds at which it was last known to be held in Redis. */
+  /** Monotonic milliseconds at which the lease was last known to be held in Redis. */
   heldAtMs: number;
-  /** Its index in `OpenLeases`; -1 once it is closed. */
+  /** The lease's index in `OpenLeases`; -1 once the lease is closed. */
   at = -1;
 
   constructor(

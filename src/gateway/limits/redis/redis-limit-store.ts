@@ -39,10 +39,16 @@ const REFRESH_EVERY_MS = 3_000;
 const FRESH_MS = 1_500;
 /** The most claims that may wait for an answer; further ones are refused. */
 const ASKED_MAX = 8_192;
-/** Bounds how often a claim is sent, because its slot may be lost again while it is refilled. */
+/**
+ * The most times that one claim is sent. If Redis has lost the claim's slot, the slot is refilled
+ * from the journal and the claim is sent again; Redis may lose the slot again in between.
+ */
 const TRIES_MAX = 3;
 
-/** Bounds the log: one damaged slot among many intact ones would report again and again. */
+/**
+ * Milliseconds between two reports of an outage. One damaged slot among intact ones would otherwise
+ * cause a report with every claim.
+ */
 const REPORT_EVERY_MS = 10_000;
 
 /** First number of the script's answer to a claim. */
@@ -289,7 +295,7 @@ export class RedisLimitStore implements LimitStore {
   async #holdAll(spec: ClaimSpec, leases: readonly RedisLease[], nowMs: number): Promise<void> {
     for (let from = 0; from < leases.length; from += STEPS_MAX) {
       const some = leases.slice(from, from + STEPS_MAX);
-      // Leases that were released or departed meanwhile are not held again.
+      // Leases that were released or moved by `depart` meanwhile are not refreshed.
       const held = some.filter((lease) => lease.at !== -1 && lease.heldIn === spec);
       const ids = held.map((lease) => lease.id);
       if (ids.length === 0) continue;
@@ -300,7 +306,10 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Sends a step that no caller waits for. If it is lost, leases and windows still expire. */
+  /**
+   * Sends a change that no caller waits for. If the change is lost, the leases and charges still
+   * expire.
+   */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
       const taken = (): void => resolve(true);

@@ -97,7 +97,8 @@ export class SlotCall {
   }
 
   /**
-   * Adds the spec to the call, unless it is there; returns the number by which steps refer to it.
+   * Adds the spec to the call, unless the call has it already; returns the number by which steps
+   * name it.
    */
   spec(spec: ClaimSpec): number {
     const known = this.#specs.get(spec);

@@ -5,7 +5,10 @@ import { markKey, usageKey } from "./claim-spec.ts";
 /** The most slots that this process refills at once, because the journal has other work too. */
 const REBUILDS_AT_ONCE = 4;
 
-/** Refills slots that Redis has lost, from the journal. A slot is refilled by one run at a time. */
+/**
+ * Refills slots that Redis has lost, from the journal. Concurrent calls for one slot share one
+ * refill.
+ */
 export class SlotRebuild {
   readonly #link: Pick<RedisLink, "run">;
   readonly #recentUse: RecentUse;
@@ -47,7 +50,10 @@ export class SlotRebuild {
 
 interface Rows {
   readonly ids: readonly string[];
-  /** [index in `ids`, age in seconds, the four amounts]; each pair of index and age once. */
+  /**
+   * [index in `ids`, age in seconds, requests, tokens, prompt tokens, completion tokens]; each pair
+   * of index and age occurs once.
+   */
   readonly rows: readonly (readonly number[])[];
 }
 

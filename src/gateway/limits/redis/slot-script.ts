@@ -7,12 +7,12 @@
  * process (restored from an old file, or promoted), means that charges may have been lost. The
  * shift is added to the server's clock after it has stepped back, so that a slot's time never does.
  *
- * A usage hash has a field per ring, named by the length of its buckets in seconds: the newest
- * bucket's number, its four amounts (requests, tokens, prompt, completion), the four totals, the
- * next free pace slot and the end of a cooldown, both in microseconds. Older buckets are fields of
- * their own, "<length>:<number>". A script reads each field once and writes each hash once, at its
- * end (`saveRings`), totals and buckets together: a server that is out of memory fails the first
- * write, and nothing has changed.
+ * A usage hash has one field per ring of buckets, named by the bucket length in seconds. It holds
+ * the newest bucket's number and four amounts (requests, tokens, prompt, completion), the totals of
+ * these amounts, the next free pace slot and the end of a cooldown, both in microseconds. Each
+ * older bucket is a separate field, "<length>:<number>". A script reads each field once and writes
+ * each hash once, at its end (`saveRings`), totals and buckets together: a server that is out of
+ * memory fails the first write, and nothing has changed.
  */
 export const SLOT_SCRIPT: string = `
 local function readMark(key)

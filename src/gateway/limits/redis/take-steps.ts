@@ -17,8 +17,8 @@ export const USAGE_SECONDS = 130;
  * scope's usage among KEYS; its leases follow it]. The steps are taken in their order. Each is one
  * of
  * - 1 claim: spec, spec of departed calls or 0, lease id, tokens, prompt tokens, completion tokens
- * - 2 end: spec, spec where the lease is held, lease id, second of the claim, changes of the four
- *   amounts, released pace slots…
+ * - 2 end: spec, spec where the lease is held, lease id, second of the claim, changes of
+ *   requests, tokens, prompt tokens and completion tokens, released pace slots…
  * - 3 depart: spec, spec of departed calls, lease id
  * - 4 refresh: spec, lease ids…
  * - 5 cool: place of a usage, microseconds

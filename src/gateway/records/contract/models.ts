@@ -45,7 +45,7 @@ const INPUTS = ["text", "image", "file", "audio", "video"] as const;
 const TOKENS_MAX = 999_999_999;
 const VALUES_MAX = 16;
 
-/** The prices of all tokens of a request whose prompt is above the bound. */
+/** The prices of all tokens of a request whose prompt is above `above_prompt_tokens`. */
 export const priceTier = shape((is: DefineField<PriceTier>) => ({
   above_prompt_tokens: is(Type.Integer(), (tier) => tier.abovePromptTokens),
   pricing: is(Pricing, ({ prices }) => showPrices(prices)),
@@ -187,7 +187,7 @@ interface JudgedModel {
   readonly verdicts: Verdicts;
 }
 
-/** One entry of the list in the wire_a shape. */
+/** One entry of `GET /v1/models` in the wire_a format. */
 export const modelEntry = shape((is: DefineField<JudgedModel>) => ({
   id: is(Type.String(), ({ model }) => model.id),
   object: is(Type.Literal("model"), () => "model" as const),
