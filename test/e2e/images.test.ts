@@ -338,6 +338,13 @@ describe("an image request on the books", () => {
     ]);
   });
 
+  test("without usage is in the metric of unbilled answers unless its usage is declared", async () => {
+    const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);
+    const unbilled = text.split("\n").filter((line) => line.startsWith("tm_usage_missing_total{"));
+    expect(unbilled.filter((line) => line.includes('model="pic/one"'))).toHaveLength(1);
+    expect(unbilled.filter((line) => line.includes('model="pic/declared"'))).toEqual([]);
+  });
+
   test("is in the usage list and in the generation record", async () => {
     const answer = await draw({ model: "pic/one" });
     const id = String(answer.headers["x-request-id"]);

@@ -21,7 +21,7 @@ import type { Delivery } from "./deliver.ts";
 import type { AcceptedCall, CallHold, EndedAttempt, HeldAttempt } from "./hold.ts";
 import type { CallPorts, CallTimeouts } from "./ports.ts";
 import { clientLeft } from "./refuse.ts";
-import { observedTokens, computeSettlement } from "./settle.ts";
+import { observedTokens, computeSettlement, lacksUsage } from "./settle.ts";
 
 export type AttemptEnd =
   | EndedAttempt
@@ -287,8 +287,7 @@ function findBreaches(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   const { usage } = bridge;
   let breaches = findSubstitution(bridge);
   if (isImpossible || bridge.usageFlaw !== undefined) breaches |= BREACH.usageImpossible;
-  const counted = usage ?? bridge.declaredUsage;
-  if (counted === undefined && isUsageDue(bridge, deployment)) breaches |= BREACH.usageMissing;
+  if (lacksUsage(bridge, deployment)) breaches |= BREACH.usageMissing;
   if (deployment.modality !== "text") return breaches;
   if (bridge.hasWrongFinish) breaches |= BREACH.wrongFinish;
   if (usage !== undefined && outputTokensTotal(usage) > request.outputTokens) {
@@ -299,14 +298,6 @@ function findBreaches(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
 
 function findSubstitution(bridge: AnswerBridge | undefined): Breaches {
   return bridge?.servedModel?.isSubstituted === true ? BREACH.substituted : 0;
-}
-
-/**
- * False for videos, whose usage comes when the job ends, and for answers with a cost instead of
- * usage.
- */
-function isUsageDue({ reportedCostUsd }: AnswerBridge, { modality, billing }: Deployment): boolean {
-  return modality !== "video" && (billing !== "reported_cost" || reportedCostUsd === undefined);
 }
 
 export function noteUse<R extends CallRequest>(

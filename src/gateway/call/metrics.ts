@@ -25,7 +25,7 @@ import {
   type Usage,
 } from "../../kernel/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import type { Settlement } from "./settle.ts";
+import { lacksUsage, type Settlement } from "./settle.ts";
 
 type Listing = Pick<Deployment, "providerId" | "modelId">;
 
@@ -56,7 +56,7 @@ export class GatewayMetrics {
   readonly requests: Map<string, number> = new Map();
   /** Attempts by `provider|model|outcome`. */
   readonly attempts: Map<string, number> = new Map();
-  /** Complete answers that reported no usage, by `provider|model`; videos are not counted. */
+  /** Complete answers that `lacksUsage` finds, by `provider|model`. */
   readonly usageMissing: Map<string, number> = new Map();
   /** Answers whose reported usage or cost was impossible, by `provider|model`. */
   readonly usageImpossible: Map<string, number> = new Map();
@@ -113,11 +113,12 @@ export class GatewayMetrics {
     const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
     add(this.attempts, `${toListingKey(deployment)}|${outcome}`);
     this.listings.attempt(deployment, result);
-    // A video's cost is not known before its job ends.
-    const isDue = deployment.modality !== "video" && result.failure === undefined;
-    const silent = isDue && result.bridge?.usage === undefined;
-    if (silent) add(this.usageMissing, toListingKey(deployment));
-    this.served(deployment, result.bridge?.servedModel);
+    const { bridge, failure } = result;
+    const isComplete = bridge !== undefined && failure === undefined;
+    if (isComplete && lacksUsage(bridge, deployment)) {
+      add(this.usageMissing, toListingKey(deployment));
+    }
+    this.served(deployment, bridge?.servedModel);
   }
 
   attemptSettled(

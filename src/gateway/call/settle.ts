@@ -1,4 +1,5 @@
 import { type Deployment, exactCost } from "../../catalog/index.ts";
+import type { AnswerBridge } from "../../formats/index.ts";
 import {
   HOUR_SKU,
   isWithinExcess,
@@ -92,6 +93,18 @@ function isPossible(usage: Usage, deployment: Deployment): boolean {
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);
+}
+
+/**
+ * True if a complete answer tells nothing by which it can be charged. A video's usage comes later,
+ * when its job ends.
+ */
+export function lacksUsage(
+  { usage, declaredUsage, reportedCostUsd }: AnswerBridge,
+  { modality, billing }: Deployment,
+): boolean {
+  const hasCost = billing === "reported_cost" && reportedCostUsd !== undefined;
+  return modality !== "video" && (usage ?? declaredUsage) === undefined && !hasCost;
 }
 
 /** A complete answer without usage is counted by its estimated tokens. */
