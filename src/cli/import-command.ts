@@ -215,7 +215,10 @@ async function importOpenrouter(
   };
 }
 
-/** The model IDs from the command line, or those in one file or at one address. */
+/**
+ * The model IDs from the command line, or those in the one file or at the one https URL named
+ * there.
+ */
 async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));

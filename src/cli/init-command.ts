@@ -152,7 +152,7 @@ async function planned(
   }
 }
 
-/** The gateway's address for the printed curl command. */
+/** The gateway's URL for the printed curl command. */
 function findGatewayUrl({ gatewayUrl, host, port }: Config): string {
   if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
   if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");

@@ -63,7 +63,10 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
-/** Checks routed listings only, and only if a manifest tells when prices were checked. */
+/**
+ * Warns of routed listings whose prices were last checked too long ago. Reports nothing if no
+ * manifest tells when its prices were checked.
+ */
 function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const routed = loaded.catalog.models.flatMap(({ deployments }) => deployments);
@@ -129,7 +132,10 @@ interface KnownListing {
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /** True if a watch checks these listings automatically. The others need a run that names them. */
+  /**
+   * True: the report advises `conformance watch`. False: it advises a `conformance run` of the
+   * first listing, which shows what is wrong.
+   */
   readonly isDue: boolean;
 }
 

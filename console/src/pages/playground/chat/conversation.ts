@@ -52,7 +52,7 @@ export function turnsBefore(
 
 /**
  * Adds a turn with the results of a model's tool calls, to which the model then replies. Results
- * for several models share one turn. Undefined if there is no such turn.
+ * for several models share one turn. Undefined if no turn has the ID `turnId`.
  */
 export function answeredTools(
   turns: readonly Turn[],
