@@ -108,7 +108,10 @@ async function importLitellm(
   };
 }
 
-/** Names of variables that hold addresses and not keys, so that the import may read them. */
+/**
+ * Matches names of environment variables that hold addresses and not keys, so that the import may
+ * read their values.
+ */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
 function readTree(file: string, bounds: YamlBounds): YamlReading {

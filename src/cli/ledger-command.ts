@@ -27,8 +27,8 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
               left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
             }),
           );
-          // The change log already has an entry for each block of recovered attempts. This entry is
-          // for the command as a whole.
+          // The ledger has already committed the recovered attempts, block by block. This entry in
+          // the change log is about the command as a whole.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_, note) => {
             if (recovered === 0 && instances.length === 0) return;

@@ -161,8 +161,8 @@ function readNamedFile(file: string, flag: string): string {
 }
 
 /**
- * Reads `--out`: the file to which an answer that is a file is written. It is required with
- * `--json`, which prints one document.
+ * Reads `--out`, the file for an answer that is itself a file. The flag is required with `--json`,
+ * because standard output then gets a single JSON document.
  */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);

@@ -61,7 +61,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     );
 }
 
-/** The log of the latest start, in the data folder. */
+/** The log file of the latest start of `dev`, in the data folder. */
 const LOG_FILE = "dev.log";
 
 /**

@@ -19,8 +19,8 @@ export interface AnswerOptions {
   /** Call the route again after this many milliseconds while the page is visible. */
   readonly refetchMs?: number;
   /**
-   * True: the answer is never fetched again automatically, because the server logs each access to
-   * this route.
+   * True: the answer is never fetched again automatically, because the server records each access
+   * to this route in the change log.
    */
   readonly isRecorded?: boolean;
   /**

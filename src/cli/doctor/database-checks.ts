@@ -30,7 +30,10 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   ];
 };
 
-/** Reports the level of the schema. Opening the stores has already shown that it lacks nothing. */
+/**
+ * Reports the level of the schema. Opening the stores has already shown that no migration is
+ * missing.
+ */
 function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   const detail =
     newer.length === 0

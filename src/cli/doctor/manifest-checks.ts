@@ -51,7 +51,10 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/** Names providers whose listings are all staged, because a key alone does not make them serve. */
+/**
+ * Warns of providers whose listings are all staged: they serve no request, even if their key is
+ * set.
+ */
 function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));

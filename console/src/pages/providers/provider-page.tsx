@@ -82,7 +82,9 @@ function substitutionLabel({ substitutions }: Provider): string {
     .join("; ");
 }
 
-/** The figures of all customers; empty if the operator does not publish them. */
+/**
+ * Measured figures over the calls of all customers; empty if the operator does not publish them.
+ */
 function figuresOfAll({
   success_24h: success,
   ttft_p50_ms: ttftMs,

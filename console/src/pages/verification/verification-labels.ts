@@ -146,7 +146,7 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
   return isLast ? "tried last" : String(place);
 }
 
-/** Explains the state, and tells from which run it comes. */
+/** Explains a listing's verification state, and names the run that led to it. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
