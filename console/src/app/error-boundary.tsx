@@ -33,8 +33,8 @@ export class OfflineFault extends Error {
 }
 
 /**
- * Shown if a page failed to load or to render. Loading also fails after the server was updated to
- * another version of the console.
+ * Shown if a page failed to load or to render. Loading can fail after the console was updated on
+ * the server.
  */
 export function PageFailed({ error }: { readonly error?: unknown }): ReactElement {
   const isOffline = error instanceof OfflineFault;
