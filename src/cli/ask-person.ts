@@ -22,13 +22,13 @@ const TRIES_MAX = 3;
 
 /**
  * Gets each answer from its flag, else from a person. Without a terminal, all missing flags are
- * reported at once. It waits for nothing but a person.
+ * reported at once.
  */
 export class Answers {
   readonly #lines: Interface | undefined;
   readonly #write: (text: string) => void;
   readonly #missing: string[] = [];
-  /** Lines that the person typed before their question was asked. */
+  /** Lines that the person typed before the command asked the question that they answer. */
   readonly #typed: string[] = [];
   #waiting: { take(line: string): void; giveUp(): void } | undefined;
   #isClosed = false;

@@ -77,7 +77,7 @@ export function findSettingsFile(flags: Flags): string {
   return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
-/** Options that several commands have, for `command.option(...JSON_OPTION)`. */
+/** Options that several commands share, for `command.option(...DATA_OPTION)`. */
 export const DATA_OPTION = [
   "--data <folder>",
   "folder of the embedded PostgreSQL (default ./data)",

@@ -1,8 +1,8 @@
 import type { SecretFiles, TextOutput } from "../app/index.ts";
 
 /**
- * 0: done. 1: the answer is no. 2: a wrong call, a fault, or no clear answer. 3: the checked file
- * is not valid.
+ * 0: done. 1: a check failed, part of the work was not done, or the command may succeed later. 2: a
+ * wrong call, a fault, or no clear answer. 3: the checked file is not valid.
  */
 export type ExitCode = 0 | 1 | 2 | 3;
 
@@ -21,8 +21,7 @@ export interface CommandIo {
    */
   readonly stdin: () => StandardInput;
   readonly stdout: NodeJS.WritableStream;
-  /** Standard error gets messages and logs. */
-  /** `isTTY`: a person reads the output while it is written. */
+  /** Gets messages and logs. `isTTY`: a person reads the output while it is written. */
   readonly stderr: TextOutput & { readonly isTTY?: boolean | undefined };
   /** Ends the process although something is still open. Only servers call this. */
   readonly exit: (code: ExitCode) => void;

@@ -81,7 +81,8 @@ async function runConformance(
   flags: Flags,
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
-  // The key is opened before any probe is paid for, because without it the report would be lost.
+  // The signing key is opened before any probe is paid for: if it cannot be opened, the paid report
+  // could not be signed.
   const { sign } = pickTexts(flags);
   const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
@@ -168,8 +169,8 @@ function invalid(problems: readonly string[]): CommandAnswer {
 }
 
 /**
- * Reports manifests that name a variable of this program, so that another party's manifest cannot
- * have its secret sent to an endpoint.
+ * Reports manifests whose key variable holds a secret of this program. Otherwise another party's
+ * manifest could make the run send that secret to its endpoint.
  */
 function misusedKeys(file: string, manifestText: string): readonly string[] {
   const verdict = validateManifest(manifestText);

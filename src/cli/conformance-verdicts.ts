@@ -3,7 +3,7 @@ import type { ListingVerdict } from "../gateway/index.ts";
 
 /**
  * The verdicts of a report that are stored: one for each model on which all checks ran. A run that
- * ended early has none, because some checks tell nothing about the listing as a whole.
+ * ended early has none, because a few checks do not suffice to judge a listing.
  */
 export function toVerdicts(
   report: ConformanceReport,

@@ -24,11 +24,11 @@ const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
 /**
- * The longest wait before the watch looks for work again, because manifests and suspicions change
- * at any time.
+ * The longest wait before `conformance watch` looks for due listings again, because manifests and
+ * suspicions change at any time.
  */
 const POLL_MS = 30_000;
-/** The wait while another process runs the checks of a listing. */
+/** The wait while another `conformance watch` process has the lock. */
 const BUSY_MS = 1_000;
 /** The wait while the database does not answer. */
 const AWAY_MS = 10_000;
@@ -67,7 +67,7 @@ async function watch(context: CommandContext, flags: Flags): Promise<CommandAnsw
   }
   const timeoutMs = readTimeoutMs(flags);
   const stop = new AbortController();
-  // A signal ends the current run, whose checks then do not count.
+  // A signal ends the current run, whose verdict is then not stored.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   try {
     return await withBackend(context, flags, async (backend, by) => {
@@ -157,7 +157,10 @@ async function takeStep(parts: LoggedWatch): Promise<Step> {
   }
 }
 
-/** Takes a step under the watch's lock, so that no other process can begin the same work. */
+/**
+ * Checks at most one due listing. `session` holds the database lock of `conformance watch`, so no
+ * other process checks the same listing.
+ */
 async function takeLockedStep(
   parts: LoggedWatch,
   session: WatchSession,

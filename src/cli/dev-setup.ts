@@ -111,7 +111,7 @@ interface DevKey {
 interface Welcome {
   readonly simulator: Simulator;
   readonly key: DevKey;
-  /** The folder, as the flag `--data` takes it. */
+  /** The data folder, as the flag `--data` takes it. */
   readonly data: string;
   /** The one-time sign-in link; undefined if an identity provider is configured. */
   readonly link: string | undefined;

@@ -61,8 +61,8 @@ type ReadExamined =
   | { readonly ok: false; readonly problem: DoctorCheck };
 
 /**
- * An invalid configuration is a finding of the doctor. A named file that is missing is a wrong call
- * instead.
+ * Reads the configuration and the catalog. An invalid configuration is a finding of the doctor, but
+ * a missing file that `--config` names is a wrong call.
  */
 function readExamined(context: CommandContext, flags: Flags): ReadExamined {
   const { env } = context;

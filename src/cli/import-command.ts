@@ -108,7 +108,10 @@ async function importLitellm(
   };
 }
 
-/** Names of variables that hold addresses and not keys, so that the import may read them. */
+/**
+ * Matches names of environment variables that hold addresses and not keys, so that the import may
+ * read their values.
+ */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
 function readTree(file: string, bounds: YamlBounds): YamlReading {
@@ -215,7 +218,10 @@ async function importOpenrouter(
   };
 }
 
-/** The model IDs from the command line, or those in one file or at one address. */
+/**
+ * The model IDs from the command line, or those in the one file or at the one https URL named
+ * there.
+ */
 async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));

@@ -152,7 +152,7 @@ async function planned(
   }
 }
 
-/** The gateway's address for the printed curl command. */
+/** The gateway's URL for the printed curl command. */
 function findGatewayUrl({ gatewayUrl, host, port }: Config): string {
   if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
   if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");
@@ -195,7 +195,10 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/** The cheapest listing of each provider that has a manifest, whether new or kept. */
+/**
+ * The cheapest listing of each provider that has a manifest, whether this run wrote it or it
+ * existed before.
+ */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,

@@ -27,7 +27,8 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
               left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
             }),
           );
-          // Each block of attempts is recorded already. This record is about the command itself.
+          // The ledger has already committed the recovered attempts, block by block. This entry in
+          // the change log is about the command as a whole.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_, note) => {
             if (recovered === 0 && instances.length === 0) return;

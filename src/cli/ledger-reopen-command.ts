@@ -123,7 +123,10 @@ async function readChanges(
   return outcome;
 }
 
-/** Empties the limit store. A failure is only reported, because the books are open already. */
+/**
+ * Empties the limit store. A failure is reported but not thrown, because the ledger has already
+ * been reopened.
+ */
 async function emptied(
   context: CommandContext,
   flags: Flags,

@@ -52,7 +52,7 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   }
 }
 
-/** Asks for a provider or an address if no flag names one. */
+/** Asks for a provider ID or an endpoint URL if no flag gives one. */
 async function withProvider(flags: Flags, answers: Answers): Promise<Flags> {
   if (flags["provider"] !== undefined || flags["baseUrl"] !== undefined) return flags;
   const ids = providerHeads().map(({ provider }) => provider.id);

@@ -184,7 +184,7 @@ function listSources({ catalog_source: source }: Manifest): readonly ListingSour
 
 export interface Refreshing {
   readonly sources: Sources;
-  /** The number of sources that must have the provider. Default: 1. */
+  /** The number of sources that must list the provider. Default: 1. */
   readonly leastSources?: number;
   readonly rules: PriceRules;
   readonly accepted: ReadonlySet<string>;
@@ -270,7 +270,7 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     return { kind: "no_head", detail };
   }
   const recordedFiles = [recorded, ...(recorded.against ?? [])];
-  // If several sources must agree, all given sources count, not only those recorded in the
+  // If several sources must agree, all given sources are used, not only those named in the
   // manifest.
   const added = leastSources > 1 ? [...sources.keys()] : [];
   const order = new Set([...recordedFiles.map(({ from }) => from), ...added]);
@@ -278,8 +278,8 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     const source = sources.get(from);
     if (source === undefined || head.sources[from] === undefined) return [];
     const sha256 = sha256Hex(source.bytes);
-    // If a recorded source has the same bytes, the recorded day counts, whatever the file's name
-    // is.
+    // If the manifest already records a source with the same bytes, the day recorded there is used,
+    // even if the file's name has another day.
     const same = recordedFiles.find((each) => each.from === from && each.sha256 === sha256);
     return [same === undefined ? source : { ...source, dated: same.dated }];
   });

@@ -161,8 +161,8 @@ function readNamedFile(file: string, flag: string): string {
 }
 
 /**
- * Reads `--out`: the file to which an answer that is a file is written. It is required with
- * `--json`, which prints one document.
+ * Reads `--out`, the file for an answer that is itself a file. The flag is required with `--json`,
+ * because standard output then gets a single JSON document.
  */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
@@ -194,7 +194,7 @@ const SECRET_FLAG = "--provider-key-env <name>";
 const SECRET_HELP =
   "read the provider's key from this environment variable (default: from standard input)";
 
-/** True if `--org` names the organization, because no argument implies it. */
+/** True if `--org` names the organization, because no positional argument identifies it. */
 function isNamedByFlag({ contract, face }: Operation): boolean {
   const isOfOne = contract.needs !== undefined || hasField(contract.params, "org_id");
   const ids = argumentNames(face.usage);
@@ -228,7 +228,8 @@ async function findOrgId(
 }
 
 /**
- * Turns a refusal into a fault. A field at the start of its message becomes the name of the flag.
+ * Turns a refusal into a fault. If the message begins with a field's name, the flag's name replaces
+ * it.
  */
 function asFault({ code, field, message }: OperationRefusal, fields: readonly Field[]): UsageFault {
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);

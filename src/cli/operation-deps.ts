@@ -42,7 +42,7 @@ export function openOperationDeps(
     rules: backend.rulesStore,
     records: backend.recordStore,
     reports: backend.usageReports,
-    // Only servers know how much of the limits is used now.
+    // `peek` returns undefined, because only servers know how much of the limits is used now.
     limitUse: {
       catalog,
       limitDefaults: config,
@@ -81,9 +81,9 @@ export function openOperationDeps(
 }
 
 /**
- * Checks if a provider's manifest is private. It reads the files and not the catalog, because a
- * manifest is private whatever the keys and dates are. If there is no folder, the check is skipped,
- * because the server may run elsewhere.
+ * Checks if a provider's manifest is private. It reads the manifest files and not the compiled
+ * catalog, because a manifest is private whether or not its key is set or its dates have passed. If
+ * the folder is optional and missing, the check is skipped, because the server may run elsewhere.
  */
 function checkPrivateManifest(
   folder: string,

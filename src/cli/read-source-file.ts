@@ -42,8 +42,8 @@ export async function readSourceFile(
   const { bytes, modified } = isUrl ? await download(named, stopped) : await readFile(named);
   const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
-  // Other days do not count: some servers always report 1970 or 1985, and a future day would make
-  // later lists look older.
+  // Days out of this range are ignored: some servers always report 1970 or 1985, and a future day
+  // would make later price lists look older.
   const known = [inName, modified].find((day = "") => FIRST_DAY <= day && day <= today);
   return { bytes, document: parse(named, bytes), dated: dated ?? known ?? today };
 }

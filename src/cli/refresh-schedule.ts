@@ -118,10 +118,7 @@ function listAddresses({ config }: RefreshSchedule): readonly (readonly [Listing
   );
 }
 
-/**
- * Reads the list at an address and stores a copy. If the address does not answer, reads the last
- * copy.
- */
+/** Reads the price list at `url` and stores a copy. If that fails, reads the last copy. */
 async function readKept(
   { config, log, read = readSourceFile }: RefreshSchedule,
   {
@@ -142,7 +139,7 @@ async function readKept(
   const last = kept.toSorted().at(-1);
   try {
     const file = await read(url, undefined, stopped);
-    // A response can be an error page in JSON, which is much smaller than the list.
+    // The response can be an error page in JSON, which is much smaller than the price list.
     if (last !== undefined && file.bytes.length * 2 < statSync(join(folder, last)).size) {
       throw new UsageFault(`${url}: has less than half of ${last}; remove that copy to take it`);
     }

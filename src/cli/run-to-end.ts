@@ -15,8 +15,8 @@ export interface ServerRun {
 }
 
 /**
- * The time for terminal events, settlements and closing the stores, in addition to the grace time
- * of requests.
+ * The time for the last events of streams, settlements and closing the stores, in addition to the
+ * grace time of requests.
  */
 const STOP_EXTRA_MS = 10_000;
 

@@ -61,7 +61,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     );
 }
 
-/** The log of the latest start, in the data folder. */
+/** The log file of the latest start of `dev`, in the data folder. */
 const LOG_FILE = "dev.log";
 
 /**
@@ -133,8 +133,8 @@ function readWorkers(flags: Flags): number {
 }
 
 /**
- * Runs one process, or several that share the ports. In the latter case, this process only
- * supervises the others.
+ * Runs one gateway process, or several worker processes that share the ports. With several, this
+ * process only supervises them.
  */
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();

@@ -8,7 +8,8 @@ import { toValues } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 
 /**
- * Adds `simulate`, a provider of both chat wires that costs nothing and can misbehave on request.
+ * Adds `simulate`, a simulated provider with the chat-completions and messages APIs. It costs
+ * nothing and can misbehave on request.
  */
 export function addSimulateCommand(program: Command, context: CommandContext): void {
   program

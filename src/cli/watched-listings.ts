@@ -13,7 +13,10 @@ import type { CommandIo } from "./command-io.ts";
 export interface WatchedListing extends VerifiedListing {
   readonly file: string;
   readonly manifestText: string;
-  /** True if a server with this configuration sends decisions in the host's public form. */
+  /**
+   * True if a server with this configuration sends requests for decisions in the provider's public
+   * format.
+   */
   readonly decisionsPublicForm: boolean;
 }
 
@@ -34,7 +37,7 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
   const listings = reachable.flatMap((deployment): WatchedListing[] => {
     const { providerId, modelId, upstreamModelId, manifestSha256 } = deployment;
     const manifest = manifests.get(manifestSha256);
-    // The file changed between the two reads. The next step of the watch reads it again.
+    // The file changed between the two reads. `conformance watch` reads it again at its next step.
     if (manifest === undefined) return [];
     const decisionsPublicForm = deployment.decisions?.form === "public";
     const ids = { providerId, modelId, upstreamModelId, manifestSha256 };

@@ -37,8 +37,8 @@ export interface WatchedRun {
 }
 
 /**
- * Checks a listing and stores its verdict. It books the whole budget before the run, and the cost
- * after it.
+ * Checks a listing and stores its verdict. Before the run, the whole budget is booked as spent;
+ * after it, the actual cost replaces the budget.
  */
 export async function runWatched(
   watch: Watch,
@@ -100,7 +100,7 @@ interface IntervalSpending {
   readonly intervalBudgetMicroUsd: MicroUsd;
 }
 
-/** The log of a watch. Each step is a text or a JSON document. */
+/** The output of `conformance watch`: a line of text or a JSON document for each step. */
 export class WatchLog {
   readonly #output: NodeJS.WritableStream;
   readonly #isJson: boolean;
@@ -166,7 +166,7 @@ export class WatchLog {
     this.#writeState({ event: "problem", message }, message);
   }
 
-  /** The last document and line. The caller prints them. */
+  /** The final JSON document and line of text, which the caller prints. */
   ended(): { readonly json: object; readonly text: string } {
     return {
       json: { event: "ended", runs: this.#runs, failed: this.#failed },

@@ -66,7 +66,7 @@ function readAuthor(flags: Flags): ChangedBy {
 const NAME_CHARS_MAX = 64;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;
 
-/** The user's name; the number of a user without a name, as in a container. */
+/** The name of the operating system's user; the user ID if it has no name, as in a container. */
 function userOfMachine(): string {
   try {
     return userInfo().username;

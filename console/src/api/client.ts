@@ -8,13 +8,13 @@ import type {
 } from "../../../src/account/console-api/contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
-/** The input of a route: `params`, `query` and `body`, as far as the route takes them. */
+/** The input of a route: those of `params`, `query` and `body` that the route accepts. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };
 
 type Part<K extends string, T> = [T] extends [undefined] ? unknown : { readonly [P in K]: T };
-/** Undefined values of a query are left out of the address. */
+/** Query parameters that are undefined are left out of the URL. */
 type OptionalPart<K extends string, T> = [T] extends [undefined]
   ? unknown
   : { readonly [P in K]?: { [F in keyof T]: T[F] | undefined } };
@@ -73,7 +73,10 @@ export function noteShownOrg(orgId: string | undefined): void {
   shownOrgId = orgId;
 }
 
-/** Headers with which the server refuses a request if another tab has switched the organization. */
+/**
+ * Names the organization that this tab shows. The server refuses the request if another tab has
+ * switched the session to another organization.
+ */
 export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }

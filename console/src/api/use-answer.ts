@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Every change reads this route again, because every page shows parts of the session. */
+/** Every `useChange` fetches this route again, because every page shows parts of the session. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions {
@@ -19,10 +19,14 @@ export interface AnswerOptions {
   /** Call the route again after this many milliseconds while the page is visible. */
   readonly refetchMs?: number;
   /**
-   * If true, the answer is never read again automatically, because the server records each read.
+   * True: the answer is never fetched again automatically, because the server records each access
+   * to this route in the change log.
    */
   readonly isRecorded?: boolean;
-  /** While another value of this query parameter loads, the previous answer stays visible. */
+  /**
+   * The name of a query parameter. When only this parameter changes, the previous answer stays
+   * visible until the new one has loaded.
+   */
   readonly staysDespite?: string;
 }
 

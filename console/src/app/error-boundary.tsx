@@ -32,7 +32,10 @@ export class OfflineFault extends Error {
   }
 }
 
-/** Shown if a page failed, which also happens if the console was updated on the server. */
+/**
+ * Shown if a page failed to load or to render. Loading can fail after the console was updated on
+ * the server.
+ */
 export function PageFailed({ error }: { readonly error?: unknown }): ReactElement {
   const isOffline = error instanceof OfflineFault;
   return (

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState, type ReactElement } from "react";
 
 const NoticeArea = lazy(() => import("./notice-area.tsx"));
 
-/** Loads the area for short messages together with the first message. */
+/** Loads the code that shows Mantine notifications only when the first notification is sent. */
 export function Notices(): ReactElement | null {
   const [isNeeded, setNeeded] = useState(false);
   useEffect(() => notificationsStore.subscribe(() => setNeeded(true)), []);

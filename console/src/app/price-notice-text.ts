@@ -11,8 +11,9 @@ const SKUS = [
 ] as const;
 
 /**
- * The changed prices: `"prompt $1.25 → $1.50"`. A price that equals its base price before and after
- * the change is left out, for example cached tokens that cost the same as the prompt.
+ * Lists the changed prices: `"prompt $1.25 → $1.50"`. Leaves out a price that equals its base price
+ * in `BASES` both before and after the change, such as cached tokens that cost the same as the
+ * prompt.
  */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {

@@ -1,7 +1,7 @@
-/** The query of an address; values are texts, never numbers or objects. */
+/** The query parameters of a URL; values are strings, never numbers or objects. */
 export type Search = Readonly<Record<string, string>>;
 
-/** Parses the query of an address; the first of two values with the same name counts. */
+/** Parses the query string of a URL; if a name is repeated, its first value is used. */
 export function readSearch(text: string): Search {
   const search: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(text)) search[name] ??= value;

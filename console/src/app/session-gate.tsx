@@ -20,8 +20,8 @@ import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 /** How often the session, with balance and notices, is read while the page is visible. */
 const BALANCE_MS = 10_000;
 /**
- * The interval while there is no credit, so that the banner disappears seconds after a purchase in
- * any tab.
+ * The polling interval while the organization has no credit, so that the banner about missing
+ * credit disappears seconds after a purchase in any tab.
  */
 const UNFUNDED_MS = 3_000;
 
@@ -53,8 +53,8 @@ export function SessionGate(): ReactElement {
 
 /**
  * Clears the data of one account before another is shown. Signing out, also in another tab, drops
- * every answer. A new account or organization reloads the page; if only the organization is new, a
- * note explains it.
+ * every cached answer. A new account or organization reloads the page; if only the organization is
+ * new, a note explains the reload.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();

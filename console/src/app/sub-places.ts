@@ -8,7 +8,7 @@ export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "k
   readonly search?: Readonly<Record<string, string>>;
 }
 
-/** Places that the navigation does not show. A test compares them with the routes. */
+/** Pages that the navigation does not show. A test compares them with the routes. */
 export const SUB_PLACES: readonly SubPlace[] = [
   {
     to: "/keys",

@@ -5,14 +5,14 @@ import { readSearch, type Search } from "./search-text.ts";
 
 export interface ChangeHow {
   /**
-   * `step`: Back undoes the change. `typed`: as `step`, but all typing in one field is a single
-   * step. Absent: the address is replaced without a step.
+   * `step`: adds an entry to the browser's history, so that Back undoes the change. `typed`: like
+   * `step`, but all typing in one field shares one entry. Absent: replaces the current entry.
    */
   readonly history?: "step" | "typed";
 }
 
 /**
- * The filters of a list, kept in the address, so that a view can be shared. Changing a filter to
+ * The filters of a list, kept in the page's URL, so that a view can be shared. Changing a filter to
  * undefined or an empty text removes it. Every change also removes `page`, unless the change sets
  * `page`.
  */
@@ -44,8 +44,8 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * True if the change continues the last typed change. The address must still show that change;
- * otherwise Back was pressed in between. (The rendered page may be older than the address.)
+ * True if the change continues the last typed change. The URL must still have that change;
+ * otherwise Back was pressed in between. (The rendered page may be older than the URL.)
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);

@@ -2,9 +2,9 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useRef, useState } from "react";
 
 /**
- * The text of a search field that is also in the address. The address follows when typing pauses
- * for `pauseMs`; letters typed before the page shows the new address are not lost. Back, or a link
- * to another view, sets the field.
+ * The text of a search field that is also in the page's URL. The URL is updated when typing pauses
+ * for `pauseMs`; letters typed before the page renders the new URL are not lost. Back, or a link to
+ * another view, sets the field.
  */
 export function useSearchText(
   inAddress: string | undefined,
@@ -13,7 +13,7 @@ export function useSearchText(
 ): [string, (text: string) => void] {
   const [text, setText] = useState(inAddress ?? "");
   const address = inAddress ?? "";
-  /** Texts that were written to the address but not rendered yet, oldest first. */
+  /** Texts that were written to the URL but not rendered yet, oldest first. */
   const written = useRef<string[]>([]);
   const writeNow = (typed: string): void => {
     if (typed !== (written.current.at(-1) ?? address)) written.current.push(typed);

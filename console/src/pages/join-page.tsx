@@ -21,7 +21,7 @@ import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
 
 export function JoinPage(): ReactElement {
   const { state, installation } = useSession();
-  // The token is read on the first render, before anything else changes the address.
+  // The token is read on the first render, before anything else changes the page's URL.
   const [token] = useState(takeInvitation);
   useEffect(() => {
     document.title = "Join an organization · Token Market";
@@ -57,7 +57,10 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
   return token === undefined ? <Received /> : <Found token={token} />;
 }
 
-/** The invitation of the link. It may be for another address than the signed-in person's. */
+/**
+ * Shows the invitation of the link. It may be for another email address than the signed-in
+ * person's.
+ */
 function Found({ token }: { readonly token: string }): ReactElement {
   const { user } = useSession();
   const found = useFoundInvitation(token);
@@ -95,8 +98,8 @@ function Found({ token }: { readonly token: string }): ReactElement {
 }
 
 /**
- * Lists the invitations for the signed-in person's address. Shown if the link has no invitation, or
- * if its invitation cannot be read.
+ * Lists the invitations for the signed-in person's email address. Shown if the link has no
+ * invitation, or if its invitation cannot be read.
  */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");

@@ -14,11 +14,11 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** A table with more rows on a page renders only the visible rows. */
+/** The most rows on a page that are all rendered. With more, only the visible rows are rendered. */
 const ROWS_WHOLE_MAX = 200;
 /**
- * The maximum if all rows are on one page. It is smaller, because a search then redraws the rows
- * with every letter.
+ * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then
+ * redraws the rows with every letter.
  */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
@@ -89,7 +89,9 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
     </div>
   );
 }
-/** The smallest page size. A table with fewer rows offers no choice of sizes. */
+/**
+ * A table with at most this many rows has no page controls. On phones the bound is `PAGE_CARDS`.
+ */
 const SIZE_MIN = 25;
 /** With more columns than this, a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
@@ -101,7 +103,7 @@ interface Sorted<T> {
 }
 
 /**
- * Sorts the rows. The sort order comes from the page (`onSort`), from the address (`kept`), or else
+ * Sorts the rows. The sort order comes from the page (`onSort`), from the URL (`kept`), or else
  * from the table's own state.
  */
 function useSorted<T>(

@@ -1,7 +1,10 @@
 import { recallFields, remember } from "./browser-memory.ts";
 import type { Sort } from "./sort-rows.ts";
 
-/** The state that a table has in the page's address. A page's second table prefixes the names. */
+/**
+ * The query parameters of a table in the page's URL. A page's second table adds a prefix to their
+ * names.
+ */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
 /** The page sizes of a table; 0 for all rows. */
@@ -22,9 +25,7 @@ export function writeSort({ id, direction }: Sort): string {
   return `${id}.${direction === "ascending" ? "asc" : "desc"}`;
 }
 
-/**
- * The rows per page from the address; `usual` if the address has none or the size is not offered.
- */
+/** The rows per page from the URL; `usual` if the URL has none or the size is not offered. */
 export function readSize(text: string | undefined, usual: number = PAGE_ROWS): number {
   const size = text === "all" ? 0 : Number(text ?? Number.NaN);
   return PAGE_SIZES.includes(size) ? size : usual;

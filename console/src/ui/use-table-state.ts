@@ -14,13 +14,14 @@ import {
 } from "./table-state.ts";
 
 /**
- * Makes a table remember its columns in this browser, and its sort order and page in the address.
+ * Makes a table remember its columns in this browser, and its sort order and page in the page's
+ * URL.
  */
 export interface Kept {
   readonly id: string;
   /** The words for one row and for several: `["key", "keys"]`. */
   readonly rows: readonly [one: string, many: string];
-  /** The prefix of the table's names in the address. A page's second table needs one. */
+  /** The prefix of the table's query parameters in the URL. A page's second table needs one. */
   readonly prefix?: string;
   /**
    * `server`: `rows` are already one page, and the caller shows the controls for the other pages.
@@ -36,13 +37,13 @@ export function useUsualRows(): number {
   return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
 }
 
-/** True if rows are drawn as cards. `table.module.css` has the same width. */
+/** True if rows are drawn as cards. `PHONE` must equal the width in `table.module.css`. */
 export function useIsPhone(): boolean {
   return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
 }
 const PHONE = "(max-width: 36em)";
 
-/** The parts of the address that belong to one table. Back undoes each change. */
+/** The query parameters of the page's URL that belong to one table. Back undoes each change. */
 export function useTableSearch(prefix: string): {
   readonly sort: string | undefined;
   readonly page: string | undefined;

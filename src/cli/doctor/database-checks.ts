@@ -6,7 +6,7 @@ import { type DatabaseCheckGroup, type DoctorCheck, listNames } from "./doctor-c
 
 const LOSS_DAYS = 7;
 
-/** Days for which impossible usage reports are listed. */
+/** The number of past days for which listings with impossible usage reports are named. */
 const FLAGGED_DAYS = 7;
 
 /**
@@ -30,7 +30,10 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   ];
 };
 
-/** Reports the level of the schema. Opening the stores has already shown that it lacks nothing. */
+/**
+ * Reports the level of the schema. Opening the stores has already shown that no migration is
+ * missing.
+ */
 function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   const detail =
     newer.length === 0
@@ -41,8 +44,8 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
 }
 
 /**
- * Reports session settings that sessions do not have. A server without a required setting was
- * refused at opening.
+ * Warns of settings that sessions of a shared pool lack. A missing `synchronous_commit` is not
+ * reported here, because the stores then refuse to open.
  */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =

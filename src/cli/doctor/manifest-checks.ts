@@ -51,7 +51,10 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/** Names providers whose listings are all staged, because a key alone does not make them serve. */
+/**
+ * Warns of providers whose listings are all staged: they serve no request, even if their key is
+ * set.
+ */
 function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));
@@ -63,7 +66,10 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
-/** Checks routed listings only, and only if a manifest tells when prices were checked. */
+/**
+ * Warns of routed listings whose prices were last checked too long ago. Reports nothing if no
+ * manifest tells when its prices were checked.
+ */
 function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const routed = loaded.catalog.models.flatMap(({ deployments }) => deployments);
@@ -129,7 +135,10 @@ interface KnownListing {
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /** True if a watch checks these listings automatically. The others need a run that names them. */
+  /**
+   * True: the report advises `conformance watch`. False: it advises a `conformance run` of the
+   * first listing, which shows what is wrong.
+   */
   readonly isDue: boolean;
 }
 

@@ -36,7 +36,7 @@ export function findKeys(
   return { keys: new Map([...fromEnv, ...read]), warnings };
 }
 
-/** The heads of providers whose key was found, in the order in which they are offered. */
+/** The known providers whose key was found, in the order in which they are offered. */
 export function headsWithKey(keys: ProviderKeys): readonly ProviderHead[] {
   return providerHeads().filter(
     ({ use, endpoint }) => use === "import" && keys.has(endpoint.api_key_env ?? ""),

@@ -13,7 +13,7 @@ export interface ListingPlan {
   readonly config: Config;
   readonly keys: ProviderKeys;
   readonly margin: string | undefined;
-  /** Addresses that replace the shipped ones, by provider ID. */
+  /** Base URLs that replace the shipped ones, by provider ID. */
   readonly baseUrls: ReadonlyMap<string, string>;
   /** True if providers are not asked which models they serve. */
   readonly isOffline: boolean;

@@ -16,8 +16,8 @@ import { toValues, readMargin, type InitResult, type ModelNote } from "./init-fl
 import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
 
 /**
- * Finds the head with this ID, also that of a self-hosted server. Throws a `UsageFault` if there is
- * none.
+ * Finds the known provider with this ID, also a self-hosted server. Throws a `UsageFault` if there
+ * is none.
  */
 export function requireHead(id: string): ProviderHead {
   const head = findHead(id);
@@ -48,7 +48,8 @@ export async function initNamedProvider(
     config,
     head,
     manifest: placed,
-    // The operator names deployments, so no model list of the provider contains them.
+    // If the operator names the deployments (`use: init`), the provider's model list does not have
+    // them, so the provider is not asked.
     key: flags["offline"] === true || head.use === "init" ? undefined : findKey(io, placed),
     file,
     globs,
@@ -69,7 +70,7 @@ export function findShipped({ provider }: ProviderHead): Manifest {
   );
 }
 
-/** Puts the address, key variable and settlement of the flags into the manifest. */
+/** Puts the endpoint URL, key variable and settlement of the flags into the manifest. */
 function placedManifest(manifest: Manifest, flags: Flags): Manifest {
   const baseUrl = readText(flags, "base-url");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -117,8 +118,8 @@ interface Deployments {
 }
 
 /**
- * Asks for the provider's address and for its deployments. A deployment's prices are those of the
- * model's maker.
+ * Asks for the provider's endpoint URL and for its deployments. A deployment's prices are those of
+ * the model's maker.
  */
 async function askDeployments(
   head: ProviderHead,
@@ -167,7 +168,9 @@ async function askDeployments(
   };
 }
 
-/** Requires a single label of a host name, so that the address stays within the head's domain. */
+/**
+ * Requires a single label of a host name, so that the endpoint stays within the provider's domain.
+ */
 function requireLabel(flag: string, text: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
   throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);

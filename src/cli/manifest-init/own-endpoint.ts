@@ -89,7 +89,9 @@ export async function initOwnEndpoint(
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
 
-/** The address, and the key from the named variable. The key is sent only to this address. */
+/**
+ * Reads the endpoint URL, and the key from the named variable. The key is sent only to this URL.
+ */
 function readAddress({ env }: CommandContext, flags: Flags, config: Config): Address {
   const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -112,7 +114,7 @@ export function surveyFault(
   const shown = presentText(baseUrl);
   switch (code) {
     case "address":
-      // The message leaves out the address, because it may contain a password.
+      // The message leaves out the URL, because it may contain a password.
       return new UsageFault(`--base-url: ${message}`);
     case "private":
       return new UsageFault(
@@ -157,7 +159,9 @@ function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): Li
   return { ...model, contextLength: context, contextFrom: "as loaded now" };
 }
 
-/** Notes a context length that is the model's maximum, because the server may offer less. */
+/**
+ * Returns a note if the context length is the model's maximum, because the server may offer less.
+ */
 function contextNote({ upstreamId, contextFrom }: ListableModel): readonly ModelNote[] {
   const isOwn = ["n_ctx_train", "the model file", "max_context_length"].includes(contextFrom ?? "");
   if (!isOwn) return [];

@@ -22,8 +22,9 @@ export function manifestText(manifest: Manifest): string {
 }
 
 /**
- * Finds everything that is wrong with a manifest at its path: in itself, with the key that it
- * names, and in one catalog with the other manifests. Problems of other files are left out.
+ * Finds everything that is wrong with a manifest at this path: invalid contents, a misused key
+ * variable, and conflicts with the other manifests in one catalog. Leaves out problems of other
+ * files.
  */
 export function placeProblems(config: Config, file: string, text: string): readonly string[] {
   const verdict = validateManifest(text);
@@ -46,7 +47,7 @@ export function placeProblems(config: Config, file: string, text: string): reado
 }
 
 /**
- * The reason why the key in this variable must not be sent to this address: it is a secret of this
+ * The reason why the key in this variable must not be sent to this endpoint: it is a secret of this
  * program, or it belongs to another provider. Undefined if it may be sent. Callers check this
  * before they send the key.
  */
@@ -87,7 +88,7 @@ function keyIssues(
   const parsed = parseKeyOrigins(config.providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const { origins } = parsed;
-  // Existing manifests own their variables, so a new manifest cannot take over another provider's
+  // Existing manifests own their key variables, so a new manifest cannot use another provider's
   // key.
   const known = indexKeyOwners(manifests.filter((each) => each.file !== file));
   return keyProblems(manifests, { isOwnVariable, origins, owners: known })
@@ -124,7 +125,7 @@ function readText(file: string): string {
 /** The provider's manifest that comes with the program; undefined if there is none. */
 export function shippedManifest(providerId: string): Manifest | undefined {
   const file = join(SHIPPED_MANIFESTS, `${providerId}.json`);
-  // The ID must be that of a head, so that it cannot name another folder.
+  // The ID must be that of a known provider, so that it cannot name a file in another folder.
   if (findHead(providerId) === undefined || !existsSync(file)) return undefined;
   const verdict = validateManifest(readFileSync(file, "utf8"));
   return verdict.ok ? verdict.manifest : undefined;
@@ -146,8 +147,8 @@ export function shippedManifests(): Manifest[] {
 }
 
 /**
- * Every shipped listing of a real provider, by model ID. If several providers list a model, the one
- * with the smallest priority number counts: makers of models before resellers.
+ * Every shipped listing of a real provider, by model ID. If several providers list a model, the
+ * provider with the smallest priority number is used: makers of models before resellers.
  */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);

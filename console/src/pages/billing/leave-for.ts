@@ -1,4 +1,4 @@
-/** Opens the payment page. Throws if the address is not `http` or `https`. */
+/** Opens the payment page. Throws if the URL is not `http` or `https`. */
 export function leaveFor(url: string): void {
   const address = new URL(url, window.location.origin);
   if (!["https:", "http:"].includes(address.protocol)) {

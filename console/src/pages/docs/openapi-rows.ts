@@ -129,7 +129,7 @@ function resolve(document: unknown, schema: Json): Json {
   return child(document, ...reference.split("/").slice(1));
 }
 
-/** The object at a path; an empty object if there is none. */
+/** The object at a path of property names; an empty object if there is none. */
 function child(value: unknown, ...path: readonly string[]): Json {
   let found = value;
   for (const step of path) {

@@ -3,7 +3,7 @@ import { recall, remember } from "../../ui/browser-memory.ts";
 const KEPT_AS = "tm-invitation";
 
 /**
- * Moves the token of an invitation's link from the fragment of the address, which no server sees,
+ * Moves the token of an invitation link from the URL's fragment, which is never sent to a server,
  * into this tab's storage. It survives the redirect to the identity provider and back.
  */
 export function takeInvitation(): string | undefined {

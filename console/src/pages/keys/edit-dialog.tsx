@@ -9,7 +9,10 @@ export interface EditProps<T> extends Closable {
   readonly edited: T;
 }
 
-/** Returns a dialog around `Form`, open while `edited` is defined. Each `id` gets a new form. */
+/**
+ * Returns a dialog around `Form`, open while `edited` is defined. If `id(edited)` changes, the form
+ * starts anew.
+ */
 export function editDialog<T>(
   title: (edited: T) => string,
   Form: ComponentType<EditProps<T>>,

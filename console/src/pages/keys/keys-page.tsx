@@ -23,7 +23,7 @@ const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
 export function KeysPage(): ReactNode {
   const answer = useAnswer("GET /api/console/keys");
-  // The open dialog is in the address, so that the palette and links can open it.
+  // The page's URL tells if the dialog is open, so that the palette and links can open it.
   const [filters, setFilters] = useFilters<{ create: string | undefined }>();
   const isCreating = filters.create !== undefined;
   const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });

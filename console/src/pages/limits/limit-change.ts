@@ -44,7 +44,10 @@ export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
     : { isReady: true, values };
 }
 
-/** The scope of a row for the body of a change; undefined if the customer cannot change it. */
+/**
+ * The part of the request body that names the row's scope; undefined if the customer cannot change
+ * the row's limits.
+ */
 export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   const key = row.key_id === null ? {} : { key_id: row.key_id };
   if (row.scope === "org") return { scope: "org" };

@@ -12,8 +12,8 @@ import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
 /**
- * Explains the refusal of a request. The request's ID is in the page's address, so that the
- * explanation can be shared.
+ * Explains the refusal of a request. The request's ID is in the page's URL, so that the explanation
+ * can be shared.
  */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();

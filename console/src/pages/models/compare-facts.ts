@@ -21,7 +21,7 @@ import { servedFirst, type ServedListing, type ServedModels } from "./served.ts"
 export interface FactCell {
   readonly text: string;
   readonly note?: string;
-  /** True for the best value of the line; false for all if they are equal. */
+  /** True for the best value of the table row; false for all if they are equal. */
   readonly isBest: boolean;
 }
 
@@ -31,8 +31,9 @@ export interface Fact {
 }
 
 /**
- * The lines of a comparison. Prices, sizes and verdicts are those of each model's first provider.
- * Verdicts and served figures have a line only if at least one of them is known.
+ * The rows of the comparison table. Prices, sizes and verdicts are those of each model's first
+ * provider. Verdicts have a row only if at least one model has a verdict; likewise for measured
+ * speed and reliability.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -123,7 +124,10 @@ function inAndOut({ prompt, completion }: PricesPerMillion): string {
   return `${showPrice(prompt)} in, ${showPrice(completion)} out`;
 }
 
-/** The line of the one-hour cache write is left out if no provider offers it. */
+/**
+ * True if the listing has a separate price for 1-hour cache writes. Their row is left out if no
+ * listing has one.
+ */
 function pricesHours(listing: ModelProvider | undefined): boolean {
   return listing?.prices?.[HOUR_WRITE] !== undefined;
 }

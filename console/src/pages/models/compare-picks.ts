@@ -1,12 +1,12 @@
 export const COMPARED_MAX = 4;
 
-/** Reads the model IDs from the address: the first four, without duplicates. */
+/** Reads the model IDs from the page's URL: the first four, without duplicates. */
 export function readPicks(text: string | undefined): readonly string[] {
   const ids = (text ?? "").split(",").map((id) => id.trim());
   return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
 }
 
-/** Writes the model IDs for the address; undefined if there are none. */
+/** Writes the model IDs for the page's URL; undefined if there are none. */
 export function writePicks(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(",");
 }

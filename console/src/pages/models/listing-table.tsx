@@ -180,8 +180,8 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn(
     "output",
     "Max output",
-    // If a listing bills by image or second, this number bounds the cost and counts no output
-    // tokens.
+    // If a listing bills by image or second, `max_output_tokens` only bounds the cost and is not a
+    // number of output tokens.
     ({ billing, max_output_tokens }) => (billing === "token" ? max_output_tokens : null),
     { shownFrom: "wide" },
   ),

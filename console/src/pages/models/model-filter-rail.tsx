@@ -17,14 +17,14 @@ export interface ModelFilterRailProps {
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;
   readonly choices: ModelChoices;
-  /** True if served figures are known, so that the reader can filter by speed. */
+  /** True if measured speeds are known, so that the reader can filter by speed. */
   readonly hasFigures: boolean;
   readonly found: number;
   readonly onClose: () => void;
 }
 
 /**
- * The filters of the models page. They are in the address, so that a view can be shared and Back
+ * The filters of the models page. They are in the page's URL, so that a view can be shared and Back
  * undoes a change.
  */
 export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
@@ -86,7 +86,7 @@ interface Slider {
   readonly label: string;
   /** The values from left to right; the position to the left of the first value means "any". */
   readonly steps: readonly string[];
-  /** Parses the value in the address; undefined if it is absent or invalid. */
+  /** Parses the value in the URL; undefined if it is absent or invalid. */
   readonly read: (text: string | undefined) => number | undefined;
   readonly show: (text: string) => string;
   readonly isServed?: true;
@@ -127,7 +127,9 @@ const SLIDERS: readonly Slider[] = [
   },
 ];
 
-/** A slider over the steps. A valid value in the address that is no step is kept. */
+/**
+ * A slider over the steps. If the URL has a valid value that is not one of the steps, it is kept.
+ */
 function StepSlider(props: {
   readonly slider: Slider;
   readonly value: string | undefined;

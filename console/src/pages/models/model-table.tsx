@@ -24,7 +24,10 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /** Undefined if no served figures are known; the table then leaves out their columns. */
+  /**
+   * Measured speed and reliability; undefined if unknown, and the table then leaves out their
+   * columns.
+   */
   readonly served: ServedFor | undefined;
   readonly isNarrow: boolean;
   readonly onNone: ReactNode;

@@ -132,7 +132,10 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   );
 }
 
-/** Tells whose served figures the table has, and how a filter by speed treats unmeasured models. */
+/**
+ * Tells whose calls the table's measurements cover, and how a filter by speed treats unmeasured
+ * models.
+ */
 function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   if (served === undefined) {
     return hasSpeedFilter(search)

@@ -86,7 +86,7 @@ export function changeKind(
 }
 
 /**
- * If a sheet has no separate price for it, a 1-hour cache write costs as much as an ordinary one.
+ * If `prices` has no `cache_write_1h`, a 1-hour cache write costs as much as any other cache write.
  */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);

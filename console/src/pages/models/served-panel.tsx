@@ -24,8 +24,8 @@ export interface ServedPanelProps {
 }
 
 /**
- * Served figures of the last 30 days: of the organization's own calls, and of all customers if the
- * operator publishes them. If the operator does not, visitors see nothing.
+ * Measured reliability and speed of the last 30 days: of the organization's own calls, and of all
+ * customers' calls if the operator publishes them. If the operator does not, visitors see nothing.
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -111,7 +111,9 @@ function FiguresTable(
   );
 }
 
-/* The IDs are the same as in charts of spend, so that a model has the same color in both. */
+/**
+ * The IDs are the same as in charts of spend, so that a provider or model has the same color there.
+ */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }

@@ -13,8 +13,8 @@ export interface ServedFor {
 }
 
 /**
- * Figures of all customers if the operator publishes them, else of the reader's organization;
- * undefined if there are none.
+ * Measured speed and reliability of all customers' calls if the operator publishes them, else of
+ * the calls of the reader's organization; undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useMaybeSession()?.state === "signed_in";

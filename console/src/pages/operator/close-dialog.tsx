@@ -19,7 +19,10 @@ export const CloseDialog = inDialog("Close periods", CloseForm);
 interface CloseProps {
   readonly balances: OperatorSettlement["balances"];
   readonly onClose: () => void;
-  /** Called with the result, because the page shows its providers without a manifest. */
+  /**
+   * Called with the result, in which `unlisted` names providers without a manifest; the page shows
+   * them.
+   */
   readonly onClosed: (closing: OperatorClosing) => void;
 }
 

@@ -16,7 +16,7 @@ type Problems = Readonly<Partial<Record<keyof ContractForm, string>>>;
 const LIMIT_MAX = 1_000_000_000;
 const NAMES = ["rpm", "tpm", "concurrency"] as const;
 
-/** Reads the form. A blank field keeps its limit; `default` removes it. */
+/** Reads the form. A blank field keeps the current limit; the text `default` removes the limit. */
 export function readContractForm(
   typed: ContractForm,
 ):

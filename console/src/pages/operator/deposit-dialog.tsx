@@ -10,7 +10,8 @@ import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 
 /**
- * Records money that was paid to a provider in advance. The server records a reference only once.
+ * Records money that was paid to a provider in advance. The server records at most one deposit per
+ * reference.
  */
 export const DepositDialog = inDialog("Record deposit", DepositForm);
 

@@ -16,7 +16,7 @@ interface GrantProps {
   readonly onClose: () => void;
 }
 
-/** Grants credit to an organization. The server grants a reference only once. */
+/** Grants credit to an organization. The server grants credit at most once per reference. */
 export const GrantDialog = inDialog("Grant credit", GrantForm);
 
 function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProps): ReactNode {

@@ -45,7 +45,7 @@ function plain(text: string | null): string | null {
   return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* Equal to the pattern in the server's CSV files, which a test checks. */
+/* Equal to the pattern in the server's `csv.ts`, which a test checks. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 

@@ -18,7 +18,9 @@ import { useKeptSearch } from "./use-kept-search.ts";
 /** The number of prompts on a page; small, because answers are long. */
 const PAGE_ROWS = 10;
 
-/** Shows the answers that this browser stores of a search, side by side for each prompt. */
+/**
+ * Shows the answers of an Optimize search that this browser stores, side by side for each prompt.
+ */
 export function AnswersPanel(props: {
   readonly search: OptimizeSearch;
   readonly orgId: string;

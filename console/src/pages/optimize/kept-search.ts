@@ -7,7 +7,7 @@ import { BrowserShelf } from "../playground/browser-store.ts";
 
 export const SEARCHES_MAX = 10;
 
-/** The prompts, answers and verdicts of a search. Only this browser stores them. */
+/** The prompts, answers and verdicts of an Optimize search. Only this browser stores them. */
 export interface KeptSearch {
   readonly id: string;
   readonly orgId: string;
@@ -46,7 +46,7 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
 
 export interface PromptRow {
   readonly at: number;
-  /** Undefined if another browser started the search. */
+  /** Undefined if another browser started the Optimize search. */
   readonly prompt: string | undefined;
   readonly answers: ReadonlyMap<string, OptimizeAnswer>;
   /** Undefined if the prompt was not judged, null if the judge chose no answer. */

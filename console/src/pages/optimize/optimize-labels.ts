@@ -40,8 +40,8 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
 };
 
 /**
- * The best model; undefined if there are no answers, or if the objective needs verdicts and there
- * are none.
+ * The best model; undefined if there are no answers, or if the objective needs the judge's verdicts
+ * and there are none.
  */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);

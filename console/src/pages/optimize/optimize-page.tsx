@@ -17,7 +17,7 @@ const POLL_MS = 5_000;
 export function OptimizePage(): ReactElement {
   const searches = useAnswer("GET /api/console/optimize");
   const isRunning = searches.data?.data.some(({ state }) => state === "running") === true;
-  // The hook is called again for the same cached route, to poll it while a search runs.
+  // The hook is called again for the same cached route, to poll it while an Optimize search runs.
   useAnswer("GET /api/console/optimize", undefined, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),

@@ -45,7 +45,7 @@ export function OptimizeSearchPage(): ReactElement {
   const asked = { params: { search_id: searchId } };
   const search = useAnswer("GET /api/console/optimize/:search_id", asked);
   const isRunning = search.data?.state === "running";
-  // The hook is called again for the same cached route, to poll it while the search runs.
+  // The hook is called again for the same cached route, to poll it while the Optimize search runs.
   useAnswer("GET /api/console/optimize/:search_id", asked, {
     enabled: isRunning,
     ...(isRunning ? { refetchMs: POLL_MS } : {}),
@@ -65,7 +65,7 @@ export function OptimizeSearchPage(): ReactElement {
   );
 }
 
-/** Reads the header's balance again when a search ends while the page is open. */
+/** Fetches the header's balance again when an Optimize search ends while the page is open. */
 function useBalanceAtEnd(isRunning: boolean): void {
   const client = useQueryClient();
   const wasRunning = useRef(false);

@@ -18,7 +18,7 @@ export interface EstimateAsked {
   readonly maxTokens: number | undefined;
 }
 
-/** The highest cost of the search in the form. The server quotes it. */
+/** Shows the most that the Optimize search in the form can cost, as quoted by the server. */
 export function SearchEstimate(
   props: EstimateAsked & { readonly budgetUsd: string | undefined },
 ): ReactElement {

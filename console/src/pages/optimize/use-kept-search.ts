@@ -6,8 +6,8 @@ import { createKeptSearch, searchShelf, withFetched, type KeptSearch } from "./k
 
 const POLL_MS = 2_000;
 /**
- * Further fetches after the search has ended, because another instance may hold the missing
- * answers.
+ * The most attempts to fetch answers after the Optimize search has ended, because another instance
+ * of the server may hold the missing answers.
  */
 const TRIES_AFTER_END = 5;
 
@@ -19,8 +19,8 @@ export interface KeptState {
 }
 
 /**
- * Reads the part of a search that this browser stores. While the search runs, fetches more answers
- * and stores them.
+ * Reads the part of an Optimize search that this browser stores. While the search runs, fetches
+ * more answers and stores them.
  */
 export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
   const [kept, setKept] = useState<KeptSearch>();

@@ -82,8 +82,8 @@ export function contentAddress(videoId: string): string {
 }
 
 /**
- * Waits before each read of the record: after a stop, the gateway reads the answer on for a while
- * before it settles the request.
+ * Waits before each read of the request's record: after a stop, the gateway continues to read the
+ * provider's answer for a while before it settles the request.
  */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
@@ -94,7 +94,8 @@ export async function settledCost(requestId: string): Promise<string | undefined
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the request's total: the record has it before the costs of the attempts.
+      // The first match is the request's total, which is in the JSON before the costs of the
+      // attempts.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {

@@ -112,8 +112,8 @@ function leaf(token: Token): readonly MarkdownNode[] {
 }
 
 /**
- * Shows only the image's name, because loading the image would reveal the reader's address to its
- * host.
+ * Shows only the image's name, because loading the image would reveal the reader's IP address to
+ * the image's host.
  */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");

@@ -154,7 +154,7 @@ function TabContent(props: {
   readonly tab: TabOf;
   readonly models: readonly Model[];
   readonly asked: readonly string[];
-  /** The initial model if the address names none; ignored if the tab does not list it. */
+  /** The initial model if the page's URL names none; ignored if the tab does not list it. */
   readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
@@ -181,7 +181,10 @@ function TabContent(props: {
   );
 }
 
-/** The tab named in the address, else the tab for the model named there, else the first tab. */
+/**
+ * The tab that the page's URL names, else the tab for the model that the URL names, else the first
+ * tab.
+ */
 function activeTab(
   wanted: string | undefined,
   models: readonly Model[],

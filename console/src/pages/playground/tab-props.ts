@@ -6,16 +6,16 @@ export interface TabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
   /**
-   * True if the address names these models. They then replace the conversation that was open
-   * before.
+   * True if the page's URL names `modelIds`. The conversation from before a reload is then shown
+   * again only if it has the same models.
    */
   readonly isNamed: boolean;
   readonly onModels: (modelIds: readonly string[]) => void;
 }
 
 /**
- * The chosen model of a tab, and a function that chooses another model and puts it into the
- * address.
+ * The chosen model of a tab, and a function that chooses another model and puts it into the page's
+ * URL.
  */
 export function usePickedModel(props: TabProps): readonly [Model, (modelId: string) => void] {
   const [picked, setPicked] = useState(props.modelIds[0]);

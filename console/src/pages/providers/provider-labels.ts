@@ -29,8 +29,8 @@ export function substitutedShare(share: number | null): string {
 }
 
 /**
- * Returns the text if it is an http or https address; undefined otherwise, so that no script runs
- * as a link.
+ * Returns the text if it is an http or https URL; undefined otherwise, so that no script runs as a
+ * link.
  */
 export function webAddress(text: string | null): string | undefined {
   if (text === null || !URL.canParse(text)) return undefined;

@@ -82,7 +82,9 @@ function substitutionLabel({ substitutions }: Provider): string {
     .join("; ");
 }
 
-/** The figures of all customers; empty if the operator does not publish them. */
+/**
+ * Measured figures over the calls of all customers; empty if the operator does not publish them.
+ */
 function figuresOfAll({
   success_24h: success,
   ttft_p50_ms: ttftMs,
@@ -210,8 +212,8 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 type Row = ServedModel & { readonly trust: ListingTrust | undefined };
 
 /**
- * Columns for signed-in readers only. Verdicts change the routing order, so without them `place`
- * would be wrong.
+ * Columns for signed-in readers only. Visitors do not see verdicts, and `place` depends on
+ * verdicts, because they change the routing order.
  */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 

@@ -182,7 +182,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** The IDs of the columns that need served figures. */
+/** The IDs of the columns that show measured speed, reliability or share of calls. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {

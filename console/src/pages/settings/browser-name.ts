@@ -10,8 +10,9 @@ export function browserName(userAgent: string | null): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/* A user agent also names browsers that are further down in this list, so the first match
-   counts. */
+/**
+ * A user agent also names browsers that are further down in this list, so the first match is used.
+ */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],
   [/\b(OPR|Opera)\//, "Opera"],

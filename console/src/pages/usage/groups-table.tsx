@@ -34,8 +34,8 @@ export interface GroupsTableProps {
 type Group = Usage["groups"][number];
 
 /**
- * The table's parameters in the address have a prefix, because the request log on this page uses
- * the names without one.
+ * The table's query parameters in the page's URL have a prefix, because the request log on this
+ * page uses the names without one.
  */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 

@@ -25,17 +25,14 @@ import styles from "./usage.module.css";
 export interface RequestLogProps {
   readonly filters: Filters;
   readonly cursor: string | undefined;
-  /**
-   * The number of requests on a page, as text from the address; undefined for the reader's usual
-   * number.
-   */
+  /** The number of requests on a page, as text from the URL; undefined for the default number. */
   readonly rows: string | undefined;
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
 
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** The sizes without "All", because each page is one query of the journal. */
+/** The page sizes without "All", because each page is one query of the request journal. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 

@@ -37,7 +37,7 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/** `/usage`: figures by group, and the request log. The page's state is in its address. */
+/** `/usage`: figures by group, and the request log. The page's state is in its URL. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());

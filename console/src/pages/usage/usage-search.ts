@@ -5,7 +5,7 @@ import {
 } from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
 
-/** The state that the usage page keeps in its address. */
+/** The state that the usage page keeps in its URL. */
 export type UsageSearch = Readonly<
   Partial<
     Record<
@@ -27,7 +27,7 @@ export type UsageSearch = Readonly<
   >
 >;
 
-/** Changes parts of the address; an undefined part is removed. Back undoes each change. */
+/** Changes query parameters of the page's URL; undefined removes one. Back undoes each change. */
 export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
 
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
@@ -86,7 +86,7 @@ const OLD_STATUSES: Readonly<Record<string, Status>> = {
   refused: "rejected_by_gateway",
 };
 
-/** The time range in the address; default: the last 24 hours. */
+/** The time range in the page's URL; default: the last 24 hours. */
 export function readRange({ range }: UsageSearch): Range {
   return RANGES.find(({ value }) => value === range)?.value ?? "24h";
 }
@@ -107,12 +107,12 @@ function parseStatus(value: string): readonly Status[] {
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
 
-/** The text of a filter for the address; undefined if there are no values. */
+/** The text of a filter for the page's URL; undefined if there are no values. */
 export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
 
-/** The option with this value; the first option if the value in the address is unknown. */
+/** The option with this value; the first option if the value in the URL is unknown. */
 export function chosen<V extends string>(options: Option<V>, value: string | undefined): V {
   return (options.find((option) => option.value === value) ?? options[0])?.value as V;
 }
@@ -121,7 +121,7 @@ export type Filters = Partial<
   Record<"from" | "to" | FilterName, NonNullable<QueryOf<"GET /api/console/usage">["model"]>>
 >;
 
-/** The filters that the figures, the log and its download share. */
+/** The filters that apply to the figures, to the request log and to its download. */
 export function readFilters(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...readSpan(search, nowMs) };
   for (const name of ["model", "provider", "key", "tag", "status"] as const) {

@@ -86,8 +86,8 @@ function parseCheckNumber(id: string): number {
 }
 
 /**
- * Lists the broken promises, each with the share of answers that broke it: `"5% named another
- * model"`.
+ * Lists the kinds of wrong answers in a suspicion, each with its share of all answers: `"5% named
+ * another model"`.
  */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
@@ -146,7 +146,7 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
   return isLast ? "tried last" : String(place);
 }
 
-/** Explains the state, and tells from which run it comes. */
+/** Explains a listing's verification state, and names the run that led to it. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
@@ -161,8 +161,8 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
 };
 
 /**
- * The wanted listing; if it is not there, the first failed listing, else a suspect one, else the
- * first.
+ * The listing of the model `wanted`; if there is none, the first failed listing, else the first
+ * suspect one, else the first.
  */
 export function listingToShow(
   listings: readonly ListingTrust[],

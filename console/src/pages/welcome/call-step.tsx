@@ -151,10 +151,7 @@ function Refused(props: {
   );
 }
 
-/**
- * Scrolls to the first step without changing the address, because `LeaveGuard` would question a
- * change.
- */
+/** Scrolls to the first step without changing the page's URL. */
 function showCredit(): void {
   const step = document.querySelector<HTMLElement>("#credit");
   step?.scrollIntoView({ block: "start" });

@@ -1,4 +1,6 @@
-/** The color of a part, with a pattern if two parts of the chart would have the same color. */
+/**
+ * The color of a chart's part, with a pattern if two parts of the chart would have the same color.
+ */
 export interface Paint {
   /**
    * `own` in a chart of one part, `other` for the part of all others, else an index into the

@@ -186,8 +186,8 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
 }
 
 /**
- * True if the cost is not known yet: after a stop, the gateway reads the answer on for a while
- * before it settles the request.
+ * True if the cost is not known yet: after the reader stops an answer, the gateway continues to
+ * read it from the provider for a while before it settles the request.
  */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");

@@ -21,7 +21,8 @@ export interface ShownParameter {
 }
 
 /**
- * Parameters that get no field here, because their values are objects or only declare a capability.
+ * Parameters that get no field in the settings, because their values are objects or because they
+ * only declare a capability of the model.
  */
 const STRUCTURES = new Set([
   "tools",

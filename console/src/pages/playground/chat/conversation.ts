@@ -52,7 +52,7 @@ export function turnsBefore(
 
 /**
  * Adds a turn with the results of a model's tool calls, to which the model then replies. Results
- * for several models share one turn. Undefined if there is no such turn.
+ * for several models share one turn. Undefined if no turn has the ID `turnId`.
  */
 export function answeredTools(
   turns: readonly Turn[],
@@ -84,7 +84,7 @@ export function chooseTitle(turns: readonly Turn[]): string {
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
 }
 
-/** True if the text of an answer is complete; its cost may follow later. */
+/** True if no more text will be added to an answer; its cost may follow later. */
 export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }

@@ -25,7 +25,10 @@ export interface DraftProblem {
   readonly message: string;
 }
 
-/** The types of questions that each wire has, and the fields that each type needs. */
+/**
+ * The types of questions that each API format for decisions has, and the fields that each type
+ * needs.
+ */
 export const QUESTION_TYPES: Readonly<
   Record<
     DecisionWire,
