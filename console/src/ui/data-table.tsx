@@ -7,7 +7,7 @@ import { sortRows, type Sort } from "./sort-rows.ts";
 import { TableFrame } from "./table-frame.tsx";
 import { TableHead } from "./table-head.tsx";
 import { cellProps, hasPhonePlaces, TableRow } from "./table-row.tsx";
-import { cutPage, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+import { cutPage, needsPages, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
 import type { BodyProps, DataTableProps } from "./table-types.ts";
 import styles from "./table.module.css";
 import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
@@ -74,7 +74,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
       )}
       {kept === undefined ||
       kept.pages === "server" ||
-      rows.length <= Math.min(SIZE_MIN, usual) ? null : (
+      !needsPages(rows.length, onPage.length, usual) ? null : (
         <Suspense fallback={<div className={styles.pages} />}>
           <TablePages
             caption={props.caption}
@@ -89,10 +89,6 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
     </div>
   );
 }
-/**
- * A table with at most this many rows has no page controls. On phones the bound is `PAGE_CARDS`.
- */
-const SIZE_MIN = 25;
 /** With more columns than this, a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
 

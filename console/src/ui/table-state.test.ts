@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { isShown, cutPage, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+import {
+  isShown,
+  cutPage,
+  needsPages,
+  readSize,
+  readSort,
+  writeSize,
+  writeSort,
+} from "./table-state.ts";
 
 describe("a table's state in the address", () => {
   test("restores a sort order, and ignores an invalid one", () => {
@@ -18,6 +26,12 @@ describe("a table's state in the address", () => {
     expect(writeSize(50)).toBeUndefined();
     expect(readSize(writeSize(0))).toBe(0);
     expect(readSize(writeSize(200))).toBe(200);
+  });
+
+  test("has page controls if it is long or a page does not show every row", () => {
+    expect([needsPages(25, 25, 50), needsPages(26, 26, 50)]).toEqual([false, true]);
+    expect([needsPages(10, 10, 10), needsPages(11, 10, 10)]).toEqual([false, true]);
+    expect(needsPages(20, 10, 50)).toBe(true);
   });
 
   test("puts every row on exactly one page", () => {

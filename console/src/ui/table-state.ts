@@ -53,6 +53,14 @@ export function cutPage(count: number, size: number, wanted: string | undefined)
   return { page, pages, from: (page - 1) * size, to: Math.min(count, page * size) };
 }
 
+/** A table with at most this many rows has no page controls if one page shows them all. */
+const SHORT_ROWS = 25;
+
+/** False for a short table. On a phone a short table has at most `usual` rows. */
+export function needsPages(count: number, onPage: number, usual: number): boolean {
+  return onPage < count || count > Math.min(SHORT_ROWS, usual);
+}
+
 /** When a column is shown: always, in wide windows, or only if the reader chooses it. */
 export type ShownFrom = "always" | "wide" | "asked";
 
