@@ -70,7 +70,10 @@ export class LateClosings {
     this.#isAbandoned = true;
   }
 
-  /** True if no batch of late closings has committed since the last call of `add` with closings. */
+  /**
+   * True from a call of `add` with closings until a batch has committed, or all its failed closings
+   * were set aside as rejected.
+   */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
   }

@@ -39,6 +39,6 @@ export interface CallTokens extends TokenCount {
    * with media, and for decisions whose provider reads the state once per question.
    */
   readonly besideBytes?: number;
-  /** True if the request has no `max_tokens` that its client could lower. */
+  /** True for modalities without `max_tokens`, whose clients cannot bound the output. */
   readonly isOutputFixed?: boolean;
 }

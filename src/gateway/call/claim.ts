@@ -108,6 +108,7 @@ export interface ClaimInput {
   /** Claimed in this order: the first part that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
+  /** Wall clock, for `retry_at`. */
   readonly nowMs: number;
   /** Monotonic clock, for the windows, because a step of the wall clock must not empty them. */
   readonly monotonicMs: number;

@@ -186,6 +186,7 @@ export function attemptToHold<R extends CallRequest>(
     readonly limits: ClaimedScopes;
     readonly candidate: Candidate;
     readonly ordinal: number;
+    /** Monotonic. */
     readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {

@@ -60,7 +60,8 @@ export interface InProcessRequest {
 }
 
 /**
- * `refusal` is undefined if the call succeeded, and also if its stream ended with an error event.
+ * `refusal` is undefined if the call succeeded, if its stream ended with an error event, or if the
+ * caller left after an attempt was sent.
  */
 export interface InProcessEnd {
   readonly refusal: Refusal | undefined;

@@ -36,7 +36,8 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 /**
  * Computes the cost from what the provider reported and nothing else; if a stream broke, from the
  * part that was reported before. Refused content and answers that cannot be represented cost
- * nothing. A complete answer without usage costs what its listing declares, as for an image.
+ * nothing, whatever they report. A complete image answer without usage costs what its listing
+ * declares. Any other answer without usage costs nothing, unless it is billed by its reported cost.
  * Impossible usage or cost is ignored, so that a wrong report can neither distort the accounts nor
  * prevent the attempt from closing. One-hour cache writes that the request did not ask for are
  * charged as ordinary cache writes.

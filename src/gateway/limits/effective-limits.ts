@@ -119,8 +119,8 @@ export interface LimitRow {
    */
   readonly limits: LimitValues;
   /**
-   * Limit of requests on the platform's provider keys while the organization has no credit; absent
-   * unless it is lower than `limits.requestsPerMinute`.
+   * Limit of requests on the platform's provider keys until the organization has held credit for
+   * the first time; absent unless it is lower than `limits.requestsPerMinute`.
    */
   readonly unfundedRequestsPerMinute?: number;
 }
@@ -239,7 +239,10 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
   return { counted: isLimitedMore ? rows.flatMap(toClaims) : exempt, exempt, unfunded };
 }
 
-/* Requests to a dedicated endpoint count against a limit only if the customer set one. */
+/*
+ * The scope is that of ordinary requests. Requests to a dedicated endpoint use up its request limit
+ * only if the customer set one, never the default.
+ */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;
   return isCounted ? toClaim(row) : { ...toClaim(row), countsRequests: false };

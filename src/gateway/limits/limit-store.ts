@@ -44,7 +44,10 @@ export interface ScopeClaim {
   readonly scope: LimitScope;
   /** A name that is unique in the whole installation: `key:<key id>`, … */
   readonly id: string;
-  /** The id that clients see; absent if it is `id`. A model's `id` also names its organization. */
+  /**
+   * The id that clients see; absent if it is `id`. A model's `id` also names its organization or
+   * key.
+   */
   readonly shownId?: string;
   readonly limits: LimitSet;
   /**
@@ -105,6 +108,7 @@ export type ClaimOutcome =
       /** True if the request was refused because of calls whose clients have left. */
       readonly isDeparted?: true;
     }
+  /** The store did not answer; the request must be refused. */
   | { readonly kind: "unavailable" };
 
 export interface ScopeUsage {

@@ -23,7 +23,10 @@ export interface PoolBoardOptions {
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** Entries checked for expiry on each 429: more than one, so that old pools do not accumulate. */
+/**
+ * Entries checked for expiry on each 429 or notice of one: more than one, so that old pools do not
+ * accumulate.
+ */
 const SWEPT_PER_THROTTLE = 2;
 
 /**

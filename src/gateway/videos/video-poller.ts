@@ -66,7 +66,10 @@ export class VideoPoller {
     this.#job.start();
   }
 
-  /** Ends the sweeps; running polls are aborted, and their jobs may be polled again at once. */
+  /**
+   * Ends the sweeps and aborts running polls. Their jobs may be polled again at once; at its
+   * deadline, a job waits for the end of its lease.
+   */
   async close(): Promise<void> {
     const swept = this.#job.close();
     for (const fetch of this.#fetches) fetch.abandon();

@@ -29,8 +29,9 @@ export async function planAudit(
 }
 
 /**
- * Splits the attempt ids of the span into ranges, each of an eighth of a day to a day, or returns
- * one range if the span has few attempts.
+ * Splits the attempt ids at steps of an eighth of a day to a day, or returns one range if the span
+ * has few attempts. The first and the last range are open, so that together they cover all ids,
+ * also those of earlier attempts that were corrected later.
  */
 async function splitSpan(
   client: PoolClient,

@@ -52,8 +52,8 @@ export interface AuditOutcome {
    */
   readonly sinceDay: string | undefined;
   /**
-   * Why the audit did not begin at an existing checkpoint; undefined if it did, or if none was
-   * wanted or exists.
+   * Why the audit did not begin at an existing checkpoint. Undefined if it did, if there is none,
+   * or if a full audit was wanted and the checkpoints are as signed.
    */
   readonly reason: string | undefined;
   /**

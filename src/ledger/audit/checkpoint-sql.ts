@@ -26,8 +26,9 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 is the day. Selects whether the day is over, the number of attempts open before its end, and
- * whether a running transaction began before its end and could still add an attempt.
+ * $1 is the day. Selects whether the day is over, the number of attempts of this day and earlier
+ * ones that are still open, and whether a running transaction began before its end and could still
+ * add an attempt.
  */
 export const CLOSABLE_SQL = `
   with d as (

@@ -85,7 +85,8 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // A cost that ends before the time that is already settled would be in no period.
+  // A cost that ended before `progressMs`, up to which the provider is settled, would be in no
+  // period.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
     const have = known.get(toLineKey(line));
