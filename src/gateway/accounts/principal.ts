@@ -9,6 +9,7 @@ export interface Principal {
   readonly keyOrigin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;
   readonly requestsPerMinute?: number;
+  /** True if the organization has ever held bought or granted credit. */
   readonly funded: boolean;
   /** True for a key that the marketplace created for its own use; billed like any key. */
   readonly managed: boolean;

@@ -124,6 +124,7 @@ async function askProvider(
   const running = fetchJson({
     clock,
     deadlines,
+    // An estimate in time is worth more than a count that comes too late.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
     bytesMax: ERROR_BODY_BYTES_MAX,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),

@@ -227,6 +227,7 @@ export class PostgresSettlementStore {
     });
   }
 
+  /** Stores a comparison; a second one of the same file and period changes nothing. */
   async recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
     by: ChangedBy,

@@ -14,6 +14,7 @@ export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
+  /** Money that late corrections returned. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;
