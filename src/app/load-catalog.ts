@@ -25,11 +25,14 @@ export interface CatalogSources {
   /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
+  /** By variable `X`: why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Replaced in every manifest, because the simulated provider of `dev` listens on a free port. */
+  /**
+   * Text that is replaced in every manifest: the simulated provider of `dev` listens on a free
+   * port, which its manifest cannot know.
+   */
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** The file that says which listings share a provider's capacity. Absent or "": none do. */
   readonly poolsFile?: string;
@@ -37,7 +40,10 @@ export interface CatalogSources {
   readonly providerKeyOrigins?: string;
   /** The origin of each variable's key in the catalog before a reload, which a reload must keep. */
   readonly keyOwners?: KeyOwners;
-  /** Comma-separated ids of providers that get decisions in the public form of their wire. */
+  /**
+   * Comma-separated ids of the providers that receive decision requests in the public format of
+   * their wire, not in the marketplace's format.
+   */
   readonly decisionsPublicForm?: string;
   /** Listings whose prices were last checked more days ago are not routed. Absent or 0: off. */
   readonly staleAfterDays?: number;

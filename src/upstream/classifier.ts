@@ -52,7 +52,9 @@ function classifyFault(code: string): ConnectionFault {
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }
 
-/** Adapts refusals of a customer's own key: their message tells the customer, who can fix it. */
+/**
+ * If a provider refuses a customer's own key, the message says so, because the customer can fix it.
+ */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,
   deployment: Pick<Deployment, "ownKey">,

@@ -110,7 +110,7 @@ export class ProviderConnections {
       connections: CONNECTIONS_PER_ORIGIN_MAX,
       pipelining: 1,
       keepAliveTimeout: idleMs,
-      // A hint of the provider may shorten the time, but never extend it.
+      // The provider's `Keep-Alive` header may shorten the idle time, but never extend it.
       keepAliveMaxTimeout: idleMs,
     };
     const pooled = (to: string | URL, connector: buildConnector.connector): Pool =>
@@ -136,7 +136,7 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // Resolves after the answer has ended.
+  // `close` lets the answer end first.
   dispatcher.close().catch(() => undefined);
 }
 
@@ -153,7 +153,7 @@ interface Connection {
   hasRead: boolean;
 }
 
-/** Tracks for every connection to a provider whether it was used before. */
+/** Tracks for every connection to a provider whether it has carried a request before. */
 class KeptConnections {
   #starting: KeptRequest | undefined;
 
@@ -182,13 +182,14 @@ class KeptConnections {
     const write = socket.write.bind(socket);
     const read = socket.read.bind(socket);
     Object.assign(socket, {
-      // undici announces a request and writes its head without a pause in between.
+      // undici calls `onRequestStart` and then at once writes the request's head, so the next write
+      // belongs to that request.
       write: (...args: Parameters<typeof write>) => {
         this.#starting?.startsOn(connection);
         this.#starting = undefined;
         return write(...args);
       },
-      // The socket's own count would include TLS records, which a server sends when it closes.
+      // `socket.bytesRead` would include TLS records, which a server sends when it closes.
       read: (bytes?: number): unknown => {
         const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;

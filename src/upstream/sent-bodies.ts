@@ -79,7 +79,10 @@ export class SentBodies {
   }
 }
 
-/** A property of the bytes, because every garbage collection would walk a WeakMap of them. */
+/**
+ * Links bytes to their `SentBody` by a property, because every garbage collection would walk a
+ * WeakMap.
+ */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {
@@ -134,7 +137,8 @@ export class PassingHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
-    // Unused, but undici would keep them, with the bytes they came in, as long as the stream.
+    // The raw headers are unused, but undici would keep them, and the bytes they came in, until the
+    // stream ends.
     head[0].rawHeaders = null;
   }
 

@@ -217,7 +217,7 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
   };
 }
 
-/** A `cost` that is a number becomes text, because it is only printed again. */
+/** Converts a numeric `cost` to text, because a cost is only printed again. */
 function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {

@@ -213,9 +213,9 @@ function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
 }
 
 /**
- * If the listing has a price for one-hour cache writes, every change states one. A purchase price
- * has the same tiers and one-hour price as the sale price, because without them another price would
- * be owed.
+ * If the listing has a price for one-hour cache writes, every price change states one. A purchase
+ * price gets the same tiers as the sale price, and a one-hour price if the sale price has one,
+ * because the defaults would change what the provider is owed.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;

@@ -62,7 +62,10 @@ export function isNoChatName(upstreamId: string): boolean {
   return NO_CHAT.test(upstreamId);
 }
 
-/** Judges the end date of a model. Some lists write a date ten years ahead if there is none. */
+/**
+ * Decides if a model has ended by the day `dated`. Ignores an end date ten or more years ahead,
+ * which some lists write for a model without an end date.
+ */
 export function judgeEnd(
   day: string | undefined,
   dated: string,

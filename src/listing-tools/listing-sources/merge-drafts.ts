@@ -312,7 +312,7 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   return undefined;
 }
 
-/** Lists write "from 200,000" as "above 199,999" or "above 200,000", so 1 may differ. */
+/** Lists write "from 200,000" as "above 199,999" or "above 200,000", so bounds may differ by 1. */
 function sameBound(a: DraftTier, b: DraftTier | undefined): boolean {
   return b !== undefined && Math.abs(a.abovePromptTokens - b.abovePromptTokens) <= 1;
 }

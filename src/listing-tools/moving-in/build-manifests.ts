@@ -72,7 +72,8 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // `upstreamId` may be the end of a marketplace id, which the provider does not know.
+  // `upstreamId` may be the end of the listing's marketplace id, a name that the provider does not
+  // know.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,

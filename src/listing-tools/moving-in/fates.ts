@@ -13,7 +13,10 @@ export interface MoveNote {
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/** What the importer decided about settings. The reviewed table decides about all others. */
+/**
+ * Collects the importer's decisions about settings. The reviewed table decides about all other
+ * settings.
+ */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
@@ -54,7 +57,7 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/** Undefined if the members of this place have notes instead. */
+/** Undefined if each member of the map or list at `path` gets a note instead. */
 function noteHere(
   value: RawJson,
   path: SettingPath,

@@ -34,7 +34,8 @@ export type FoundProvider =
 
 /**
  * Finds the provider of a model as LiteLLM does: by the prefix, else by the model's name. If the
- * name only says that the server is compatible, the provider is the one with the same origin.
+ * prefix can mean any server with the wire, the provider is the one whose origin is that of
+ * `apiBase`.
  */
 export function findProvider(
   model: string,
@@ -155,7 +156,8 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // LiteLLM's address of such a provider lacks the version, which LiteLLM adds to each request.
+  // If the provider's standard address ends in a version, LiteLLM's configuration leaves the
+  // version out, and LiteLLM adds it to each request.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";

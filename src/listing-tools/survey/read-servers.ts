@@ -12,7 +12,7 @@ import {
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
-  /** The ids as the endpoint writes them. */
+  /** Ids that a manifest cannot have, as the endpoint writes them. */
   readonly unlistable: readonly string[];
   readonly skipped: readonly SkippedModel[];
 }

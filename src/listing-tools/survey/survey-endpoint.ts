@@ -119,7 +119,7 @@ interface FoundList {
   readonly list: ModelList;
 }
 
-/** The request differs between wires only in the header of the key. */
+/** Requests the model list with the key header of each wire in turn, until an answer is a list. */
 async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {
   let worst: Listed | undefined;
   for (const wire of asked) {

@@ -63,8 +63,8 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
 }
 
 /**
- * High if the state contains the word before the question mark, else low. Undefined without a
- * question mark.
+ * The probability of `yes`: high if the state contains the word before the question mark, else low.
+ * Undefined if the question has no question mark.
  */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];

@@ -121,7 +121,8 @@ export function chosenIn(answer: unknown): string | undefined {
 }
 
 /**
- * The level of a score answer, counted from 1, while the wire counts from 0. NaN if it has none.
+ * The level that a score answer chooses, counted from 1 although the wire counts from 0. NaN if the
+ * answer has none.
  */
 export function levelIn(answer: unknown): number {
   return Number(asObject(answer)?.["score"]) + 1;

@@ -27,7 +27,7 @@ export interface JobQuestions {
 
 export interface JobAnswer {
   readonly status: number;
-  /** Undefined if the answer is not a record of a job. */
+  /** Undefined if the answer does not describe a job. */
   readonly job: ProviderJob | undefined;
 }
 
