@@ -38,7 +38,10 @@ export interface CatalogSources {
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
-  /** The origin of each variable's key in the catalog before a reload, which a reload must keep. */
+  /**
+   * By variable: the origin that its key is sent to in the catalog before a reload. A reload must
+   * keep it.
+   */
   readonly keyOwners?: KeyOwners;
   /**
    * Comma-separated ids of the providers that receive decision requests in the public format of
@@ -57,7 +60,10 @@ export type LoadedCatalog =
       readonly keyOwners: KeyOwners;
       /** How each provider is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
-      /** Manifests left out because private addresses, such as theirs, are not allowed. */
+      /**
+       * Manifests left out because their addresses are private, and private addresses are not
+       * allowed.
+       */
       readonly leftOut: readonly string[];
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };

@@ -94,7 +94,7 @@ interface OpenReports {
   close(): Promise<void>;
 }
 
-/** `sessions` must be a pool of the primary, whose position is compared with the replica's. */
+/** `sessions` must be a pool of the primary, whose log position is compared with the replica's. */
 function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;

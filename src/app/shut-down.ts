@@ -18,8 +18,8 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
 
 /**
  * Waits until running requests have ended, and answers that are still read although their client
- * left. After the grace time, the others end with the terminal error event of their wire, and are
- * settled for the usage reported so far.
+ * left. Requests that outlive the grace time end with the terminal error event of their wire, and
+ * are settled for the usage reported so far.
  */
 export async function finishRequests(
   servers: readonly Server[],

@@ -166,7 +166,7 @@ export class ForeignNames {
   }
 }
 
-/** Such names are never sent to a name server (RFC 6761, section 6.3). */
+/** Names under `localhost` are never sent to a name server (RFC 6761, section 6.3). */
 function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }

@@ -172,7 +172,7 @@ class ContentRun implements RunningContent, Deadline {
     }
     const { head } = read;
     sink.begin(head);
-    // The body of a 416 is not the file.
+    // A 416 refuses the range, so its body is not the file.
     if (headOnly || head.status === 416) this.#end({ kind: "complete" });
   }
 

@@ -73,7 +73,9 @@ export class ProviderConnections {
     return pool;
   }
 
-  /** Follows a request on kept connections; see `KeptConnections`. */
+  /**
+   * Returns a handler that can send a request on a kept connection again; see `KeptConnections`.
+   */
   handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
     return this.#requests.handler(...request);
   }
@@ -136,7 +138,7 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // `close` lets the answer end first.
+  // `close` waits until the answer has ended.
   dispatcher.close().catch(() => undefined);
 }
 

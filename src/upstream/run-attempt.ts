@@ -103,7 +103,7 @@ export interface RunningAttempt {
 
 type Phase = "headers" | "answer" | "error_body" | "ended";
 
-/** A failed answer is classified by what arrives within this time. */
+/** A failed answer is classified by the part of its body that arrives within this time. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 /** How long a provider may take to close a stream after its end mark. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;

@@ -113,7 +113,10 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /** Call it when the request has ended. A write that is still running ends the body itself. */
+  /**
+   * Call it when the request has ended. If a write is still running, `written` decides about the
+   * buffer.
+   */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";

@@ -19,7 +19,7 @@ export interface ReceivedCall {
   readonly serial: string;
   readonly createdS: number;
   readonly jobs: VideoJobs;
-  /** Numbers the answers of the simulator, from 1. */
+  /** Returns the number of the next chat answer among all chat answers of the simulator, from 1. */
   readonly nextChatAnswer: () => number;
   readonly kept: Map<string, unknown>;
 }

@@ -54,8 +54,8 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until a person accepts the new price, the listing sells below cost; that raises an alert
-      // and is booked.
+      // Until a person accepts the new price, the listing sells below cost. The loss is booked in
+      // the ledger and raises an alert.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }

@@ -95,7 +95,7 @@ export function outputBound(
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/** The readers below treat a value of an unexpected type as absent. */
+/** Like the other functions `…At`, treats a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }

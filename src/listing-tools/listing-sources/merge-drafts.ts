@@ -225,7 +225,8 @@ function wholePrices(
 
 /**
  * Merges the facts other than prices. A limit is the smallest of the current sources; a model has
- * an ability if none of them denies it. Facts that only older sources state are taken from these.
+ * an ability if none of them denies it. Facts that no current source states are taken from the
+ * older sources.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>

@@ -173,7 +173,9 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
   };
 }
 
-/** Stands in for the address of the operator's privacy policy, which is unknown here. */
+/**
+ * Stands in for the address of the operator's privacy policy, which LiteLLM's configuration lacks.
+ */
 const PLACEHOLDER_URL = "https://example.com/privacy";
 
 const PROVIDER_ID_CHARS_MAX = 56;

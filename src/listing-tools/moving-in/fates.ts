@@ -37,7 +37,10 @@ export class Fates {
     return this.#said.get(JSON.stringify(path));
   }
 
-  /** The last decision counts: a part may be carried over before the whole is left out. */
+  /**
+   * The last decision about a path applies: a part may be carried over before the whole is left
+   * out.
+   */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
   }

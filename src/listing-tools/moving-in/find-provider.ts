@@ -15,7 +15,7 @@ const providers: Readonly<Record<string, KnownProvider>> = table.providers;
  * Providers that the gateway cannot use: the reason and the next step, separated by a semicolon.
  */
 export const refusedProviders: Readonly<Record<string, string>> = table.refused;
-/** By mode other than chat: what such a model makes. */
+/** By LiteLLM mode, except `chat`: what a model of this mode makes. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);

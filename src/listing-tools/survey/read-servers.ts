@@ -113,7 +113,7 @@ export function readLmStudio(
     const entry = asObject(each);
     const model = known.get(String(entry?.["id"]));
     if (entry === undefined || model === undefined) continue;
-    // Other servers answer this path with their usual list, which has none of these fields.
+    // Other servers answer `/api/v0/models` with their usual list, which has none of these fields.
     if (entry["max_context_length"] === undefined && entry["compatibility_type"] === undefined) {
       continue;
     }

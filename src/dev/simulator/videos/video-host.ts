@@ -171,7 +171,7 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 
 /*
  * Only a job in a final state reports a cost: a completed, unmoderated job unless `plan.cost` is
- * null, any other job only if `plan.cost` is a number.
+ * null, any other job only if `plan.cost` is an amount.
  */
 function reportUsage(
   { job, view }: ShownJob,

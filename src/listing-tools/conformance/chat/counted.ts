@@ -7,8 +7,8 @@ import { readChat } from "./read-chat.ts";
 /**
  * Fails a long answer that reports a natural end but lacks or repeats a number. A model may
  * miscount, so the provider fails only if a second answer has a flaw too, and either this second
- * answer breaks off without a word of text, or the first prompt gets a right answer in the other
- * form (whole or streamed).
+ * answer breaks off and consists of numbers only, or the first prompt gets a right answer in the
+ * other form (whole or streamed).
  */
 export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;

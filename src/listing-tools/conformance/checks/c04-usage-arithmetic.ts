@@ -126,7 +126,9 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** The most tokens of one fact with its question: here in Latin letters, below in other scripts. */
+/**
+ * Most tokens of one fact with its question: first for a value in Latin letters, then for others.
+ */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;

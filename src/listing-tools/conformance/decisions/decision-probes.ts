@@ -193,8 +193,8 @@ function asking({
 }
 
 /**
- * Each of the three states of a run uses one value of each list. No value occurs elsewhere in the
- * state.
+ * Each of the three states of a run uses one value of each list. The text around the facts contains
+ * none of the values.
  */
 const TOLD = {
   place: ["forest", "desert", "mountain"],

@@ -8,8 +8,8 @@ const SECRET_CHARS_MIN = 6;
 /** Any part of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
 /**
- * Prompts are recognized by pieces of this length, so any quote of at least twice this length is
- * found.
+ * Prompts are recognized by pieces of this length, so any part of a prompt with at least twice this
+ * length is redacted.
  */
 const PROMPT_PIECE_CHARS = 16;
 

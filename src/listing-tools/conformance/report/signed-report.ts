@@ -22,7 +22,7 @@ export type ReadReport =
 
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** No run writes longer texts. */
+/** A run writes no text longer than this. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;
