@@ -9,7 +9,7 @@ export interface SecretReading {
    * By variable `X`: why the file that `X_FILE` names cannot be used. The text contains no secret.
    */
   readonly problems: ReadonlyMap<string, string>;
-  /** Variables whose values differ from those in force. */
+  /** Variables whose values in the files differ from the values in force. */
   readonly changed: readonly string[];
 }
 

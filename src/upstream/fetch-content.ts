@@ -48,7 +48,7 @@ export type ContentEnd =
 export interface RunningContent {
   /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
-  /** Call it when the client can take more. */
+  /** Call it when the client can take more data. */
   resume(): void;
   /** Call it when the client has disconnected. */
   abandon(): void;

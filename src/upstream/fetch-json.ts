@@ -170,7 +170,7 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** Further bytes of the answer are not read. */
+/** The most bytes of an answer that are read. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**

@@ -94,7 +94,7 @@ export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
 
 export interface RunningAttempt {
   readonly ended: Promise<AttemptResult>;
-  /** Call it when the client can take more. */
+  /** Call it when the client can take more data. */
   resume(): void;
   /** Call it when the client has disconnected: reads on without output, for at most `drainMs`. */
   detach(): void;

@@ -51,7 +51,7 @@ interface Endpoint {
   readonly basePath: string;
   /** The key in `headers`, to notice when it was rotated. */
   readonly marketplaceKey: string | undefined;
-  /** Name, value, name, value, … */
+  /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];
   /** Why nothing may be sent to this endpoint. */
   readonly refused: Error | undefined;

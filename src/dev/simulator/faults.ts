@@ -98,13 +98,13 @@ const READERS = {
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
   /** Sends nothing from this point on, until the simulator gets a release request. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
-  /** Bytes of the body per second. */
+  /** Limits the body to this many bytes per second. */
   drip: parseNumber,
   status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
   message: parseText,
   retry_after: parseText,
-  /** Added to the true `content-length`. */
+  /** A number that is added to the true `content-length`. */
   wrong_length: parseNumber,
   content_type: parseText,
   gzip_bomb: parseFlag,

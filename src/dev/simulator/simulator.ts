@@ -27,7 +27,7 @@ export interface SimulatorOptions {
   readonly wire?: string;
   /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
-  /** What the fault `cheat:NAME` may name. Default: none. */
+  /** The cheats that the fault `cheat:NAME` may name. Default: none. */
   readonly cheats?: Cheats;
   /** Returns the variant of a wire for the provider at this path. Default: the wire itself. */
   readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;

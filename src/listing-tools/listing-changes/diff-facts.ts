@@ -5,7 +5,7 @@ import { OUTPUT_TOKENS_MAX, asObject } from "../../kernel/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
 export interface FactDifference {
-  /** Such as `context_length`, `supported_parameters.seed` or `endpoint.base_url`. */
+  /** Path of the field, such as `supported_parameters.seed` or `endpoint.base_url`. */
   readonly field: string;
   /** As the manifest writes it; null if it does not declare the field. */
   readonly old: unknown;

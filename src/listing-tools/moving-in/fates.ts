@@ -3,7 +3,7 @@ import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
 export interface MoveNote {
-  /** Such as `model_list[2].litellm_params.rpm`. */
+  /** Path of the setting, such as `model_list[2].litellm_params.rpm`. */
   readonly path: string;
   readonly fate: Fate;
   readonly what: string;

@@ -131,7 +131,7 @@ export type FoundAddress =
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /** As configured. Undefined: LiteLLM knows the address. */
+  /** The address as configured. Undefined: LiteLLM knows the address. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }

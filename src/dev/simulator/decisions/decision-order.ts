@@ -17,7 +17,7 @@ export interface DecisionOrder<Q> {
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
-  /** In the order of `questions`. */
+  /** Tokens of each question, in the order of `questions`. */
   readonly questionTokens: readonly number[];
   /** The whole body, for options that only some hosts have. */
   readonly options: JsonObject;

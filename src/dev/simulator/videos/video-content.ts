@@ -69,7 +69,7 @@ async function deliverRedirect(delivery: Delivery, location: string): Promise<vo
 
 interface Range {
   readonly from: number;
-  /** Exclusive. */
+  /** Exclusive: the position after the last byte of the range. */
   readonly to: number;
 }
 

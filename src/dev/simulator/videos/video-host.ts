@@ -26,7 +26,7 @@ export interface VideoHost {
   readonly createStatus: number;
   created(shown: ShownJob): JsonObject;
   record(shown: ShownJob): JsonObject;
-  /** The answer to a DELETE. */
+  /** The JSON body of the answer to a DELETE of a job. */
   ended(shown: ShownJob): JsonObject;
   /** True if a deleted job can no longer be found. */
   readonly forgets: boolean;
@@ -170,8 +170,8 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 }
 
 /*
- * Only a job in a final state reports a cost: a completed, unmoderated job unless `plan.cost` is
- * null, any other job only if `plan.cost` is an amount.
+ * Only a job in a final state reports a cost: a completed job without `plan.moderated` unless
+ * `plan.cost` is null, any other job only if `plan.cost` is an amount.
  */
 function reportUsage(
   { job, view }: ShownJob,

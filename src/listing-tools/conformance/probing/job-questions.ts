@@ -50,7 +50,7 @@ export interface JobDeps {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
   readonly signal: AbortSignal;
-  /** Default 15 minutes. */
+  /** How long a job may take until its end. Default 15 minutes. */
   readonly deadlineMs?: number;
   /** Milliseconds between two polls. Default 3000. */
   readonly pollMs?: number;
