@@ -11,8 +11,8 @@ import { ownKeyOpener } from "./open-key-vault.ts";
 
 /**
  * Sends one request with the connection's key to its provider, to learn whether the key works.
- * Undefined if the catalog has no such provider. Throws a `SealedKeyFault` if the key cannot be
- * decrypted.
+ * Undefined if the catalog does not have the provider. Throws a `SealedKeyFault` if the key cannot
+ * be decrypted.
  */
 export async function checkConnection(
   connection: StoredConnection,

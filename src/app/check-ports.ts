@@ -42,8 +42,8 @@ export function listListeners(
 }
 
 /**
- * Opens all listeners at once and closes them again, to report a port in use before a database is
- * started for a program that could not serve.
+ * Opens all listeners at once and closes them again, so that a port in use is reported before a
+ * database is started.
  */
 export async function checkPorts(listeners: readonly Listener[]): Promise<void> {
   checkDifferent(listeners);

@@ -8,7 +8,7 @@ import {
 import type { Backend } from "./open-backend.ts";
 
 export interface ConsoleLink extends ClaimLink {
-  /** True if a server runs on this database: the link opens its console. */
+  /** True if a server runs on this database: the link then opens the console of that server. */
   readonly isRunning: boolean;
 }
 

@@ -25,19 +25,28 @@ export interface CatalogSources {
   /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
+  /** By variable `X`: why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Replaced in every manifest, because the simulated provider of `dev` listens on a free port. */
+  /**
+   * Text that is replaced in every manifest: the simulated provider of `dev` listens on a free
+   * port, which its manifest cannot know.
+   */
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** The file that says which listings share a provider's capacity. Absent or "": none do. */
   readonly poolsFile?: string;
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
-  /** The origin of each variable's key in the catalog before a reload, which a reload must keep. */
+  /**
+   * By variable: the origin that its key is sent to in the catalog before a reload. A reload must
+   * keep it.
+   */
   readonly keyOwners?: KeyOwners;
-  /** Comma-separated ids of providers that get decisions in the public form of their wire. */
+  /**
+   * Comma-separated ids of the providers that receive decision requests in the public format of
+   * their wire, not in the marketplace's format.
+   */
   readonly decisionsPublicForm?: string;
   /** Listings whose prices were last checked more days ago are not routed. Absent or 0: off. */
   readonly staleAfterDays?: number;
@@ -51,7 +60,10 @@ export type LoadedCatalog =
       readonly keyOwners: KeyOwners;
       /** How each provider is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
-      /** Manifests left out because private addresses, such as theirs, are not allowed. */
+      /**
+       * Manifests left out because their addresses are private, and private addresses are not
+       * allowed.
+       */
       readonly leftOut: readonly string[];
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };

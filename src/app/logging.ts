@@ -48,7 +48,9 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** Replaced secrets stay hidden, because lines about older requests may contain them. */
+/**
+ * How many replaced secrets stay hidden in the log: lines about older requests may contain them.
+ */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {

@@ -23,7 +23,10 @@ export type Backend = PostgresBackend & {
   readonly migrated: readonly string[];
 };
 
-/** Thrown if the database does not answer at a start: some faults of the driver have no message. */
+/**
+ * Thrown if the database does not answer at the start. It has a message, unlike some faults of the
+ * driver.
+ */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 

@@ -151,7 +151,8 @@ export function pricePins(catalog: Catalog): PricePin[] {
       ...tiers.map((each) => pricePin(deployment, each)),
       ...all.map((each) => ({
         ...pricePin(deployment, each),
-        // A cost that the provider reports has no price sheet to compare it with.
+        // Only token billing has price sheets: a cost that the provider reports is not computed
+        // from prices.
         ...(billing === "token" && { sheets: toPinnedSheets(each) }),
       })),
       { ...pricePin(deployment, zero), sheets: toPinnedSheets(zero) },

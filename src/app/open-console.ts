@@ -55,7 +55,7 @@ import { CONSOLE_PAGES, GATEWAY_OPENAPI, programVersion } from "./shipped-files.
 import { createConsoleServer } from "../account/console-api/console-server.ts";
 
 export interface ConsoleOptions {
-  /** The settings at the start. Values read from here do not follow a reload. */
+  /** The settings at the start. Values read from this object do not change at a reload. */
   readonly config: Config;
   readonly inForce: SettingsInForce;
   readonly env: Environment;
@@ -115,7 +115,7 @@ export async function prepareConsole(
 export interface RunningConsole {
   readonly server: Server;
   start(): void;
-  /** Ends Optimize searches, which make calls until then. */
+  /** Ends the running Optimize searches, so that they make no further model calls. */
   endSearches(): Promise<void>;
   makeClaimLink(email?: string): Promise<string | undefined>;
   close(): Promise<void>;
@@ -128,7 +128,7 @@ interface GatewayParts {
   readonly verification: Verification;
   /** Makes a chat call on wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
-  /** The highest reserve of a chat call. */
+  /** Computes the highest amount that a chat call can reserve. */
   readonly quote: OptimizeOptions["quote"];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];

@@ -196,10 +196,11 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // Closed first, so that no request waits for a poll and running polls release their leases.
+  // The poller is closed first, so that no request waits for one of its polls and running polls
+  // release their leases.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
-  // The console too, because its playground makes calls.
+  // Requests of the console are finished too, because its playground makes calls.
   await finishRequests([servers.gateway, servers.console], serve, config.shutdownGraceMs);
   for (const server of Object.values(servers)) closeNow(server);
   await Promise.all([pollerClosed, searchesEnded]);
@@ -264,8 +265,8 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
 }
 
 /**
- * Tracks how far listings are trusted, by conformance verdicts and by live answers. A suspect
- * listing is recorded for all processes; no call waits for that.
+ * Tracks how far each listing is trusted, by its conformance verdicts and its live answers. A
+ * suspicion is stored for all processes; no call waits for that write.
  */
 async function openStanding(
   { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,
@@ -276,7 +277,7 @@ async function openStanding(
     answersMin: config.liveAnswersMin,
   };
   const conduct = new Conduct(policy, (listing, breaches) => {
-    // This suspicion is recorded already.
+    // The suspicion against this listing is stored already.
     if (verification.isSuspect(listing)) return;
     const detail = { provider: listing.providerId, model: listing.modelId, ...breaches };
     log.warn(detail, "live answers break what the listing promises: it is tried last");

@@ -42,13 +42,14 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const { keyOwners } = first;
     const reloads = new Reloads({ options, events, inForce, holder, keyOwners });
     const listeners = listListeners(config);
-    // Opened first, so that its probes answer while the other ports open. Exclusive, because
-    // metrics are of one process, while cluster workers share every other port.
+    // The internal listener opens first, so that its probes answer while the other ports open. Its
+    // port is exclusive, because each process has its own metrics; cluster workers share all other
+    // ports.
     const internalUrl = await listen(servers.internal, listeners.internal, true);
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
-    // Other commands on the same database find the console by this record.
+    // Stores the console's URL, so that other commands on the same database find the console.
     await backend.identityStore.links.noteConsole(opened.instanceId, addresses.consoleUrl);
     opened.start();
     reloads.watch();

@@ -53,7 +53,10 @@ export interface OpenedMetrics {
   close(): Promise<void>;
 }
 
-/** Joins the metrics of all parts. Each metric of the table must have exactly one source here. */
+/**
+ * Joins the metrics of all parts of the program. Each metric in `METRICS` must have exactly one
+ * source in this list.
+ */
 export function openMetrics(sources: MetricSources): OpenedMetrics {
   const { clock, log, backend, serve } = sources;
   const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
@@ -198,7 +201,9 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Yields 0 or 1 for each listing. `ReadFamily` adds up the listings under the label `other`. */
+/**
+ * Yields 0 or 1 for each listing. `ReadFamily` adds up the listings that share the label `other`.
+ */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -210,7 +215,10 @@ function* listingSamples(
   }
 }
 
-/** Yields pools of routed listings, at most `metrics.listings_max`. */
+/**
+ * Yields one sample for each capacity pool of a routed listing, for at most `metrics.listings_max`
+ * pools.
+ */
 function* poolSamples(
   { serve, holder }: MetricSources,
   valueOf: (poolId: string) => number,
@@ -227,10 +235,10 @@ function* poolSamples(
 }
 
 const READ_EVERY_MS = 60_000;
-/** Figures that are older are not exported. */
+/** Figures older than this are not exported. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-/** Reads once a minute, so that no scrape queries the database. */
+/** Reads the figures of the books once a minute, so that no scrape queries the database. */
 class BooksWatch {
   readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;
@@ -253,7 +261,7 @@ class BooksWatch {
     );
   }
 
-  /** Undefined if the last reading is too old. */
+  /** Undefined if the last figures are older than `KEPT_MS`. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

@@ -23,7 +23,7 @@ export interface DatabaseOptions {
   readonly connectionString: string;
   /**
    * The same database without a pooler in transaction mode, for work that needs its own session:
-   * the ledger's lanes, migrations, locks, notifications, snapshots. Default: `connectionString`.
+   * the ledger's batches, migrations, locks, notifications, snapshots. Default: `connectionString`.
    */
   readonly directConnectionString?: string;
   /** A streaming replica for reports. Default: reports are read from the primary. */
@@ -35,7 +35,10 @@ export interface DatabaseOptions {
   readonly log: Logger;
   /** Time limit of a console report on the journal. Default: 10 s. */
   readonly reportTimeoutMs?: number;
-  /** Maximum connections, without those of reports and of the ledger's lanes. Default: 10. */
+  /**
+   * Maximum number of connections, not counting those for reports and the ledger's batches.
+   * Default: 10.
+   */
   readonly poolMax?: number;
 }
 
@@ -48,12 +51,15 @@ export interface Pools {
   readonly primaryReports: Pool;
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
-  /** Settings of the program that sessions of `main` do not have. */
+  /**
+   * Names of PostgreSQL settings that have other values in sessions of `main` than the program
+   * needs.
+   */
   missingSettings(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Connections are opened at their first use, and again after a loss. */
+/** The pools open their connections at first use, and again after a connection is lost. */
 export function openPools(options: DatabaseOptions): Pools {
   const { connectionString, directConnectionString = connectionString, log, password } = options;
   const isShared = directConnectionString !== connectionString;
@@ -88,7 +94,7 @@ interface OpenReports {
   close(): Promise<void>;
 }
 
-/** `sessions` must be a pool of the primary, whose position is compared with the replica's. */
+/** `sessions` must be a pool of the primary, whose log position is compared with the replica's. */
 function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;
@@ -100,7 +106,8 @@ function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   }
   const replica = databaseAddress(url, password);
   const pool = openReportPool(replica, log, statementTimeoutMs);
-  // A separate pool: the replica must not seem down because reports use all connections.
+  // A separate pool checks the replica, so that it does not seem down when reports use all
+  // connections.
   const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,

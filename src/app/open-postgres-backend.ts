@@ -119,7 +119,10 @@ export function openPostgresBackend(options: DatabaseOptions) {
   };
 }
 
-/** These methods resolve only when this process has been notified of the change. */
+/**
+ * The methods named in this function resolve only when this process has been notified of the
+ * change.
+ */
 function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
   const accounts = noticed(new PostgresAccountStore(pool, changes), notices, [
     "createKey",
@@ -172,7 +175,7 @@ function openOperatorReads({ main, reports }: Pools) {
     listingLosses: listingLosses.bind(undefined, main),
     readBooksFigures: () => readBooksFigures(main),
     readInstances: () => readInstances(main),
-    /** The age of reports from the replica; undefined if it serves none now. */
+    /** How old the data of reports from the replica is; undefined if it serves no reports now. */
     replicaLagMs: () => reports.replicaLagMs(),
   };
 }
@@ -191,8 +194,9 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
     },
     checkSchema: () => checkSchema(sessions),
     /**
-     * Settings that sessions of the program lack. Through a pooler in transaction mode they belong
-     * to the role, and `migrate` sets them.
+     * Names of PostgreSQL settings that have other values in sessions than the program needs.
+     * Through a pooler in transaction mode, the database role has the settings, and `migrate`
+     * stores them there.
      */
     missingSettings: () => pools.missingSettings(),
   };
@@ -207,7 +211,9 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
   type Options = Parameters<typeof auditBooks>[1];
   return {
-    /** The three proofs of the books, on one snapshot; `onProgress` reports on a long journal. */
+    /**
+     * Audits the whole books on one snapshot. `onProgress` reports the progress on a long journal.
+     */
     audit: async (onProgress?: Options["onProgress"]): Promise<readonly AuditCheck[]> => {
       const progress = onProgress === undefined ? {} : { onProgress };
       return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
@@ -225,7 +231,9 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
 }
 
-/** A failure here must not fail the audit. */
+/**
+ * Records the result of an audit for the metrics. A failure to record it must not fail the audit.
+ */
 async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
   try {
     await recordAudit(

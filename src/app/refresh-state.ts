@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 export interface RefreshState {
   readonly atMs: number;
-  /** Sentences about what waits for an operator. */
+  /** One sentence for each change that waits for an operator's decision. */
   readonly waits: readonly string[];
 }
 

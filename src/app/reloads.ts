@@ -68,7 +68,10 @@ export class Reloads {
     this.#enqueue(() => this.#reload({ isAsked: true }));
   }
 
-  /** Reloads when a file changes or announced prices begin, including changes during the start. */
+  /**
+   * Reloads when a file changes or announced prices begin. Also notices changes that happened while
+   * the program was starting.
+   */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -97,7 +100,7 @@ export class Reloads {
 
   #enqueue(reload: () => Promise<void>): void {
     this.#last = this.#last.then(reload).catch((fault: unknown) => {
-      // A file may vanish between the listing of its folder and its reading.
+      // For example, a file vanished between the listing of its folder and its reading.
       this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
       this.#parts.options.log.error({ err: fault }, "the old catalog stays in use");
@@ -127,7 +130,8 @@ export class Reloads {
       const message = "settings and secrets were read again";
       options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
     };
-    // Logged once: before the level changes if the old level shows it, else after.
+    // The reload is logged once: before the log level changes if the old level shows it, else
+    // after.
     const isShown = options.log.isLevelEnabled("info");
     if (isShown) tell();
     const { logLevel } = settings.config;
@@ -182,7 +186,7 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // A restart accepts any prices, so an operator who means such a jump can restart.
+    // A restart accepts any prices, so an operator who intends such a price jump can restart.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");
@@ -192,7 +196,8 @@ export class Reloads {
       return "failed";
     }
     try {
-      // An attempt refers to its prices, so they are stored before a request can be routed by them.
+      // The prices are stored before a request can be routed by them, because an attempt refers to
+      // its prices.
       await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
     } catch (fault) {
       this.#isBroken = true;
@@ -222,9 +227,9 @@ const SETTLE_MS = 200;
 const SETTLE_ROUNDS_MAX = 25;
 
 /**
- * Calls `changed` at once, and whenever the text of `look` changes; returns a function that stops
- * it. Polls, because no event reports a file that is replaced through links, as Kubernetes does, or
- * a file on a network file system.
+ * Calls `changed` at once, and whenever the text that `look` returns changes. Returns a function
+ * that stops the polling. It polls, because no event reports a file that is replaced through
+ * symbolic links, as Kubernetes does, or a file on a network file system.
  */
 export function watchState(
   look: () => Promise<string>,
@@ -239,14 +244,17 @@ export function watchState(
       if (now !== seen && !isStopping()) changed();
       seen = now;
     },
-    // If `look` throws, the reload finds and reports the same fault.
+    // If `look` throws, this starts a reload, which finds and reports the same fault.
     changed,
   );
   job.startNow();
   return () => void job.close();
 }
 
-/** Waits until two looks in a row agree, because an editor may write in several steps. */
+/**
+ * Waits until two consecutive calls of `look` return the same text, because an editor may write a
+ * file in several steps.
+ */
 async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {

@@ -5,9 +5,11 @@ import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/inde
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /** Reasons why a file that `X_FILE` names cannot be used, by variable `X`; without secrets. */
+  /**
+   * By variable `X`: why the file that `X_FILE` names cannot be used. The text contains no secret.
+   */
   readonly problems: ReadonlyMap<string, string>;
-  /** Variables whose values differ from those in force. */
+  /** Variables whose values in the files differ from the values in force. */
   readonly changed: readonly string[];
 }
 
@@ -77,7 +79,9 @@ function collectFiles(given: Environment): ReadonlyMap<string, string> {
   return files;
 }
 
-/** True for this program's secrets, and for every name that may have a provider's key. */
+/**
+ * True for the name of a secret of this program, and for every name that a provider's key may have.
+ */
 function mayBeSecret(name: string): boolean {
   if (isSecretSetting(name)) return true;
   return VARIABLE_NAME.test(name) && !isOwnVariable(name);

@@ -7,7 +7,9 @@ const SHUTDOWN_POLL_MS = 50;
 /** Time for terminal events and settlements of the requests that were cut off. */
 const LAST_ANSWERS_MS = 5_000;
 
-/** Fails readiness, then waits: load balancers send requests until they have seen the probe. */
+/**
+ * Makes readiness fail, then waits, because load balancers send requests until a probe has failed.
+ */
 export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
   const isKnown = readiness.state === "serving";
   readiness.drain();
@@ -15,8 +17,9 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
 }
 
 /**
- * Lets running requests and drains end. Those that outlive the grace time end with their wire's
- * terminal error event, and are settled at what was reported.
+ * Waits until running requests have ended, and answers that are still read although their client
+ * left. Requests that outlive the grace time end with the terminal error event of their wire, and
+ * are settled for the usage reported so far.
  */
 export async function finishRequests(
   servers: readonly Server[],

@@ -123,9 +123,9 @@ export class ForeignNames {
   }
 
   /**
-   * Resolves for an `owner`, such as an organization, at most two names at once. Further look-ups
-   * are refused, so that a person can retry, or wait, so that a delivery does not fail because of
-   * others.
+   * Resolves for an `owner`, such as an organization, at most two names at once. With `refuse`,
+   * further look-ups fail, because a person can retry. With `wait`, they wait, because a delivery
+   * must not fail on account of others.
    */
   of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {
@@ -166,7 +166,7 @@ export class ForeignNames {
   }
 }
 
-/** Such names are never sent to a name server (RFC 6761, section 6.3). */
+/** Names under `localhost` are never sent to a name server (RFC 6761, section 6.3). */
 function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }

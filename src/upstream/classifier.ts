@@ -28,7 +28,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    // The provider is not to blame, because some requests need more bytes per token than others.
+    // Exceeding `streamBytesMax` is not the provider's fault: some requests need more bytes per
+    // token.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
     // The gateway ended the attempt: the provider's health does not change, and no other is tried.
     abandoned: (status) => ({
@@ -52,7 +53,9 @@ function classifyFault(code: string): ConnectionFault {
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }
 
-/** Adapts refusals of a customer's own key: their message tells the customer, who can fix it. */
+/**
+ * If a provider refuses a customer's own key, the message says so, because the customer can fix it.
+ */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,
   deployment: Pick<Deployment, "ownKey">,

@@ -48,7 +48,7 @@ export type ContentEnd =
 export interface RunningContent {
   /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
-  /** Call it when the client can take more. */
+  /** Call it when the client can take more data. */
   resume(): void;
   /** Call it when the client has disconnected. */
   abandon(): void;
@@ -172,7 +172,7 @@ class ContentRun implements RunningContent, Deadline {
     }
     const { head } = read;
     sink.begin(head);
-    // The body of a 416 is not the file.
+    // A 416 refuses the range, so its body is not the file.
     if (headOnly || head.status === 416) this.#end({ kind: "complete" });
   }
 

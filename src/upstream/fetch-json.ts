@@ -17,13 +17,15 @@ export interface FetchInput {
   readonly deadlines: Deadlines;
   /** The time limit for the whole answer. */
   readonly totalMs: number;
-  /** A longer answer counts as none. */
+  /** A longer answer is treated as no answer. */
   readonly bytesMax: number;
   readonly send: (handler: FetchHandler) => void;
 }
 
 export interface RunningFetch<T> {
-  /** Resolves with undefined without an answer in time and within the bounds. Never rejects. */
+  /**
+   * Resolves with undefined if no answer comes within the limits of time and size. Never rejects.
+   */
   readonly ended: Promise<T | undefined>;
   abandon(): void;
 }
@@ -168,7 +170,7 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** Further bytes of the answer are not read. */
+/** The most bytes of an answer that are read. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**

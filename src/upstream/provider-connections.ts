@@ -73,7 +73,9 @@ export class ProviderConnections {
     return pool;
   }
 
-  /** Follows a request on kept connections; see `KeptConnections`. */
+  /**
+   * Returns a handler that can send a request on a kept connection again; see `KeptConnections`.
+   */
   handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
     return this.#requests.handler(...request);
   }
@@ -110,7 +112,7 @@ export class ProviderConnections {
       connections: CONNECTIONS_PER_ORIGIN_MAX,
       pipelining: 1,
       keepAliveTimeout: idleMs,
-      // A hint of the provider may shorten the time, but never extend it.
+      // The provider's `Keep-Alive` header may shorten the idle time, but never extend it.
       keepAliveMaxTimeout: idleMs,
     };
     const pooled = (to: string | URL, connector: buildConnector.connector): Pool =>
@@ -136,7 +138,7 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // Resolves after the answer has ended.
+  // `close` waits until the answer has ended.
   dispatcher.close().catch(() => undefined);
 }
 
@@ -153,7 +155,7 @@ interface Connection {
   hasRead: boolean;
 }
 
-/** Tracks for every connection to a provider whether it was used before. */
+/** Tracks for every connection to a provider whether it has carried a request before. */
 class KeptConnections {
   #starting: KeptRequest | undefined;
 
@@ -182,13 +184,14 @@ class KeptConnections {
     const write = socket.write.bind(socket);
     const read = socket.read.bind(socket);
     Object.assign(socket, {
-      // undici announces a request and writes its head without a pause in between.
+      // undici calls `onRequestStart` and then at once writes the request's head, so the next write
+      // belongs to that request.
       write: (...args: Parameters<typeof write>) => {
         this.#starting?.startsOn(connection);
         this.#starting = undefined;
         return write(...args);
       },
-      // The socket's own count would include TLS records, which a server sends when it closes.
+      // `socket.bytesRead` would include TLS records, which a server sends when it closes.
       read: (bytes?: number): unknown => {
         const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;

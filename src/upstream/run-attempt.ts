@@ -94,7 +94,7 @@ export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
 
 export interface RunningAttempt {
   readonly ended: Promise<AttemptResult>;
-  /** Call it when the client can take more. */
+  /** Call it when the client can take more data. */
   resume(): void;
   /** Call it when the client has disconnected: reads on without output, for at most `drainMs`. */
   detach(): void;
@@ -103,7 +103,7 @@ export interface RunningAttempt {
 
 type Phase = "headers" | "answer" | "error_body" | "ended";
 
-/** A failed answer is classified by what arrives within this time. */
+/** A failed answer is classified by the part of its body that arrives within this time. */
 const ERROR_BODY_TIMEOUT_MS = 5_000;
 /** How long a provider may take to close a stream after its end mark. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;

@@ -79,7 +79,10 @@ export class SentBodies {
   }
 }
 
-/** A property of the bytes, because every garbage collection would walk a WeakMap of them. */
+/**
+ * Links bytes to their `SentBody` by a property, because every garbage collection would walk a
+ * WeakMap.
+ */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {
@@ -110,7 +113,10 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /** Call it when the request has ended. A write that is still running ends the body itself. */
+  /**
+   * Call it when the request has ended. If a write is still running, `written` decides about the
+   * buffer.
+   */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";
@@ -134,7 +140,8 @@ export class PassingHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
-    // Unused, but undici would keep them, with the bytes they came in, as long as the stream.
+    // The raw headers are unused, but undici would keep them, and the bytes they came in, until the
+    // stream ends.
     head[0].rawHeaders = null;
   }
 

@@ -51,7 +51,7 @@ interface Endpoint {
   readonly basePath: string;
   /** The key in `headers`, to notice when it was rotated. */
   readonly marketplaceKey: string | undefined;
-  /** Name, value, name, value, … */
+  /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];
   /** Why nothing may be sent to this endpoint. */
   readonly refused: Error | undefined;
@@ -163,7 +163,8 @@ export class UpstreamClient {
       else if (body.length === body.buffer.byteLength)
         dispatcher.dispatch({ ...options, body }, to);
       else {
-        // A slice of shared memory would keep all of that memory until the answer ends.
+        // undici keeps a body until the answer ends, and a slice would keep all of the memory that
+        // it shares. So the client sends a copy from a pooled buffer.
         const own = new EditedBytes(body, []);
         this.#bodies.dispatch(dispatcher, { ...options, body: own }, to);
       }
@@ -233,7 +234,7 @@ export class UpstreamClient {
 /** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
-/** Each run has its own time limits, on one shared timer. */
+/** Turns undici's time limits off: each attempt and fetch has its own, on one shared timer. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {
@@ -242,7 +243,7 @@ interface Dispatched extends UpstreamQuestion {
   readonly sent?: SentAttempt;
 }
 
-/** Sends the key only to the origin it belongs to. */
+/** The path and query of `url`. Throws rather than send the key to another origin. */
 function pathOn({ origin }: Endpoint, url: URL): string {
   assert(url.origin === origin, "an address with a key is at the deployment's own origin");
   return url.pathname + url.search;

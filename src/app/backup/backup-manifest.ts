@@ -20,7 +20,9 @@ export interface BackupManifest {
   readonly finished_at: string;
   readonly restore_point: string;
   readonly postgres_version: string;
-  /** Sums over all accounts, in micro-dollars, at the restore point. Only compared, as text. */
+  /**
+   * Sums over all accounts, in micro-dollars, at the restore point. Compared as text, never parsed.
+   */
   readonly sums: string;
   readonly folders: readonly string[];
   readonly files: readonly CopiedFile[];
@@ -48,7 +50,7 @@ const read = documentReader(
   }),
 );
 
-/** Checks the form of `backup.json`, which may come from anywhere. */
+/** Validates the form of `backup.json`, because the file may come from an untrusted source. */
 export function readManifest(file: string, path: string): BackupManifest {
   const manifest = read(file);
   if (manifest.ok) return manifest.document;

@@ -28,15 +28,17 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Maximum wait for the lock on the table `account`. Writers that come later wait behind it. */
+/**
+ * Maximum wait for the lock on the table `account`. Later writers queue behind the waiting lock.
+ */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
 
 /**
- * Copies the running server, using only SQL and its files, with its log up to a named point at
- * which the exact sums of all accounts are known. The copy is complete when its folder has its
- * final name; a failure leaves nothing behind.
+ * Copies the data folder of a running PostgreSQL server, and its log up to a named restore point,
+ * and records the exact sums of all accounts at that point. It needs only SQL and file access. The
+ * backup is complete when its folder has its final name; a failure leaves nothing behind.
  */
 export async function createBackup(
   server: BackupServer,
@@ -104,7 +106,7 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
   );
   const copied = await copyCluster(cluster, target, onProgress);
   const label = await stopBackup(client);
-  // Without the label, a server would take the copy for a complete database.
+  // Without the file `backup_label`, a server would mistake the copy for a complete database.
   const written = await writeFile(join(target, LABEL), [Buffer.from(label)]);
   const point = await markPoint(client, `tokenmarket-${name}`);
   const log = await copyLog(client, task, [started[0]?.lsn ?? "", point.lsn]);
@@ -119,8 +121,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its log until this connection ends. The fixed name of the slot also
- * prevents two backups of a database at the same time.
+ * Makes the server keep its log until this connection ends. Because the replication slot has a
+ * fixed name, two backups of one database cannot run at the same time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -170,8 +172,8 @@ interface RestorePoint {
 }
 
 /**
- * Writes a named point into the log, and reads the sums of the accounts at exactly that point: the
- * table is locked, so no account changes in between.
+ * Writes a named restore point into the log, and reads the sums of all accounts at exactly that
+ * point: the lock on the table prevents changes in between.
  */
 async function markPoint(client: Client, name: string): Promise<RestorePoint> {
   for (let tried = 1; ; tried++) {
@@ -182,7 +184,8 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
       const sums = await readSums(client);
       const { rows } = await client.query<{ lsn: string; at: string }>(POINT_SQL, [name]);
       await client.query("commit");
-      // Ends the segment of the point, so that it can be copied whole.
+      // Ends the log segment that contains the restore point, so that the whole segment can be
+      // copied.
       await client.query("select pg_switch_wal()");
       return { name, sums, lsn: rows[0]?.lsn ?? "", at: rows[0]?.at ?? "" };
     } catch (fault) {
@@ -219,7 +222,10 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/** Files that are not copied: the running server's, and those of the restore that made it. */
+/**
+ * Files that are not copied: those of the running server process, and those that an earlier restore
+ * left in the data folder.
+ */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",
@@ -298,7 +304,7 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
       if (!EMPTY_FOLDERS.has(path)) waiting.push(path);
     }
   }
-  // The walk does not enter `pg_wal`, but a server does not start without this folder.
+  // The loop does not enter `pg_wal`, but a server does not start without this subfolder.
   folders.push("pg_wal/archive_status");
   return { folders: folders.sort(), files };
 }

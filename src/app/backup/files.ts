@@ -55,8 +55,8 @@ export async function writeFile(
 }
 
 /**
- * Works on a few items at a time, because each waits for the disk. After a fault it begins no other
- * item, and throws when the running ones have ended.
+ * Runs `work` on a few items at a time, because each item waits for the disk. After a fault, it
+ * starts no further item, and throws when the running ones have ended.
  */
 export async function sideBySide<T>(
   items: readonly T[],

@@ -30,7 +30,10 @@ interface RestoreOptions {
 interface Restored {
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** Not in the requested folder if PostgreSQL's user cannot enter it. */
+  /**
+   * The folder of the restored database. It differs from the requested folder if PostgreSQL's user
+   * cannot enter that one.
+   */
   readonly dataDir: string;
 }
 
@@ -127,7 +130,9 @@ export interface VerifiedBackup {
   readonly checks: readonly BackupCheck[];
 }
 
-/** Checks of the age of open attempts. In a restored copy, every open attempt would fail them. */
+/**
+ * Audit checks of the age of open attempts. In a restored copy, every open attempt would fail them.
+ */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
@@ -152,7 +157,7 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
     return { folder: restored.folder, checks };
   } finally {
     await rm(dataDir, { recursive: true, force: true });
-    // If PostgreSQL's user could not enter the folder, the database is in another one.
+    // If PostgreSQL's user could not enter `dataDir`, the restored database is in another folder.
     if (home !== undefined) await rm(home, { recursive: true, force: true });
   }
 }

@@ -23,8 +23,8 @@ import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
 /**
- * Ignores unknown fields, but refuses the controls of gateways, which a gateway must not send to a
- * provider.
+ * Ignores unknown fields, but refuses fields meant for a gateway, which a gateway must not pass on
+ * to a provider.
  */
 const FOREIGN = fields({}, (_value, path) =>
   /^(models|route|transforms|api_key|base_url|connection_id)$/.test(path)

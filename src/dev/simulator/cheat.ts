@@ -8,8 +8,9 @@ import type { SimRequest } from "./sim-request.ts";
 import type { VideoOrder } from "./videos/video-order.ts";
 
 /**
- * How a provider breaks a promise of its listing. An absent part is honest. The simulator has no
- * cheats itself; the tests of the conformance suite supply theirs.
+ * How a simulated provider deviates from what its listing declares. Where a property is absent, the
+ * provider is honest. The simulator defines no cheats; the tests of the conformance suite supply
+ * them.
  */
 export interface Cheat {
   /** Answers with 307, and serves the request at the target of the redirect. */
@@ -17,7 +18,7 @@ export interface Cheat {
   readonly acceptsWrongKey?: (isStream: boolean) => boolean;
   readonly servesUnknownModel?: (isStream: boolean) => boolean;
   readonly readBody?: (body: JsonObject) => JsonObject;
-  /** Changes a refusal with this status: another status, or a page of HTML. */
+  /** Changes a refusal that has this status: to another status, or to a page of HTML. */
   readonly refuse?: (status: number) => { readonly status?: number; readonly isPage?: true };
   readonly chat?: (asked: ChatAsked) => ChatReply;
   readonly image?: ImageCheat;
@@ -49,10 +50,10 @@ export interface ChatReply {
 export interface ImageCheat {
   readonly count?: (asked: number) => number;
   readonly canvas?: (canvas: Canvas) => Canvas;
-  /** Pictures with equal seeds are equal. */
+  /** Returns the seed of a picture. Pictures with equal seeds are equal. */
   readonly seed?: (prompt: string, index: number) => string;
   readonly file?: (bytes: Buffer, call: number) => Buffer;
-  /** Changes the order that is billed, but not the images. */
+  /** Changes the order by which the usage is computed, but not the images. */
   readonly billed?: (order: ImageOrder) => Partial<ImageOrder>;
   readonly model?: string;
   readonly hidesUsage?: true;
@@ -63,7 +64,7 @@ export interface VideoCheat {
   readonly acceptsLong?: true;
   /** Every job fails, but reports the cost of a completed one. */
   readonly billsFailed?: true;
-  /** Changes the order that is billed, but not the film. */
+  /** Changes the order by which the cost is computed, but not the film. */
   readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
   readonly seconds?: (asked: number) => number;
   /** Films of equal length with equal seeds are equal. */
@@ -78,7 +79,10 @@ export interface VideoCheat {
 }
 
 export interface DecisionCheat {
-  /** Changes the body on which the host decides. The usage is still that of the client's body. */
+  /**
+   * Changes the body on which the host decides. The reported usage is still that of the client's
+   * body.
+   */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,
@@ -86,5 +90,5 @@ export interface DecisionCheat {
   ) => Decided;
 }
 
-/** By NAME of the fault `cheat:NAME`. */
+/** The key is the NAME in the fault `cheat:NAME`. */
 export type Cheats = Readonly<Record<string, Cheat>>;

@@ -26,7 +26,7 @@ const FILLER = Buffer.alloc(64 * 1024, "x");
 const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
 const BOMB_MEMBERS = 1_000;
 const DRIPS_PER_SECOND = 10;
-/* A reset discards bytes that the client has not read yet, so it waits this long. */
+/* The wait before a reset, because a reset discards bytes that the client has not read yet. */
 const BEFORE_RESET_MS = 20;
 
 /** Applies the faults that act before the first byte of an answer. */

@@ -98,13 +98,13 @@ const READERS = {
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
   /** Sends nothing from this point on, until the simulator gets a release request. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
-  /** Bytes of the body per second. */
+  /** Limits the body to this many bytes per second. */
   drip: parseNumber,
   status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
   message: parseText,
   retry_after: parseText,
-  /** Added to the true `content-length`. */
+  /** A number that is added to the true `content-length`. */
   wrong_length: parseNumber,
   content_type: parseText,
   gzip_bomb: parseFlag,
@@ -217,7 +217,7 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
   };
 }
 
-/** A `cost` that is a number becomes text, because it is only printed again. */
+/** Converts a numeric `cost` to text, because a cost is only printed again. */
 function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {

@@ -13,7 +13,10 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/** Image and video hosts differ only in the error of moderation. */
+/**
+ * Returns the errors of a host. Image and video hosts differ only in the error for moderated
+ * content.
+ */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {

@@ -188,7 +188,7 @@ function togetherComplaint(body: JsonObject): Complaint {
 
 /**
  * Complains about the order of messages: the first must be the user's, only the last may be empty,
- * and each call needs its result.
+ * and each tool call needs its result.
  */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
@@ -250,8 +250,8 @@ function unanswered(at: number, ids: readonly string[]): string {
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
 /**
- * Complains about a cache mark with an unknown lifetime, and about an hour mark after one of five
- * minutes.
+ * Complains about a cache mark with an unknown lifetime, and about a one-hour mark after a
+ * five-minute mark.
  */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;

@@ -19,7 +19,7 @@ export interface ReceivedCall {
   readonly serial: string;
   readonly createdS: number;
   readonly jobs: VideoJobs;
-  /** Numbers the answers of the simulator, from 1. */
+  /** Returns the number of the next chat answer among all chat answers of the simulator, from 1. */
   readonly nextChatAnswer: () => number;
   readonly kept: Map<string, unknown>;
 }
@@ -27,7 +27,7 @@ export interface ReceivedCall {
 export interface Route {
   readonly method: string;
   readonly wire: string;
-  /** Only a generation counts in the total. A `free` call is not logged. */
+  /** A `generation` is counted in the total of calls. A `free` call is not logged. */
   readonly kind: "generation" | "job" | "free";
   readonly requestIdHeader: string;
   /** The text in which a client may write a fault script. */

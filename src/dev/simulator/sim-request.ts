@@ -31,7 +31,7 @@ export interface SimRequest extends Told {
   readonly promptTokens: number;
   /** Tokens of the parts with a mark for the prompt cache. */
   readonly cacheMarkedTokens: number;
-  /** Tokens of the parts with a mark for an hour; included in `cacheMarkedTokens`. */
+  /** Tokens of the parts with a one-hour cache mark; included in `cacheMarkedTokens`. */
   readonly hourMarkedTokens: number;
 }
 
@@ -57,7 +57,10 @@ export function estimatePromptTokens(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
 }
 
-/** Tokens of all parts in `value` with `cache_control`; with `ttl`, only of those marks. */
+/**
+ * Tokens of all parts in `value` that have `cache_control`; with `ttl`, only of parts whose
+ * `cache_control` has this `ttl`.
+ */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   if (Array.isArray(value)) {
     return value.reduce<number>((sum, item) => sum + estimateMarkedTokens(item, ttl), 0);
@@ -90,14 +93,16 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/** The answer to a prompt that asks for facts which it states; absent if it asks for none. */
+/**
+ * `told` is the answer to a prompt that states facts and asks for them; absent if it asks for none.
+ */
 export interface Told {
   readonly told?: string;
 }
 
 /**
  * Answers with each requested fact as the prompt states it. If the prompt states a fact twice, the
- * last value counts.
+ * answer has the later value.
  */
 export function toldIn(userText: string, prompt: unknown): Told {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);

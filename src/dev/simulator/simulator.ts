@@ -27,7 +27,7 @@ export interface SimulatorOptions {
   readonly wire?: string;
   /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
-  /** What the fault `cheat:NAME` may name. Default: none. */
+  /** The cheats that the fault `cheat:NAME` may name. Default: none. */
   readonly cheats?: Cheats;
   /** Returns the variant of a wire for the provider at this path. Default: the wire itself. */
   readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;
@@ -54,7 +54,7 @@ export interface Simulator {
   jobs(): readonly JobSummary[];
   /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;
-  /** Lets every answer go that the fault `hold` keeps back now. */
+  /** Releases all answers that the fault `hold` is keeping back now. */
   release(): void;
   /** Breaks off open answers, and frees the port. */
   close(): Promise<void>;
@@ -248,7 +248,7 @@ class RequestRouter {
 
 const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
 
-/** The target of the redirect; undefined for a request that already has this path. */
+/** The target of a redirect for `path`; undefined if `path` is such a target itself. */
 function movedPath(path: string): string | undefined {
   if (MOVED.test(path)) return undefined;
   return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");

@@ -15,8 +15,8 @@ export class StartDelay {
   }
 
   /**
-   * Counts an arriving call, and returns the wait before its answer. The call's faults decide how
-   * long it is.
+   * Counts an arriving call, and returns a function that waits before its answer. The call's faults
+   * decide how long the wait is.
    */
   arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
     this.#calls += 1;

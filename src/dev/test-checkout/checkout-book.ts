@@ -19,7 +19,7 @@ import { testCard } from "./test-cards.ts";
 const CARD_YEARS = 3;
 const DECEMBER = 12;
 
-/** Most objects of each kind in memory; beyond it, the oldest is dropped. */
+/** Maximum number of objects of each kind in memory. Above it, the oldest is dropped. */
 const KEPT_MAX = 10_000;
 
 export interface NewSession {
@@ -39,7 +39,7 @@ export interface NewSession {
   readonly expiresAtSeconds: number;
 }
 
-/** What is paid instead of what the session asks for, so that tests see the effect. */
+/** Overrides what the payer pays, so that tests see the effect of a wrong payment. */
 export interface OddPayment {
   readonly cents?: number;
   readonly currency?: string;
@@ -113,7 +113,8 @@ export class CheckoutBook {
   }
 
   /**
-   * Pays a session: at once, or, if `isSlow`, by a method that takes time and that `finish` ends.
+   * Pays a session at once, or, if `isSlow`, by a payment method that takes time: `finish` then
+   * ends the payment.
    */
   pay(
     session: CheckoutSession,
@@ -214,7 +215,7 @@ export class CheckoutBook {
     return refund;
   }
 
-  /** The payer's bank returned the refund. */
+  /** Fails a refund, as if the payer's bank had returned it. */
   failRefund(refund: CheckoutRefund): void {
     if (refund.status !== "succeeded") return;
     refund.status = "failed";
@@ -288,7 +289,7 @@ export class CheckoutBook {
     return made;
   }
 
-  /** An event has a copy of its object, which may change later. */
+  /** The event contains a copy of the object, because the object may change later. */
   #happened(type: string, object: CheckoutEvent["data"]["object"]): void {
     this.#notify({
       id: newId("evt"),

@@ -43,7 +43,7 @@ export interface TestCheckout {
   readonly webhookSecret: string;
   /** For tests: the faults of the next calls that charge a card, in this order. */
   readonly chargeFaults: ChargeFault[];
-  /** For tests: what payers and their banks do. */
+  /** For tests: acts as the payers and their banks. */
   readonly book: CheckoutBook;
   readonly webhooks: WebhookSender;
   close(): Promise<void>;

@@ -77,7 +77,7 @@ export class WebhookSender {
       }
       log?.warn({ eventId: event.id, type: event.type }, "a test event was not taken");
     } catch {
-      // The checkout was closed, and sends no more events.
+      // The test checkout was closed, so it sends no more events.
     }
   }
 

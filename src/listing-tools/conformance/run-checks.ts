@@ -12,7 +12,7 @@ export interface CheckRun {
 }
 
 /**
- * Runs the checks of a model one after another, and returns the reports in the order of their
+ * Runs the checks of a model one after another, and returns the reports in the order of the checks'
  * numbers. C1 runs first: if the endpoint is unusable, the others are skipped. The checks that
  * judge all answers run last, so that they expose a provider that is honest only to the first
  * requests.

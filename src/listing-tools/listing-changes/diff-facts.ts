@@ -5,7 +5,7 @@ import { OUTPUT_TOKENS_MAX, asObject } from "../../kernel/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
 export interface FactDifference {
-  /** Such as `context_length`, `supported_parameters.seed` or `endpoint.base_url`. */
+  /** Path of the field, such as `supported_parameters.seed` or `endpoint.base_url`. */
   readonly field: string;
   /** As the manifest writes it; null if it does not declare the field. */
   readonly old: unknown;
@@ -20,12 +20,15 @@ export function diffListingFacts(before: Listing, after: Listing): readonly Fact
   return [...differences(listFields(before), listFields(after), isLess), ...parameters];
 }
 
-/** Compares what the two manifests say about all their listings. */
+/** Compares the facts that two manifests state for all of their listings, not for single ones. */
 export function diffProviderFacts(before: Manifest, after: Manifest): readonly FactDifference[] {
   return differences(providerFields(before), providerFields(after), isLess);
 }
 
-/** Not compared here: the id, the prices, and the parameters, which are compared one by one. */
+/**
+ * Fields that the comparison of facts leaves out: the id, the prices, and the parameters, which are
+ * compared one by one.
+ */
 const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
 const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
 
@@ -40,7 +43,10 @@ function listFields({ model, terms }: Listing): Fields {
   ]);
 }
 
-/** Not compared here: parts of single listings, the origin of the prices, and notes. */
+/**
+ * Fields that the comparison of providers leaves out: parts of single listings, the origin of the
+ * prices, and notes.
+ */
 const PER_LISTING = new Set(["models", "listing_terms", "catalog_source", "note"]);
 
 function providerFields(manifest: Manifest): Fields {

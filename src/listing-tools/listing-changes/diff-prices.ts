@@ -40,9 +40,9 @@ export function diffPrices(
 }
 
 /**
- * Compares token prices now and at each announced instant, for each prompt size at which either
- * side has a tier. It compares the cost of requests: neither a default price that is stated
- * explicitly, nor a change that both sides announce, is a difference.
+ * Compares token prices now and at each announced instant, for each prompt size at which one of the
+ * listings has a tier. It compares the cost of requests: neither a default price that is stated
+ * explicitly, nor a change that both listings announce, is a difference.
  */
 export function diffRates(
   before: Listing | undefined,

@@ -54,8 +54,8 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until a person accepts the new price, the listing sells below cost; that raises an alert
-      // and is booked.
+      // Until a person accepts the new price, the listing sells below cost. The loss is booked in
+      // the ledger and raises an alert.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }
@@ -213,9 +213,9 @@ function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
 }
 
 /**
- * If the listing has a price for one-hour cache writes, every change states one. A purchase price
- * has the same tiers and one-hour price as the sale price, because without them another price would
- * be owed.
+ * If the listing has a price for one-hour cache writes, every price change states one. A purchase
+ * price gets the same tiers as the sale price, and a one-hour price if the sale price has one,
+ * because the defaults would change what the provider is owed.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;

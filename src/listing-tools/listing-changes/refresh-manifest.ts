@@ -11,7 +11,7 @@ export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | un
 
 export interface RefreshInput {
   readonly current: Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
-  /** The same listings, imported again. */
+  /** The same provider's listings, imported again from the sources. */
   readonly imported: Manifest & {
     readonly catalog_source: NonNullable<Manifest["catalog_source"]>;
   };

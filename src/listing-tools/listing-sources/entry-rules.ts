@@ -62,7 +62,10 @@ export function isNoChatName(upstreamId: string): boolean {
   return NO_CHAT.test(upstreamId);
 }
 
-/** Judges the end date of a model. Some lists write a date ten years ahead if there is none. */
+/**
+ * Decides if a model has ended by the day `dated`. Ignores an end date ten or more years ahead,
+ * which some lists write for a model without an end date.
+ */
 export function judgeEnd(
   day: string | undefined,
   dated: string,
@@ -92,7 +95,7 @@ export function outputBound(
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/** The readers below treat a value of an unexpected type as absent. */
+/** Like the other functions `…At`, treats a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }

@@ -160,7 +160,10 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
   };
 }
 
-/** `price` is a number or `{ base, tiers: [{ start, price }] }`. At 0 tokens the base holds. */
+/**
+ * `price` is a number or `{ base, tiers: [{ start, price }] }`. For 0 tokens, returns the base
+ * price.
+ */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
   if (objectAt(price) === undefined) return numberTextAt(price);
   const reached = readTiers(price).filter(({ start }) => start <= tokens && tokens > 0);

@@ -13,8 +13,9 @@ export interface SourceOpinions {
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Groups opinions by model. A model counts if the leading source has it, or if at least two other
- * sources agree on it. `twin` gets each entry of the leading source that another name replaces.
+ * Groups opinions by model. Keeps a model if the leading source has it, or if at least two other
+ * sources agree on it. Calls `twin` with each name in the leading source that is dropped in favor
+ * of another name of the same model.
  */
 export function groupOpinions(
   lead: SourceOpinions,

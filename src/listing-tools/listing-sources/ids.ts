@@ -29,7 +29,7 @@ function baseProvider(provider: string): string {
 
 /**
  * The marketplace id of a provider's model: from the reviewed table, else made of the lab (or
- * provider) and the model's name. It is never guessed to be a model of another provider.
+ * provider) and the model's name. A similar name never makes it another provider's model.
  */
 export function marketplaceId(provider: string, upstreamId: string): string {
   const base = baseProvider(provider);

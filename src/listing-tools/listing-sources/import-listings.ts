@@ -188,7 +188,7 @@ class ImportRun {
     if (!isModelId(id)) {
       return { model, code: "id-not-expressible", message: `the id would be ${id}` };
     }
-    // A denial counts only if no list with a price is newer.
+    // A denial is ignored if a source with a price for the model is newer.
     const denial = denied.findLast((each) => each.id === id && each.dated >= newest);
     if (denial !== undefined) {
       const message = `${denial.from} says that it is retired, or none to chat with`;

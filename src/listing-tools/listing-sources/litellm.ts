@@ -144,8 +144,8 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
 }
 
 /**
- * Finds prices in other units than tokens; what they price is not offered. A fee for each request
- * stages the listing.
+ * Finds prices in units other than tokens. Features with such a price are not offered, and a fee
+ * per request stages the listing.
  */
 function otherUnits(
   key: string,

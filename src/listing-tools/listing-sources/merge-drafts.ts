@@ -225,7 +225,8 @@ function wholePrices(
 
 /**
  * Merges the facts other than prices. A limit is the smallest of the current sources; a model has
- * an ability if none of them denies it. Facts that only older sources state are taken from these.
+ * an ability if none of them denies it. Facts that no current source states are taken from the
+ * older sources.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
@@ -312,7 +313,7 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   return undefined;
 }
 
-/** Lists write "from 200,000" as "above 199,999" or "above 200,000", so 1 may differ. */
+/** Lists write "from 200,000" as "above 199,999" or "above 200,000", so bounds may differ by 1. */
 function sameBound(a: DraftTier, b: DraftTier | undefined): boolean {
   return b !== undefined && Math.abs(a.abovePromptTokens - b.abovePromptTokens) <= 1;
 }

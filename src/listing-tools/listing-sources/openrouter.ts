@@ -144,7 +144,7 @@ function createdDay(entry: RawObject): string | undefined {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** The canonical name, unless it is this id with a date, which is accepted anyway. */
+/** The canonical name, unless it is `id` with a date: such a name is accepted in any case. */
 function resolvesTo(id: string, entry: RawObject): string[] {
   const slug = textAt(entry, "canonical_slug");
   if (slug === undefined || slug === id || idFlaw(slug) !== undefined) return [];

@@ -20,7 +20,7 @@ const FRACTION_DIGITS_MAX = 6;
 /** A number with at least this many digits may have the rounding errors of a float. */
 const NOISE_DIGITS_MIN = 15;
 const NOISE_PARTS = 1_000_000_000n;
-/** Fraction digits that count: far more than a float has. */
+/** Fraction digits that are computed exactly: far more than a float has. */
 const EXACT_DIGITS_MAX = 60;
 
 /**

@@ -86,7 +86,7 @@ export function providerHeads(): readonly ProviderHead[] {
   return read().heads;
 }
 
-/** True if only models are missing for a manifest, and a source has them. */
+/** True if a manifest needs nothing but models in addition to the head, and a source has them. */
 export function isImportable(head: ProviderHead): head is ProviderHead & {
   readonly provider: ManifestProvider;
 } {

@@ -29,7 +29,7 @@ export interface WriteOptions {
   readonly stagedBecause: readonly string[];
 }
 
-/** Stands in for a context that no source knows. Such a listing is staged. */
+/** The context of a listing for which no source states one. Such a listing is staged. */
 const UNKNOWN_CONTEXT = 4096;
 
 /** Undefined if a price with the margin is too large for a manifest. */

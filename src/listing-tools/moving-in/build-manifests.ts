@@ -72,7 +72,8 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // `upstreamId` may be the end of a marketplace id, which the provider does not know.
+  // `upstreamId` may be the end of the listing's marketplace id, a name that the provider does not
+  // know.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
@@ -172,7 +173,9 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
   };
 }
 
-/** Stands in for the address of the operator's privacy policy, which is unknown here. */
+/**
+ * Stands in for the address of the operator's privacy policy, which LiteLLM's configuration lacks.
+ */
 const PLACEHOLDER_URL = "https://example.com/privacy";
 
 const PROVIDER_ID_CHARS_MAX = 56;

@@ -6,7 +6,7 @@ export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
   /** The field of the JSON answer that later commands use, and the variable that keeps it. */
   readonly saves?: { readonly field: string; readonly as: string };
-  /** The new key in the answer goes to the file of keys under this name. */
+  /** The script writes the new key in the answer to the file of keys, under this name. */
   readonly newKeyOf?: string;
 }
 

@@ -3,7 +3,7 @@ import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
 export interface MoveNote {
-  /** Such as `model_list[2].litellm_params.rpm`. */
+  /** Path of the setting, such as `model_list[2].litellm_params.rpm`. */
   readonly path: string;
   readonly fate: Fate;
   readonly what: string;
@@ -13,7 +13,10 @@ export interface MoveNote {
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/** What the importer decided about settings. The reviewed table decides about all others. */
+/**
+ * Collects the importer's decisions about settings. The reviewed table decides about all other
+ * settings.
+ */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
@@ -34,7 +37,10 @@ export class Fates {
     return this.#said.get(JSON.stringify(path));
   }
 
-  /** The last decision counts: a part may be carried over before the whole is left out. */
+  /**
+   * The last decision about a path applies: a part may be carried over before the whole is left
+   * out.
+   */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
   }
@@ -54,7 +60,7 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/** Undefined if the members of this place have notes instead. */
+/** Undefined if each member of the map or list at `path` gets a note instead. */
 function noteHere(
   value: RawJson,
   path: SettingPath,

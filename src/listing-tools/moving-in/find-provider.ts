@@ -15,7 +15,7 @@ const providers: Readonly<Record<string, KnownProvider>> = table.providers;
  * Providers that the gateway cannot use: the reason and the next step, separated by a semicolon.
  */
 export const refusedProviders: Readonly<Record<string, string>> = table.refused;
-/** By mode other than chat: what such a model makes. */
+/** By LiteLLM mode, except `chat`: what a model of this mode makes. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
@@ -34,7 +34,8 @@ export type FoundProvider =
 
 /**
  * Finds the provider of a model as LiteLLM does: by the prefix, else by the model's name. If the
- * name only says that the server is compatible, the provider is the one with the same origin.
+ * prefix can mean any server with the wire, the provider is the one whose origin is that of
+ * `apiBase`.
  */
 export function findProvider(
   model: string,
@@ -130,7 +131,7 @@ export type FoundAddress =
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /** As configured. Undefined: LiteLLM knows the address. */
+  /** The address as configured. Undefined: LiteLLM knows the address. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
@@ -155,7 +156,8 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // LiteLLM's address of such a provider lacks the version, which LiteLLM adds to each request.
+  // If the provider's standard address ends in a version, LiteLLM's configuration leaves the
+  // version out, and LiteLLM adds it to each request.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";

@@ -94,7 +94,9 @@ function setIt(name: string): string {
   return `set ${name} in the environment of tokenmarket serve`;
 }
 
-/** Each server gets a variable, so that a key is sent only to the server that it belongs to. */
+/**
+ * Each server gets a variable of its own, so that a key is sent only to the server it belongs to.
+ */
 function nameOfHost(baseUrl: string): string {
   const host = new URL(baseUrl).host.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
   return `MOVED_${host.replaceAll(/^_+|_+$/g, "").slice(0, 80)}_API_KEY`;

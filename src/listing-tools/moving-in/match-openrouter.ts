@@ -108,7 +108,7 @@ function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | u
     : { listed: alone, why: "the same name under another author: compare the two" };
 }
 
-/** A name that two models share finds neither. */
+/** Finds listings by name. A name that two listings share finds neither. */
 class ListedIndex {
   readonly #ids: ReadonlyMap<string, ListedHere>;
   readonly #plain: ReadonlyMap<string, ListedHere | "several">;

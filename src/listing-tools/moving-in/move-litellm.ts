@@ -51,7 +51,8 @@ export interface MovedConfig {
 }
 
 /**
- * Translates a LiteLLM configuration. Each key of it, or each member below, has exactly one note.
+ * Translates a LiteLLM configuration. Each setting has exactly one note: its own, or that of a map
+ * or list around it.
  */
 export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;

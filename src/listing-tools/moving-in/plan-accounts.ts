@@ -322,7 +322,8 @@ export function parseBudget(amount: string | undefined, duration: string | undef
 }
 
 /**
- * Undefined unless the amount is above 0. Cuts it off after six decimals, so that it never grows.
+ * Undefined unless the amount is above 0. Cuts the amount off after six decimals, so that it never
+ * becomes larger.
  */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);

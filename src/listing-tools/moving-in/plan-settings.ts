@@ -24,7 +24,7 @@ interface Rule {
   readonly factor: number;
 }
 
-/** Of two rules for one setting, the first whose path is configured counts, as in LiteLLM. */
+/** Of two rules for one setting, the first whose path is configured applies, as in LiteLLM. */
 const RULES: readonly Rule[] = [
   { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
   {
@@ -74,8 +74,8 @@ export function planSettings(
 }
 
 /**
- * Plans the settings that these manifests need: permission for a key that two servers share, and
- * for private addresses.
+ * Plans the settings that `manifests` need: permission for a key that two servers share, and for
+ * private addresses.
  */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();

@@ -138,12 +138,15 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
   };
 }
 
-/** A staged listing needs some context length. A small one is not mistaken for a promise. */
+/**
+ * A staged listing needs a context length. This one is too small to be taken for the model's real
+ * one.
+ */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
 /**
  * Stands in for an unknown price of a staged listing. If somebody makes the listing ready by
- * mistake, no balance covers a request; a price of 0 would give it away.
+ * mistake, no balance covers a request; with a price of 0, requests would be free.
  */
 const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },

@@ -81,7 +81,7 @@ export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
   input.keyNames.reserve(keys.flatMap((key) => parseVariable(key ?? "") ?? []));
   return items.flatMap((item, at) => {
     const path = ["model_list", at];
-    // `listNotes` notes an item of another type.
+    // An item that is not a map gets its note from `listNotes`.
     if (asMap(item) === undefined) return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];

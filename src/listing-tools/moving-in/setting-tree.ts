@@ -5,7 +5,7 @@ export type SettingPath = readonly (string | number)[];
 const PLAIN_KEY = /^[\w*-]{1,64}$/;
 const KEY_CHARS_MAX = 64;
 
-/** Such as `model_list[2].litellm_params.rpm`. */
+/** Formats a path, such as `model_list[2].litellm_params.rpm`. */
 export function pathText(path: SettingPath): string {
   return path
     .map((step, at) => {

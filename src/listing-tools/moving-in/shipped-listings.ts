@@ -7,9 +7,9 @@ import type { MovedDeployment } from "./read-deployments.ts";
 
 /**
  * Finds a deployment's listing in manifests: of the same provider at the same origin, with the
- * deployment's model with or without its date, or by the marketplace id of that name. An Azure
- * deployment gets the listing of its base model at the lab, but staged: Azure's prices are in the
- * operator's contract.
+ * model name of the deployment, with or without its date, or with the marketplace id of that name.
+ * An Azure deployment gets OpenAI's listing of its base model, but staged, because Azure's prices
+ * are in the operator's contract.
  */
 export function shippedListings(
   manifests: readonly Manifest[],

@@ -21,8 +21,8 @@ export function splitServed(
 }
 
 /**
- * Keeps only these listings and their terms. With `isChosen`, the manifest records their names, so
- * that a later import adds no others.
+ * Keeps only the listings `models` and their terms. With `isChosen`, the manifest records their
+ * ids, so that a later import adds no others.
  */
 export function withListings(
   manifest: Manifest,

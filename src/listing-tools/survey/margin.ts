@@ -11,7 +11,10 @@ import {
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
-/** Larger than a manifest allows, so that validation names the place of the price. */
+/**
+ * Stands in for a raised price that is too large for a manifest: validation refuses it and names
+ * its place.
+ */
 const TOO_LARGE = "99999999";
 
 function raisedPrice(usdPerMillion: string, percent: string): string {

@@ -12,7 +12,7 @@ import {
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
-  /** The ids as the endpoint writes them. */
+  /** Ids that a manifest cannot have, as the endpoint writes them. */
   readonly unlistable: readonly string[];
   readonly skipped: readonly SkippedModel[];
 }
@@ -113,7 +113,7 @@ export function readLmStudio(
     const entry = asObject(each);
     const model = known.get(String(entry?.["id"]));
     if (entry === undefined || model === undefined) continue;
-    // Other servers answer this path with their usual list, which has none of these fields.
+    // Other servers answer `/api/v0/models` with their usual list, which has none of these fields.
     if (entry["max_context_length"] === undefined && entry["compatibility_type"] === undefined) {
       continue;
     }

@@ -119,7 +119,7 @@ interface FoundList {
   readonly list: ModelList;
 }
 
-/** The request differs between wires only in the header of the key. */
+/** Requests the model list with the key header of each wire in turn, until an answer is a list. */
 async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {
   let worst: Listed | undefined;
   for (const wire of asked) {
@@ -128,7 +128,7 @@ async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise
     const list = isOk(answer) ? readModels(answer.json) : undefined;
     if (list !== undefined) return { ok: true, wire, list };
     worst ??= toFailure(answer, path);
-    // An address that does not answer will not answer another header.
+    // An endpoint that does not answer at all will not answer a request with another key header.
     if (answer.kind === "silent") break;
   }
   return worst ?? { ok: false, code: "no_list", message: "no wire has a list of models" };

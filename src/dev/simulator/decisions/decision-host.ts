@@ -28,12 +28,15 @@ const PER_QUESTION_TOKENS_MAX = 262_144;
 const ENVELOPE_TOKENS_MAX = 65_536;
 const ENVELOPE_BYTES_PER_TOKEN = 4;
 
-/** A Systemone host that reads the state once for all questions. */
+/** A Systemone host that bills the request's `state` once, however many questions there are. */
 export function plainHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: false, isPerQuestion: false });
 }
 
-/** A Systemone host that reads the whole state for each question, and reads images. */
+/**
+ * A Systemone host that bills the request's whole `state` again for each question, and reads
+ * images.
+ */
 export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
@@ -57,7 +60,7 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
   };
 }
 
-/** A GLiNER host: results without nesting, and one count of tokens. */
+/** A GLiNER host: its results are not nested, and it reports a single token count. */
 export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
@@ -153,7 +156,8 @@ function isDataUrl(part: JsonObject): boolean {
 }
 
 /*
- * GLiNER hosts report tokens as a top-level `token_usage`. Other scripted fields stay in `usage`.
+ * GLiNER hosts report tokens in the top-level field `token_usage`. The other fields of a scripted
+ * usage go into the field `usage`.
  */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;

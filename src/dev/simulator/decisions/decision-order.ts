@@ -17,7 +17,7 @@ export interface DecisionOrder<Q> {
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
-  /** In the order of `questions`. */
+  /** Tokens of each question, in the order of `questions`. */
   readonly questionTokens: readonly number[];
   /** The whole body, for options that only some hosts have. */
   readonly options: JsonObject;
@@ -63,8 +63,8 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
 }
 
 /**
- * High if the state contains the word before the question mark, else low. Undefined without a
- * question mark.
+ * The probability of `yes`: high if the state contains the word before the question mark, else low.
+ * Undefined if the question has no question mark.
  */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];

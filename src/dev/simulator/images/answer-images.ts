@@ -79,7 +79,7 @@ function brokenPicture(image: ImageFault): Buffer | undefined {
   return image.empty === true ? Buffer.alloc(0) : undefined;
 }
 
-/* The JSON text after the list, including the closing brace. */
+/* The rest of the JSON body after the list of images, including the closing brace. */
 function renderRest(
   host: ImageHost,
   order: ImageOrder,

@@ -45,7 +45,9 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
-/** Finds the job of the path, and counts the call. Undefined if an error was sent instead. */
+/**
+ * Finds the job that the path names, and counts the call. Undefined if an error was sent instead.
+ */
 export async function findJob(
   host: VideoHost,
   { delivery, headers, jobs, path }: ReceivedCall,

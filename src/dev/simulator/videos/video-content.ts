@@ -35,7 +35,7 @@ export async function answerVideoContent(host: VideoHost, call: ReceivedCall): P
   if (job !== undefined) await deliverFile(host, call, job);
 }
 
-/** Answers the file's own address, to which a job's record points. */
+/** Answers a request for the file at the URL that the job's JSON contains. */
 export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.files += 1));
   if (job !== undefined) await deliverFile(host, call, job);
@@ -69,7 +69,7 @@ async function deliverRedirect(delivery: Delivery, location: string): Promise<vo
 
 interface Range {
   readonly from: number;
-  /** Exclusive. */
+  /** Exclusive: the position after the last byte of the range. */
   readonly to: number;
 }
 

@@ -26,7 +26,7 @@ export interface VideoHost {
   readonly createStatus: number;
   created(shown: ShownJob): JsonObject;
   record(shown: ShownJob): JsonObject;
-  /** The answer to a DELETE. */
+  /** The JSON body of the answer to a DELETE of a job. */
   ended(shown: ShownJob): JsonObject;
   /** True if a deleted job can no longer be found. */
   readonly forgets: boolean;
@@ -85,7 +85,9 @@ function referenceRecord(shown: ShownJob): JsonObject {
   };
 }
 
-/** A host with a short first answer. The error of its jobs is one text. */
+/**
+ * A host that returns few fields when a job is created, and reports a job's error as a single text.
+ */
 export const relayVideos: VideoHost = {
   secondsMax: 8,
   accepts: (secondsMax) =>
@@ -124,7 +126,10 @@ function relayWord({ state }: JobView): string {
   return state === "queued" ? "pending" : state;
 }
 
-/** A host whose jobs have two states, and whose record of a file has the verdict of moderation. */
+/**
+ * A host that reports an unfinished job as `pending`, a completed one as `done`, and with each film
+ * whether it passed moderation.
+ */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),
@@ -165,7 +170,8 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 }
 
 /*
- * A job reports its cost at its end: always if it is completed, else only if its plan has a cost.
+ * Only a job in a final state reports a cost: a completed job without `plan.moderated` unless
+ * `plan.cost` is null, any other job only if `plan.cost` is an amount.
  */
 function reportUsage(
   { job, view }: ShownJob,

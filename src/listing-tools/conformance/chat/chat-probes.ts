@@ -9,7 +9,7 @@ export const ANSWER_TOKENS = 2_048;
 
 export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
-/** Ordinary English: C4 compares the tokens billed for it with a reference count. */
+/** Ordinary English sentences. C4 compares the tokens billed for them with a reference count. */
 const SENTENCES = [
   "The harbour wakes before the sun.",
   "Fishing boats leave one after another, and the gulls follow them past the lighthouse until the town is only a line of pale roofs.",
@@ -20,7 +20,7 @@ const SENTENCES = [
   "After the long winter a student measures the quiet garden behind the station, where the morning train stops for a minute.",
 ];
 
-/** The text whose tokens are measured, also as the state of decisions. */
+/** The text whose tokens are measured. Probes of decisions send it as their `state`. */
 export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 
 const SENTENCES_OF_COPY = 3;
@@ -105,7 +105,9 @@ const RECITED = {
 
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
-/** About ten tokens, which C4 adds to the allowed frame (`FRAMED_SYSTEM_TOKENS`). */
+/**
+ * About ten tokens (`FRAMED_SYSTEM_TOKENS`), which C4 allows in addition to the chat template's.
+ */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
 /** Largest output bound of any probe; a listing with a smaller maximum gets that maximum. */
@@ -137,13 +139,14 @@ export const chatProbes = {
   /** Asks the model to repeat a text, so that the length of the answer is known. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // The English probe is plain. This one also sends a system message and, if declared, tools.
+      // The probe `english` has only the text. `alphabets` also sends a system message and, if
+      // declared, tools.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       maxTokens: ANSWER_TOKENS,
       stream,
     }),
-  /** Sends a text of the model's own answer back to it, `copies` times. */
+  /** Sends `text`, an earlier answer of the model, back to the model, `copies` times. */
   echoed: (
     subject: Subject,
     text: string,

@@ -5,9 +5,10 @@ import { boundFor, chatProbes, listCountedNumbers, LARGE_BOUND, findWire } from 
 import { readChat } from "./read-chat.ts";
 
 /**
- * Fails a long answer that reports a natural end but lost or repeated a piece. A model may count
- * badly, so the provider is blamed only if a second answer has a flaw too, and either breaks off
- * among plain numbers or is right in the other form (whole or streamed).
+ * Fails a long answer that reports a natural end but lacks or repeats a number. A model may
+ * miscount, so the provider fails only if a second answer has a flaw too, and either this second
+ * answer breaks off and consists of numbers only, or the first prompt gets a right answer in the
+ * other form (whole or streamed).
  */
 export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;

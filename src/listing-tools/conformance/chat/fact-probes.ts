@@ -13,7 +13,8 @@ export interface Fact {
 }
 
 /**
- * A probe that asks about facts. Its counts describe the prompt, so that C4 can check its tokens.
+ * A probe that asks about facts. Its numeric properties describe the prompt, so that C4 can check
+ * the billed tokens.
  */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
@@ -29,8 +30,8 @@ export interface FactProbe extends Probe {
   /** Describes the prompt in the text of a finding. */
   readonly about: string;
   /**
-   * Builds the same kind of prompt with new values and one question, about the fact `of`. A model
-   * may disobey once.
+   * Builds the same kind of prompt with new values and one question, about the fact `of`. It gives
+   * a model that disobeyed once another chance.
    */
   readonly again: (of: string) => FactProbe;
 }
@@ -235,8 +236,8 @@ function listParameters({ supportedParameters }: Deployment): readonly Parameter
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // Thinking comes first, so that the first row sends it. That row has no tools; a history with a
-  // tool call could require thinking blocks.
+  // The parameter `thinking` comes first, so that the first row sends it. That row has no tools; a
+  // history with a tool call could require thinking blocks.
   return [...own, ...plain];
 }
 
@@ -279,8 +280,8 @@ const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
 /**
- * No common tokenizer makes more tokens of one copy of the text, so the long text stays below its
- * target size.
+ * The most tokens that a common tokenizer makes of one copy of the text, so that the long text
+ * stays below its target size.
  */
 const COPY_TOKENS = 85;
 

@@ -57,7 +57,7 @@ interface ManyImages {
   readonly both: readonly [Probe, Probe];
 }
 
-/** Empty if the listing's wire has no images. */
+/** Empty if the listing's wire has no message part for images. */
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
@@ -83,7 +83,8 @@ export interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
   /**
-   * Repeats `first`. If neither answer names its word, the repeat shows if answers vary by chance.
+   * Repeats `first`. If the two answers do not name the expected words, the answer to the repeat
+   * shows whether answers vary by chance.
    */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];

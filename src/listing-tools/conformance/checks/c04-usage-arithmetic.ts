@@ -126,7 +126,9 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** The most tokens of one fact with its question: here in Latin letters, below in other scripts. */
+/**
+ * Most tokens of one fact with its question: first for a value in Latin letters, then for others.
+ */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
@@ -136,8 +138,8 @@ const TURN_TOKENS_MAX = 25;
 const TOOLS_TOKENS_MAX = 600;
 
 /**
- * Fails a prompt that is billed for more or fewer tokens than its text, facts and frame have. With
- * `before`, a shorter form of the prompt, only the added text is compared.
+ * Fails a prompt that is billed for more or fewer tokens than its text, its facts and the chat
+ * template have. With `before`, a shorter form of the prompt, only the added text is compared.
  */
 function growthFinding(of: {
   readonly perCopy: number;
@@ -181,7 +183,8 @@ function besideTokensMax(
 }
 
 /**
- * An output token has at least one byte. The end of the answer, and each call, may add a few more.
+ * Tokens that the end of an answer, and each tool call, may be billed for in addition to one token
+ * per byte of the answer: an output token has at least one byte.
  */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
@@ -243,8 +246,8 @@ const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
 /**
- * Compares the tokens billed for one copy of a text with a reference count. Three copies minus one
- * copy are two copies without the template's frame.
+ * Compares the tokens billed for one copy of a text with a reference count. The tokens of three
+ * copies minus those of one copy are two copies' tokens without the chat template's.
  */
 async function lengthFinding(
   lab: Lab,

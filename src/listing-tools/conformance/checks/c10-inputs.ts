@@ -46,7 +46,10 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** Makes a finding of a probe that was not sent, so that the other inputs are still judged. */
+/**
+ * Turns the fault of a probe that was not sent into a finding, so that the other inputs are still
+ * judged.
+ */
 async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();
@@ -80,8 +83,9 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
 }
 
 /**
- * Fails if exactly one of two images is unread, so that answers about it do not change with it. If
- * both seem unread, the model may always name one colour. A listing need not take two images.
+ * Fails if the model reads only one of two images: answers about the other image do not change with
+ * it. If it seems to read neither, the model may always name one colour, which passes. A listing
+ * need not accept two images.
  */
 async function manyImagesFinding(lab: Lab): Promise<Finding> {
   const unread: string[] = [];
@@ -136,7 +140,9 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/** Number of short questions, which are sent two at a time. C12 sends these and more. */
+/**
+ * Number of short questions, which are sent two at a time. C12 sends the same questions and more.
+ */
 const AT_ONCE_REPEATS = 4;
 
 /**

@@ -8,7 +8,7 @@ import type { Probe } from "../probing/probe.ts";
 
 const REPEATS = 10;
 const AT_ONCE = 2;
-/** Must be less than the gateway waits for the first content of a stream. */
+/** Must be less than the gateway's own time limit for the first content of a stream. */
 const FIRST_BYTE_MS_MAX = 20_000;
 
 /** C12: ten requests, two at a time, get complete answers that begin in time. */

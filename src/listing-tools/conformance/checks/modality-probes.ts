@@ -19,7 +19,7 @@ const COMMON: Readonly<Record<Deployment["modality"], CommonProbes>> = {
       chatProbes.notJson(deployment),
       chatProbes.unknownModel(deployment, false),
       chatProbes.unknownModel(deployment, true),
-      // Engines differ in the parameters that they accept; only a declared one is a promise.
+      // Engines differ in the parameters that they accept, so only a declared parameter is tested.
       ...(deployment.supportedParameters.get("temperature")?.type === "range"
         ? [chatProbes.tooHot(deployment)]
         : []),

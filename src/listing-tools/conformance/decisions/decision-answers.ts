@@ -55,7 +55,9 @@ function shapeFinding(
     : warned(`the envelope has further members: ${others.join(", ")}`, evidence);
 }
 
-/** C4 of decisions: billed tokens add up, are equal for equal requests, and fit the state. */
+/**
+ * C4 of decisions: billed tokens add up, are equal for equal requests, and fit the state's length.
+ */
 export async function decisionUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const once = await lab.ask(decisionProbes.one(deployment));

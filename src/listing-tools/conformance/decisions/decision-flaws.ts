@@ -38,8 +38,8 @@ type NamedAnswer = readonly [name: string, answer: unknown];
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /**
- * Lists the answers under the provider's names. Hosts send a list, an object, or (GLiNER) members
- * at the top level.
+ * Lists the answers with the names that the provider gives them. Hosts send a list, an object, or
+ * (GLiNER) members at the top level.
  */
 export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
@@ -121,7 +121,8 @@ export function chosenIn(answer: unknown): string | undefined {
 }
 
 /**
- * The level of a score answer, counted from 1, while the wire counts from 0. NaN if it has none.
+ * The level that a score answer chooses, counted from 1 although the wire counts from 0. NaN if the
+ * answer has none.
  */
 export function levelIn(answer: unknown): number {
   return Number(asObject(answer)?.["score"]) + 1;

@@ -9,7 +9,10 @@ export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
 }
 
-/** A probe whose state tells the facts that it asks about, so that the true answers are known. */
+/**
+ * A probe whose state contains the facts that its questions ask about, so that the true answers are
+ * known.
+ */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
@@ -33,7 +36,7 @@ export interface AskedQuestion {
 
 type Grammar = DecisionsListing["wire"];
 
-/** Copies of the measured text in the state of `read` and `several`. */
+/** Copies of the measured text in the state of the probes `read` and `several`. */
 export const STATE_COPIES = 3;
 
 export const decisionProbes = {
@@ -190,7 +193,8 @@ function asking({
 }
 
 /**
- * Each of the three states uses one value of each list. None occurs in the text around the facts.
+ * Each of the three states of a run uses one value of each list. The text around the facts contains
+ * none of the values.
  */
 const TOLD = {
   place: ["forest", "desert", "mountain"],

@@ -36,7 +36,10 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
 }
 
-/** `judgesAnswer` is false for a kind whose answers C2 judges: only the status counts then. */
+/**
+ * `judgesAnswer` is false for a kind whose answers C2 judges: any answer with the status 200 passes
+ * then.
+ */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
   const why = seen.failure?.refusal.message ?? "";

@@ -32,7 +32,7 @@ export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined
   return parts;
 }
 
-/** By question: the wrong choice or level. */
+/** By question id: the choice or level of each wrong answer. */
 function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,

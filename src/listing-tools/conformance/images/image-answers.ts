@@ -94,7 +94,7 @@ function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswe
   return floorToMicroUsd(cost) > quoteImages(prices, { input, images, ceiling });
 }
 
-/** C4 of images: billed tokens are counts, and add up. */
+/** C4 of images: billed tokens are valid counts, and add up. */
 export async function imageUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const probes = [imageProbes.one(lab), imageProbes.two(lab)];

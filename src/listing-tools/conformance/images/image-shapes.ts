@@ -8,7 +8,7 @@ export interface AskedShape {
   readonly isRatio: boolean;
 }
 
-/** Hosts round a side to a multiple of 8 or 16. */
+/** Relative tolerance, because hosts round a side to a multiple of 8 or 16. */
 const SIDE_TOLERANCE = 0.02;
 /** For a ratio, hosts choose round sides: some offer 1344 by 768 as 16:9. */
 const RATIO_TOLERANCE = 0.05;

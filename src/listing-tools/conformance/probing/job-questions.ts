@@ -27,7 +27,7 @@ export interface JobQuestions {
 
 export interface JobAnswer {
   readonly status: number;
-  /** Undefined if the answer is not a record of a job. */
+  /** Undefined if the answer does not describe a job. */
   readonly job: ProviderJob | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface JobDeps {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere" | "delete">;
   readonly signal: AbortSignal;
-  /** Default 15 minutes. */
+  /** How long a job may take until its end. Default 15 minutes. */
   readonly deadlineMs?: number;
   /** Milliseconds between two polls. Default 3000. */
   readonly pollMs?: number;

@@ -12,7 +12,7 @@ export type Send = (probe: Probe) => Promise<Observation>;
 /** After this number of timeouts a model gets no further probes, so that the run ends. */
 const TIMEOUTS_MAX = 3;
 
-/** A smaller output bound is itself under test, so it is not varied. */
+/** An output bound below this is itself under test, so it is not varied. */
 const ENOUGH_TOKENS = 256;
 
 export type Subject = Pick<Lab, "deployment" | "chance">;

@@ -35,7 +35,7 @@ export interface Observation {
   readonly tries: number;
 }
 
-/** Thrown if a probe has no answer to judge. The check gets this status. */
+/** Thrown if a probe has no answer to judge. The check that sent the probe gets `status`. */
 export class ProbeNotSent extends Error {
   override readonly name = "ProbeNotSent";
   readonly status: "skip" | "error";

@@ -3,7 +3,7 @@ import { asObject, tryParse } from "../../../kernel/index.ts";
 
 /** A request to a provider, written like a client's request to the gateway. */
 export interface Probe {
-  /** Unique among the probes of a model: a second probe with the name is not sent. */
+  /** Unique among the probes of a model: a second probe with the same name is not sent. */
   readonly name: string;
   readonly wire?: Wire;
   /** The client's body without `model`, which the listing supplies. */

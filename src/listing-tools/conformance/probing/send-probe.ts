@@ -195,8 +195,7 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
 }
 
 /**
- * What the provider bills, as far as the answer tells. A 2xx without usage counts as the worst
- * case.
+ * The cost of an answer, as far as the answer tells it. A 2xx without usage costs the worst case.
  */
 function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;

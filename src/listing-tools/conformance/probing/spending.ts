@@ -2,8 +2,8 @@ import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../../kernel
 
 /**
  * The budget of a run. The worst-case cost of a probe is held before it is sent, so that concurrent
- * probes cannot exceed the budget together. A cost above the hold, from a provider that bills more
- * than its prices, counts in full.
+ * probes cannot exceed the budget together. If a provider bills more than its prices allow, the
+ * whole cost is spent, even the part above the held amount.
  */
 export class Spending {
   readonly budgetMicroUsd: MicroUsd;

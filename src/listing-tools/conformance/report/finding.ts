@@ -18,7 +18,7 @@ export type CheckId = (typeof CHECK_IDS)[number];
 /**
  * - `pass`, `warn`, `fail`: what the provider did was seen and judged.
  * - `skip`: the check does not apply to this listing, or its probes were not sent (budget, abort).
- * - `error`: our side or the network failed, after retries. Never the provider's failure.
+ * - `error`: this program or the network failed, after retries. Never the provider's failure.
  */
 export type CheckStatus = "pass" | "warn" | "fail" | "skip" | "error";
 

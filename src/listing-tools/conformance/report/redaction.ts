@@ -7,7 +7,10 @@ const REMOVED = "[removed]";
 const SECRET_CHARS_MIN = 6;
 /** Any part of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
-/** Prompts are recognized by pieces of this length, so every part of twice the length is found. */
+/**
+ * Prompts are recognized by pieces of this length, so any part of a prompt with at least twice this
+ * length is redacted.
+ */
 const PROMPT_PIECE_CHARS = 16;
 
 export class Redaction {

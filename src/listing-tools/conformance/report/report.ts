@@ -77,7 +77,7 @@ function cell(text: string): string {
 
 /**
  * Writes JUnit XML: a suite for each model and a case for each check. Failed checks of a staged
- * model are no failures.
+ * model are not written as failures.
  */
 export function junitReport(report: ConformanceReport): string {
   const suites = report.models.map((model) => junitSuite(report, model));

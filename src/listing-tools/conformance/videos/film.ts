@@ -51,8 +51,8 @@ function sha256Hex(bytes: Buffer): string {
 }
 
 /**
- * Sizes of a box's head and of the box. Size 0 means the rest of the file; 1 means that a 64-bit
- * size follows.
+ * The sizes of an MP4 box's head and of the whole box, in bytes. A stated size of 0 means the rest
+ * of the file; 1 means that a 64-bit size follows.
  */
 function readSizes(bytes: Buffer, left: number): readonly [head: number, size: number] {
   const size = bytes.readUInt32BE(0);

@@ -132,7 +132,7 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
 }
 
 /**
- * A film ends at a frame, so its length may differ by this many seconds or by the share below,
+ * A film ends at a frame, so its length may differ by this many seconds or by `SHARE_TOLERANCE`,
  * whichever is more.
  */
 const SECONDS_TOLERANCE = 0.5;
