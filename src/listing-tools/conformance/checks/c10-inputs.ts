@@ -94,9 +94,10 @@ async function manyImagesFinding(lab: Lab): Promise<Finding> {
     if (!isServed(first) || !isServed(second)) return passed("two images: not taken");
     if (answerText(lab, first) === answerText(lab, second)) unread.push(which);
   }
-  return unread.length === 1
-    ? failed(`of two images in a prompt the ${unread[0]} one is not read`)
-    : passed("two images: read");
+  if (unread.length === 1) {
+    return failed(`of two images in a prompt the ${unread[0]} one is not read`);
+  }
+  return passed(unread.length === 0 ? "two images: read" : "two images: taken");
 }
 
 const SHOWN_CHARS = 60;
