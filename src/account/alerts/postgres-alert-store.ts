@@ -41,6 +41,10 @@ const NO_RULES: AlertRules = {
   isBalanceFollowing: false,
 };
 
+/**
+ * Stores the settings and the state of alerts. Every method is limited to one organization, except
+ * those of a link, which its token identifies.
+ */
 export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

@@ -128,6 +128,10 @@ export class PostgresPurchaseStore {
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
+  /**
+   * Not limited to an organization: for events of the payment provider, which name none. Requests
+   * of customers use `findOwn`.
+   */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }

@@ -106,6 +106,10 @@ interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
+  /**
+   * The end of this process's lease, as text: a `Date` would lose the microseconds, and the updates
+   * compare it exactly.
+   */
   readonly lease: string;
 }
 
@@ -183,7 +187,8 @@ const END_SQL = `
 interface ClosedPiece {
   readonly examined: number;
   /**
-   * Organizations whose statement could not be made; the month is worked on again an hour later.
+   * Organizations whose statement could not be made; the month is gone through again an hour after
+   * this pass has ended.
    */
   readonly failed: readonly {
     readonly orgId: OrgId;

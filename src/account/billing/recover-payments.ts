@@ -14,9 +14,12 @@ export interface RecoveredPayments {
   readonly purchases: number;
   readonly granted: number;
   readonly claims: number;
-  /** Paid checkouts of unknown organizations: recreate these, and grant the credit by hand. */
+  /**
+   * Paid checkouts and automatic charges of unknown organizations: recreate these, and grant the
+   * credit by hand.
+   */
   readonly unknownOrgs: readonly UnknownPayer[];
-  /** Ids of checkouts and claims that could not be applied; run the recovery again. */
+  /** Ids of checkouts, charges and claims that could not be applied; run the recovery again. */
   readonly failed: readonly string[];
 }
 
@@ -36,9 +39,10 @@ export interface RecoveryDeps extends Pick<
 }
 
 /**
- * After a restore, applies every checkout, charge, refund and dispute since `sinceMs` that the
- * payment provider knows. It changes nothing that the ledger already has. A checkout's metadata
- * name its purchase and its organization.
+ * After a restore, applies every checkout, charge, refund and dispute that the payment provider
+ * knows, from a day before `sinceMs` on, because a checkout can be paid up to a day after it was
+ * opened. It changes nothing that the ledger already has. A checkout's metadata name its purchase
+ * and its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,

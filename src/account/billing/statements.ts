@@ -92,8 +92,8 @@ export interface Statement {
   /** How the present ledger differs from the statement, one sentence each. */
   readonly differences: readonly string[];
   /**
-   * True if days of the month were deleted from the journal after the statement was closed, so that
-   * its usage cannot be compared.
+   * True if days up to the end of the month, also of earlier months, were deleted from the journal
+   * after the statement was closed, so that its usage cannot be compared.
    */
   readonly hasLeft: boolean;
 }

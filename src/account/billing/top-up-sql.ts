@@ -1,10 +1,11 @@
 import { takeRowsSql } from "../../kernel/index.ts";
 
+/** The least time between two automatic purchases of an organization. */
 const GAP = "interval '5 minutes'";
 
 /**
- * Sums the purchases that count towards the month's limit: completed ones, even if refunded, and
- * pending ones.
+ * Sums the purchases that count towards the month's limit: started, pending and parked ones, and
+ * granted ones even if refunded.
  */
 function monthSum(org: string, month: string): string {
   return `coalesce((

@@ -41,7 +41,8 @@ export interface SignInToResolve {
    */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
   /**
-   * The browser's previous session, which this sign-in ends; its unsaved key moves to the new one.
+   * The browser's previous session, which this sign-in ends. Its unsaved key moves to the new
+   * session if the account is the same.
    */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;

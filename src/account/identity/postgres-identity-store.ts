@@ -272,7 +272,7 @@ export class PostgresIdentityStore {
 
 export type IdentityStore = Public<PostgresIdentityStore>;
 
-/** Rows of these tables are deleted as soon as they expire. */
+/** The sweep deletes rows of these tables once they have expired; nothing reads them after that. */
 const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];
 
 function sweepSql(table: string): string {

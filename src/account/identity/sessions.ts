@@ -211,6 +211,7 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
+/** A session ends this long after its sign-in; use does not extend it. */
 const SESSION_MS = 7 * 24 * HOUR_MS;
 /** The last use of a session is written at most this often. */
 const TOUCH_EVERY_MS = MINUTE_MS;

@@ -13,8 +13,9 @@ import {
 export const TEAM_MAX = 50;
 
 /**
- * The active keys and webhooks that a member created. The change log names the creator, so keys and
- * webhooks older than the log's retention are missing.
+ * The active keys that a member created, and the active webhooks that a member created or changed.
+ * They outlive the membership. They are found in the change log, so those older than its retention
+ * are missing.
  */
 export interface MadeByMember {
   readonly keys: readonly { readonly id: string; readonly name: string }[];

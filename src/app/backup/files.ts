@@ -25,6 +25,10 @@ export async function copyFile(
   }
 }
 
+/**
+ * Reuses one buffer for all pieces, because a database has thousands of small files: use a piece
+ * before you ask for the next.
+ */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   const buffer = Buffer.allocUnsafe(Math.min(size + 1, PIECE_BYTES));

@@ -32,6 +32,7 @@ export interface ExchangeInput {
   /** The wire whose error format this path has. */
   readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
+  /** Monotonic time at which the gateway began to serve the request. */
   readonly startedMs: number;
   readonly deadlines: Deadlines;
   readonly clientAddresses: ClientAddresses;

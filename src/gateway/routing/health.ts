@@ -149,7 +149,10 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /** The cooldown in milliseconds before jitter; the next one is twice as long. */
+  /**
+   * The cooldown by this instance's own outcomes, in milliseconds before jitter; a notice does not
+   * change it. The next one is twice as long, up to `COOL_MS_MAX`.
+   */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
   readonly isRemote: boolean;
@@ -230,8 +233,8 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
 }
 
 /**
- * True for a closed circuit without recent outcomes, and for an open one to which nothing was sent
- * for `FORGOTTEN_MS` after its cooldown.
+ * True for a closed circuit without recent outcomes that no longer ignores notices, and for an open
+ * one to which nothing was sent for `FORGOTTEN_MS` after its cooldown.
  */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {

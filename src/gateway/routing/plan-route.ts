@@ -73,8 +73,8 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
  * Chooses the deployments that may serve a request: listed, of its modality, permitted by
  * `provider` controls and the organization's policy, verified if required, able to serve it,
  * priced, healthy. The first condition that excludes all determines the refusal. Sorts them by
- * `provider.order`, trust, own key and priority; among equals the one that served the conversation
- * last comes first.
+ * `provider.order`, trust and own key, then in routing order: old prices last, then by priority,
+ * then by price. Among equals the one that served the conversation last comes first.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
@@ -341,7 +341,8 @@ export class Affinity {
 }
 
 /**
- * True if two deployments have the same priority. Comparing neighbors suffices in routing order.
+ * True if the model may have equals for `putServedLastFirst`. Routing order sorts by age of prices,
+ * then by priority, so equals are neighbors.
  */
 export function hasEquals({ deployments }: ListedModel): boolean {
   for (let at = 1; at < deployments.length; at += 1) {

@@ -159,6 +159,7 @@ function parseNotice(member: unknown, forMs: unknown): CooldownNotice | undefine
   return typeof forMs === "number" ? { kind, id, forMs } : undefined;
 }
 
+/** Longer than any cooldown of a circuit or a pool. */
 const COOLDOWN_MS_MAX = 75_000;
 
 /** The most cooldowns that are kept; those that end first are dropped. */

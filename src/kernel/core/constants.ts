@@ -170,6 +170,7 @@ export const USAGE_ROLLUP_EVERY_MS: number = 60_000;
 
 export const USAGE_ROLLUP_PAUSE_MS: number = 1_000;
 
+/** Must be more days than the figures of listings show. */
 export const LISTING_DAYS_KEPT: number = 35;
 
 export const LISTING_HOURS_KEPT: number = 72;
@@ -215,8 +216,8 @@ export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
 /**
- * If the shared limit store takes longer, it is treated as down, and requests are served without
- * it.
+ * A claim that the shared limit store does not answer within this time is refused: no request is
+ * served without its limits.
  */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 

@@ -12,6 +12,7 @@ export interface ModelNames {
   readonly resolvesTo: readonly string[];
 }
 
+/** Longer than any id that a listing can have: a cut name would count as substituted. */
 const NAME_CHARS_MAX = 200;
 
 /** Reads the model that a provider reports; undefined if it reports no name. */

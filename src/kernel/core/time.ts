@@ -108,7 +108,10 @@ export class Deadlines {
 const TURN_MS = 10;
 const CHECKED_EVERY = 16;
 
-/** Maps many items in slices of 10 ms, between which the event loop serves requests. */
+/**
+ * Maps many items in slices of about 10 ms, between which the event loop serves requests. `make`
+ * must be fast: the clock is read every 16 items.
+ */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   make: (item: T) => R,

@@ -3,7 +3,7 @@
  * listings. Buckets are disjoint, and their sum is the number of tokens that the provider counted.
  */
 export const TOKEN_BUCKETS = {
-  /** Prompt tokens that did not come from the cache. */
+  /** Prompt tokens that were neither read from the provider's cache nor written into it. */
   prompt: "prompt",
   cachedPrompt: "cached_prompt",
   cacheWrite: "cache_write",

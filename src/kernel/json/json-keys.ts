@@ -1,4 +1,7 @@
-/** Keys that some JSON parsers act on. They are refused at any depth. */
+/**
+ * Keys that some JSON parsers act on. A scan refuses them at any depth outside of free data, but
+ * only if its word table contains them.
+ */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
 /** Keys that are refused even in free data, where customers choose the names. */
 export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];

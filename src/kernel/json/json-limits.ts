@@ -26,16 +26,16 @@ export const PASSED_VALUES_MAX = 1_200_000;
 export const READ_DEPTH_MAX = 10;
 
 /**
- * Values of one text from outside that is parsed as a whole, such as a provider's answer. With the
- * next two bounds, parsing takes about 0.1 s, and an answer of 1,600 tokens with twenty
- * alternatives each still passes.
+ * Values of the texts from outside that share one `JsonBudget` and are parsed as a whole, such as a
+ * provider's answer. With the next two bounds, parsing takes about 0.1 s, and an answer of 1,600
+ * tokens with twenty alternatives each still passes.
  */
 export const PARSED_VALUES_MAX = 400_000;
-/** Keys of one text that is parsed as a whole. Each may be a new name, which takes most time. */
+/** Keys of these texts. Each may be a new name, which takes most time. */
 export const PARSED_KEYS_MAX = 120_000;
 /**
- * Characters outside strings, and backslashes before quotes inside them, of one text that is parsed
- * as a whole. Functions that scan the text later stop at each of them.
+ * Characters outside strings, and backslashes before quotes inside them, of these texts. Functions
+ * that scan a text later stop at each of them.
  */
 export const PARSED_STEPS_MAX = 4_000_000;
 

@@ -26,7 +26,7 @@ import { withStartLock } from "./start-lock.ts";
 export interface EmbeddedPostgres {
   /** Connects as the program's role. Contains the password: never print it. */
   readonly connectionString: string;
-  /** Connects as the superuser, in tests. Contains the password: never print it. */
+  /** Connects as the superuser, for backups and tests. Contains the password: never print it. */
   readonly adminConnectionString: string;
   /** Not in the requested folder if PostgreSQL's user cannot enter it. */
   readonly dataDir: string;
