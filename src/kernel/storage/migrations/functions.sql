@@ -21,14 +21,14 @@ create function request_day(p_request uuid) returns date language sql immutable 
   select (timestamp '1970-01-01' + (request_ms(p_request) * interval '1 millisecond'))::date
 $$;
 
--- The first position of a month: 10^12 positions for each month since January 2025.
+-- The first ledger position of a month. Each month has 10^12 positions, beginning in January 2025.
 create function month_position(p_month date) returns bigint language sql immutable as $$
   select ((extract(year from p_month)::bigint - 2025) * 12 + extract(month from p_month)::bigint - 1)
     * 1000000000000
 $$;
 
--- The bucket of a time to first byte. Buckets grow with the time, so that the middle of one is at
--- most 3.2 percent off; below 32 ms they are exact.
+-- The histogram bucket of a time to first byte. Below 32 ms each millisecond has its own bucket;
+-- above, no time is more than 3.2 percent away from the middle of its bucket.
 create function first_byte_span(p_ms integer) returns smallint language sql immutable as $$
   select case when p_ms is null then null when p_ms < 32 then greatest(p_ms, 0)
     else (floor(ln(least(p_ms, 16777215)) / ln(2) + 1e-9)::integer - 4) * 16
@@ -36,7 +36,8 @@ create function first_byte_span(p_ms integer) returns smallint language sql immu
     end::smallint
 $$;
 
--- The margin of a settled attempt, negative if the provider costs more than the customer pays.
+-- The margin of a settled attempt in micro-dollars, from amounts in pico-dollars. Negative if the
+-- provider is owed more than the customer's price; 0 if `owed` is null, that is, equal to the cost.
 create function margin_of(cost numeric, owed numeric) returns bigint language sql immutable as $$
   select case when owed is null then 0 else div(cost, 1000000) - div(owed, 1000000) end::bigint
 $$;
@@ -73,8 +74,9 @@ create trigger hold_is_kept before truncate on hold
   for each statement execute function refuse_change();
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
--- A finished attempt changes only by the late correction, and in `final` and `earlier`: these
--- change even on a frozen day, because an attempt of the same request may end on a later day.
+-- Refuses changes of a finished attempt, except in `final` and `earlier`. These may change even on
+-- a day that is frozen for its export, because another attempt of the request may end on a later
+-- day. The trigger below also allows one correction of an attempt that was charged after a crash.
 create function keep_finished_attempt() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
@@ -93,18 +95,18 @@ create trigger finished_attempt_is_final before update on attempt
 
 -- == Locks ==
 
--- Every transaction locks in this order: settlement gate, fence, wallets sorted, platform accounts
--- sorted. A wallet's lock covers all data of its organization: holds, spend rows, attempt states,
--- caps.
+-- Locks the wallets of organizations. A wallet's lock also protects the reserved amounts, attempts,
+-- spend and caps of its organization. To avoid deadlocks, every transaction locks in this order:
+-- the settlement gate, the row of `instance`, wallets by id, accounts of the platform by id.
 create function lock_wallets(p_orgs text[]) returns void language sql as $$
   select 1 from account
   where account_id in (select distinct 'wallet:' || org from unnest(p_orgs) as t(org))
   order by account_id for update
 $$;
 
--- A transaction that closes attempts takes the gate shared, and then reads the time; a transaction
--- that moves the settlement horizon takes it exclusively. So no attempt is closed before a moved
--- horizon.
+-- Locks the settlement gate, an advisory lock, in shared mode. A transaction that closes attempts
+-- does so before it reads the time of the closing; advance_settlement_horizon locks the gate
+-- exclusively. So no attempt is closed with a time before the settlement horizon.
 create function enter_settlement_gate() returns void language sql as $$
   select pg_advisory_xact_lock_shared(hashtext('tokenmarket settlement'))
 $$;
@@ -113,8 +115,8 @@ create function closing_time() returns timestamptz language sql volatile as $$
   select greatest(clock_timestamp(), through) from settlement_horizon
 $$;
 
--- Moves the horizon forward to p_through, if that is later. Returns the horizon, which never goes
--- back.
+-- Moves the settlement horizon to p_through, if that is later. Returns the horizon, which never
+-- moves back.
 create function advance_settlement_horizon(p_through timestamptz) returns timestamptz
 language plpgsql as $$
 declare
@@ -129,9 +131,10 @@ begin
   return v_through;
 end $$;
 
--- == Tables of days and months ==
+-- == Partitions by day and by month ==
 
--- Creates the table first and then attaches it, which does not block running batches.
+-- Creates the partition of a day: first a table, which is then attached, because attaching does not
+-- block running batches.
 create function ensure_attempt_partition(p_day date) returns void language plpgsql as $$
 declare
   v_name constant text := 'attempt_' || to_char(p_day, 'YYYYMMDD');
@@ -155,7 +158,8 @@ begin
   end loop;
 end $$;
 
--- A reference is unique over the partitions of all months.
+-- Inserts the reference of a new transfer into transfer_ref, whose primary key makes references
+-- unique over all partitions.
 create function refuse_used_ref() returns trigger language plpgsql as $$
 begin
   insert into transfer_ref (ref) values (new.ref);
@@ -182,8 +186,9 @@ begin
     month_position(p_month), month_position((p_month + interval '1 month')::date));
 end $$;
 
--- Creates the partitions of this month and the coming ones. Positions move on to this month only
--- after its partition was committed, so that every batch finds the partition of its positions.
+-- Creates the partitions of this month and the next p_months_ahead months. The sequence of
+-- positions moves to this month only if an earlier call has created the month's partition, so that
+-- every batch finds the partition of its positions.
 create function ensure_transfer_partitions(p_months_ahead integer) returns void
 language plpgsql as $$
 declare
@@ -206,15 +211,16 @@ end $$;
 -- grow faster than their statistics. The planner must never read such a table as a whole. Nor may
 -- it plan each batch anew: with a partition per day, planning costs more than running the plan.
 
--- Marks the last finished attempt of each of these requests as its row (`final`), with the sums of
--- the others in `earlier`. Call it after a change of an attempt that may not be the only one of its
--- request, in the same transaction and under the lock of the wallet. It counts all attempts anew,
--- so the order in which they end does not matter, even if one ends late, after a crash, or void.
--- p_first and p_last are the lowest and highest known attempt id of these requests. Their other
--- attempts are less than two days away, so no other partition is opened; the audit finds one that
--- is not. The statements are planned anew each time, for these days only: a cached plan would cover
--- every day, and whenever the statistics of a day change, a batch would wait for the next such
--- plan.
+-- Marks the last finished attempt of each of these requests as `final`, and stores the sums of the
+-- request's other finished attempts in its `earlier`. Call it after a change of an attempt whose
+-- request may have others, in the same transaction and with the wallet locked. It reads all
+-- finished attempts of the requests, so the order in which they end does not matter.
+--
+-- p_first and p_last are the lowest and highest known attempt id of these requests. Only attempts
+-- less than two days away from them are found, so that no other partition is opened; the audit
+-- reports a request with an attempt farther away. The statements are planned in each call, for
+-- these days only: a cached plan would cover every day, and a batch would wait for a new one
+-- whenever the statistics of any day change.
 create function join_attempts(p_org text[], p_request uuid[], p_first bigint, p_last bigint)
 returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_custom_plan as $$
@@ -253,17 +259,20 @@ begin
   where attempt_id = any (v_ids) and attempt_id between v_first and v_last;
 end $$;
 
--- Writes one batch in one transaction: first closings, then holds. `final` of a closing means that
--- no other attempt of its request has begun or will begin. If a first attempt is final, it is
--- written as its request's row without a call of `join_attempts`.
+-- Writes one batch in one transaction: first closings of attempts, then new holds. p_final of a
+-- closing is true if no other attempt of its request has begun or will begin. A closing needs a
+-- call of join_attempts only if p_final is false or the attempt is not the first of its request.
 --
--- Returns for each closing, by its row in the batch: 1 closed now, with the debit and the excess
--- over the reserve; 0 not open (any more), for `close_batch` to decide. The first of two closings
--- of one attempt wins. Returns of the holds only the refused ones: 1 low balance (available, held),
--- 2 org cap and 3 key cap (cap, settled, in flight, with the period of the cap and the instant at
--- which it resets), 4 no such key of this organization, 9 fenced. The amount owed after a refund or
--- a dispute is not available. If several caps of a key refuse, the one that resets last is named,
--- since waiting for another would not help.
+-- Returns each closing's index in p_closed with a code: 1 closed now, with the debit and the excess
+-- over the reserve; 0 not open, which close_batch examines. If an attempt has two closings, the
+-- first one wins.
+--
+-- Returns only the refused holds, each as an index in p_attempt with a code and figures (a, b, c):
+-- 1 low balance (available, held); 2 organization's cap and 3 key's cap (cap, settled, in flight),
+-- with the cap's period and the instant at which it resets; 4 no such key of this organization; 9
+-- p_epoch is not the current epoch of the instance. What an organization owes after a refund or a
+-- dispute is not available. If several caps of a key refuse a hold, the one that resets last is
+-- returned, since waiting for another would not help.
 create function ledger_batch(
   p_instance text, p_epoch bigint,
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
@@ -458,8 +467,9 @@ begin
   v_week := date_trunc('week', v_admitted at time zone 'utc');
   v_day := v_admitted at time zone 'utc';
 
-  -- Checks whole organizations first: if an organization and each of its keys fit with all their
-  -- rows, then every row fits, in any order. An organization without a wallet never fits.
+  -- Checks whole organizations first: if all new holds of an organization together are within its
+  -- balance, its cap and the caps of its keys, each hold is, in any order. An organization without
+  -- a wallet never passes this check.
   with key_line as (
     select l.org, l.amount,
       k.cap_day_micro_usd is not null or k.cap_week_micro_usd is not null as is_daily,
@@ -502,7 +512,7 @@ begin
   left join spend s on o.cap_micro_usd is not null
     and s.scope = 'org' and s.id = l.org and s.month = v_month;
 
-  -- The rows of the other organizations are decided one by one, in the order of their arrival.
+  -- The holds of the other organizations are checked one by one, in the order of their arrival.
   if v_tight is not null then
     reset_ms := extract(epoch from (v_month + interval '1 month') at time zone 'utc') * 1000;
     v_refused := array_fill(false, array[cardinality(p_attempt)]);
@@ -601,10 +611,10 @@ begin
   on conflict (scope, id, month) do update set reserved = s.reserved + excluded.reserved;
 end $$;
 
--- Decides every closing of a batch without holds. Returns for each: 1 closed now, 2 was closed
--- before (with its debit and excess), 3 no such attempt, 4 corrected now. An attempt that was
--- charged at its reserve after a crash is corrected once if its observed end comes later: the
--- difference is refunded.
+-- Closes attempts, without new holds. Returns each closing's index in p_closed with a code, and the
+-- attempt's debit and excess over the reserve: 1 closed now, 2 was closed before, 3 no such
+-- attempt, 4 corrected now. If an attempt was charged its reserve after a crash and its observed
+-- end is reported later, the attempt is corrected once, and the difference is refunded.
 create function close_batch(
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
@@ -753,7 +763,7 @@ begin
   left join attempt x on x.attempt_id = p_closed[t.n] and x.attempt_id between v_first and v_last;
 end $$;
 
--- Closes holds whose use was not observed. Returns the number of those that were still open.
+-- Closes attempts whose token counts are unknown. Returns the number of those that were still open.
 create function close_unobserved(
   p_closed bigint[], p_outcome text, p_basis text, p_error text, p_duration_ms integer
 ) returns integer language plpgsql set enable_seqscan = off set enable_hashjoin = off
@@ -776,8 +786,8 @@ begin
   return (select count(*) from unnest(v_codes) as t(code) where t.code = 1);
 end $$;
 
--- Closes up to p_limit holds at their reserve whose instance has started again or was declared
--- dead. Holds of provider jobs are left to adopt_attempts.
+-- Closes up to p_limit attempts whose instance has started again or was declared dead, and charges
+-- their reserves. Attempts with a provider job are left to adopt_attempts.
 create function recover_attempts(p_limit integer, out seen integer, out closed integer)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -796,8 +806,9 @@ begin
   end if;
 end $$;
 
--- After the answer to a reserve was lost: takes the id of the attempt, or voids its hold if the
--- reserve has committed. A reserve that commits later finds the id taken and fails as a whole.
+-- To be called if the answer of the transaction that inserts an attempt's hold was lost. If that
+-- transaction has committed, voids the hold. Else occupies the attempt's id with an `annulled` row,
+-- so that the whole transaction fails if it comes later.
 create function annul_attempt(
   p_attempt bigint, p_request uuid, p_ordinal smallint, p_org text, p_key text, p_model text,
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
@@ -834,14 +845,15 @@ begin
   perform close_unobserved(array[p_attempt], 'failed', 'none', 'gateway_error', 0);
 end $$;
 
--- Deletes annulments after an hour, when no statement of a lost connection can commit any more.
+-- Deletes `annulled` rows after an hour, when no transaction of a lost connection can commit any
+-- more.
 create function drop_old_annulments() returns void language sql as $$
   delete from hold where annulled and created_at < now() - interval '1 hour'
 $$;
 
--- Marks an attempt as a provider job, which outlives the instance that started it. This happens
--- before the client learns of the job. Another instance takes the attempt over if its own instance
--- is dead.
+-- Marks an attempt in flight as having a provider job, before the client learns of the job. If the
+-- instance of a marked attempt dies, another instance takes the attempt over (adopt_attempts).
+-- Returns false if the attempt has no hold.
 create function attach_job(p_attempt bigint, p_job text) returns boolean
 language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
@@ -874,8 +886,8 @@ end $$;
 
 -- == Money that no attempt moves ==
 
--- Sets the alert for a low balance to a fifth of the last purchase, at least 5 dollars, unless a
--- person has set another amount.
+-- Sets the threshold of the low-balance alert to a fifth of a purchase, at least 5 dollars, unless
+-- a person has set another amount.
 create function follow_credit(p_org text, p_amount bigint) returns void language sql as $$
   update alert_rules set balance_below = greatest(5000000, p_amount / 5)
   where org_id = p_org and balance_follows
@@ -915,7 +927,7 @@ begin
   select credits - debits - owed into balance from account where account_id = v_wallet;
 end $$;
 
--- Moves money between accounts of the platform: writes all of these transfers, or none.
+-- Moves money between accounts of the platform, by all of these transfers or none.
 create function move_between_platform_accounts(p_moves jsonb) returns void language sql as $$
   with moved as (
     insert into transfer (position, kind, debit_account, credit_account, amount, ref)
@@ -935,9 +947,9 @@ create function move_between_platform_accounts(p_moves jsonb) returns void langu
     set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
 $$;
 
--- An organization owes what refunds and disputes take back (receivable:<org>). Its wallet pays that
--- with whatever becomes free, by a new credit or a released hold. So a wallet that still owes has
--- nothing free, which a constraint of its row checks.
+-- Pays from a wallet what its organization owes because of refunds and disputes (`owed`, and the
+-- account receivable:<org>), as soon as a credit or a released hold makes money free. So a wallet
+-- that still owes has no free money, which a constraint of `account` checks.
 create function pay_what_is_owed() returns trigger language plpgsql as $$
 declare
   v_position constant bigint := nextval('ledger_position');
@@ -958,8 +970,8 @@ create trigger wallet_pays_what_it_owes before update on account
 
 -- == Caps ==
 
--- Records a change of a cap under the wallet's lock, so that it has its place in the order of the
--- books.
+-- Records a change of a monthly cap while the wallet is locked, so that the position tells its
+-- order among the other ledger writes of the organization.
 create function record_cap_change() returns trigger language plpgsql as $$
 begin
   perform lock_wallets(array[new.org_id]);
@@ -981,10 +993,11 @@ create trigger new_key_cap_is_recorded after insert on api_key
   for each row when (new.cap_micro_usd is not null)
   execute function record_cap_change('key', 'key_id');
 
--- Counts from the journal what these keys settled on the days of this week, and leaves the wallets
--- of their organizations locked. It reads the journal before the lock, so that no batch waits for
--- it, and under the lock only what ended since. Within one organization, positions grow in the
--- order of the commits, so the first read has seen everything up to its last position.
+-- Computes the rows of spend_day of these keys for this week from the finished attempts, and leaves
+-- the wallets of their organizations locked. It reads `attempt` before it locks the wallets, so
+-- that no batch waits for that, and again afterwards, but only the attempts that ended in between.
+-- Within one organization, positions grow in the order of the commits, so the first read has seen
+-- every attempt up to the highest position that it found.
 create function count_days_of_keys(p_orgs text[], p_keys text[]) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
@@ -1046,8 +1059,8 @@ begin
   ) x group by key_id, day;
 end $$;
 
--- Records changes of daily and weekly caps under the wallet's lock, once for all keys of a
--- statement. If a key gets its first such cap, its spend of the week is counted before.
+-- Records the changes of daily and weekly caps by a statement on api_key, with the wallets locked.
+-- Before that, computes this week's spend of each key that had no such cap.
 create function record_period_caps() returns trigger language plpgsql as $$
 declare
   v_orgs text[];
@@ -1090,11 +1103,12 @@ create trigger new_period_caps_are_recorded after insert on api_key
   for each row when (new.cap_day_micro_usd is not null or new.cap_week_micro_usd is not null)
   execute function record_new_period_caps();
 
--- == Books that were rolled back ==
+-- == The ledger after a restore ==
 
--- True if an attempt whose commit was acknowledged is still there: open, finished, or on a retired
--- day. One statement, so that an attempt that ends meanwhile is not missed. True as well if its day
--- has no partition, which proves nothing.
+-- False if the database has lost this attempt, whose commit was acknowledged. True if the attempt
+-- has a hold, is finished or is of a retired day; also if p_attempt is null or its day has no
+-- partition, because that proves no loss. One statement, so that an attempt that ends meanwhile is
+-- not missed.
 create function is_attempt_kept(p_attempt bigint) returns boolean language sql stable as $$
   select p_attempt is null
     or exists (select from hold where attempt_id = p_attempt)
@@ -1103,8 +1117,8 @@ create function is_attempt_kept(p_attempt bigint) returns boolean language sql s
     or to_regclass('attempt_' || to_char(attempt_day(p_attempt), 'YYYYMMDD')) is null
 $$;
 
--- The time of the newest commit in the books that is not after p_known. Later commits were made
--- after the restore, since an instance knows that the commit at p_known was lost.
+-- The time of the newest commit in the ledger that is not after p_known, a time at which commits
+-- are known to be lost in a restore: commits after p_known were made after that restore.
 create function newest_commit(p_known timestamptz) returns timestamptz language sql stable as $$
   select coalesce(greatest(
     (select max(lease_until - interval '10 seconds') from instance_lease
@@ -1117,13 +1131,13 @@ create function newest_commit(p_known timestamptz) returns timestamptz language 
   ), p_known)
 $$;
 
--- Renews a lease, unless a commit that this instance saw is gone. The verdict is one of:
--- - held: renewed; `beat` is to be passed at the next renewal.
--- - taken_over: another process has the instance.
--- - went_back: commits are lost. Unless p_goes_on, an alarm stops all instances.
--- - stopped: another instance has raised that alarm before.
--- p_known is the database's clock at the last acknowledged renewal, p_attempt the last attempt with
--- an acknowledged commit.
+-- Renews the lease of an instance, unless a commit that this instance saw is gone. `verdict` is:
+-- - held: renewed; the returned `beat` is the next call's p_beat.
+-- - taken_over: another process now runs as this instance.
+-- - went_back: commits are lost. Unless p_goes_on is true, an alarm stops all instances.
+-- - stopped: such an alarm was raised before (not checked if p_goes_on is true).
+-- p_known is the database's time at the last acknowledged renewal, p_attempt the last attempt with
+-- an acknowledged commit, p_life the value of ledger_life.life when the instance joined.
 create function renew_membership(p_instance text, p_epoch bigint, p_token uuid, p_beat bigint,
   p_known timestamptz, p_attempt bigint, p_life integer, p_lease_ms integer, p_goes_on boolean,
   out verdict text, out finding text, out beat bigint, out now timestamptz)
@@ -1138,7 +1152,7 @@ begin
   where i.instance_id = p_instance;
   select coalesce(max(life), 1) into v_life from ledger_life;
   finding := case
-    -- The books were reopened since: commits of an earlier life are not checked.
+    -- The ledger was reopened since the instance joined: commits before that are not checked.
     when p_life < v_life then null
     when p_life > v_life then format('life %s of the books is gone', p_life)
     when not is_attempt_kept(p_attempt) then format('attempt %s is gone', p_attempt)
@@ -1177,8 +1191,9 @@ begin
   verdict := case when found then 'held' else 'taken_over' end;
 end $$;
 
--- Repeats the changes of the lost time that closed or lowered something, and never opens anything.
--- Returns the number of each kind. Targets that no longer exist are skipped.
+-- Repeats changes that a restore has undone and that restricted access: disabled keys and
+-- connections, lower caps, and restrictions of calls. Never widens access. Skips targets that do
+-- not exist. Returns the number of changes of each kind.
 create function close_access_again(p_changes jsonb, out keys_disabled bigint,
   out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint)
 language plpgsql as $$
@@ -1218,7 +1233,8 @@ begin
   get diagnostics holds_placed = row_count;
 end $$;
 
--- Ends all sign-ins and links to sign in, because a sign-out of the lost time must count.
+-- Ends all console sessions and deletes all sign-in links, because the restore may have undone a
+-- sign-out.
 create function end_all_console_access() returns bigint language plpgsql as $$
 declare
   v_ended bigint;
@@ -1231,8 +1247,9 @@ begin
   return v_ended;
 end $$;
 
--- Begins a new life of the books, in one transaction. Refused (TM409) while an instance may take
--- traffic. p_open: `void` or `charge` open attempts, or `kept` if nothing was lost.
+-- Reopens the ledger after a restore and increases ledger_life.life. Raises TM409 while an instance
+-- has a lease. p_open says what happens to attempts in flight: `void` voids them, `charge` charges
+-- their reserves, and `kept` leaves them open, if nothing was lost.
 create function reopen_books(p_reason text, p_open text, p_is_nothing_lost boolean,
   p_restored_to timestamptz, p_changes jsonb, out life integer, out restored_to timestamptz,
   out lost_from timestamptz, out lost_until timestamptz, out closed_attempts bigint,
@@ -1298,8 +1315,8 @@ begin
   select to_jsonb(c) into access from close_access_again(p_changes) c;
 end $$;
 
--- Records costs that are owed to a provider although the books have lost their attempts, once per
--- reference. Returns the number of new ones.
+-- Records costs that are owed to providers for attempts that a restore has removed, once per
+-- reference. Returns the number of new records.
 create function bear_lost_costs(p_costs jsonb) returns bigint language plpgsql as $$
 declare
   v_new text[];
@@ -1326,7 +1343,8 @@ end $$;
 
 -- == Purchases ==
 
--- Locks a purchase after its wallet; accounts of the platform follow, as in the order of all locks.
+-- Locks the wallet of a purchase, and then the purchase. Platform accounts are locked later, as in
+-- every transaction.
 create function lock_purchase(p_purchase text) returns purchase language plpgsql as $$
 declare
   v_purchase purchase;
@@ -1345,7 +1363,8 @@ create function cash_of(p_purchase purchase) returns text language sql immutable
   select case when p_purchase.is_test_money then 'cash:test' else 'cash:stripe' end
 $$;
 
--- Credits the wallet, which first pays what the organization owes.
+-- Transfers an amount from the cash account to the wallet. If the organization owes something, the
+-- trigger wallet_pays_what_it_owes takes that from the wallet at once.
 create function credit_purchase(p_purchase purchase, p_kind text, p_amount bigint, p_ref text)
 returns void language plpgsql as $$
 declare
@@ -1358,7 +1377,8 @@ begin
   on conflict (account_id) do update set debits = h.debits + excluded.debits;
 end $$;
 
--- Charges the organization: it owes the amount, and its wallet pays what it can.
+-- Charges an organization for a refund or a dispute: adds the amount to what it owes, of which the
+-- trigger wallet_pays_what_it_owes pays as much as the wallet has free.
 create function charge_purchase(p_purchase purchase, p_kind text, p_amount bigint, p_ref text)
 returns void language plpgsql as $$
 declare
@@ -1373,9 +1393,10 @@ begin
   on conflict (account_id) do update set credits = h.credits + excluded.credits;
 end $$;
 
--- Moves the money of the claims (refunds and disputes) of a purchase. Together they take what they
--- claim, but never more than the purchase gave. Each new claim and each reversal moves the
--- difference, so their order does not matter.
+-- Moves the money of the claims (refunds and disputes) of a purchase. All claims without a reversal
+-- together take the sum of their amounts, but at most the amount of the purchase. Each new claim
+-- and each reversal moves the difference from what was taken before, so their order does not
+-- change the final amount.
 create function apply_claims(p_purchase purchase) returns void language plpgsql as $$
 declare
   v_claim purchase_claim;
@@ -1451,8 +1472,8 @@ begin
   return true;
 end $$;
 
--- Records a refund or a dispute, or updates it; a reported end is never undone. Returns true if the
--- claim is new.
+-- Inserts a refund or a dispute (a claim), or updates it. Once is_over or is_reversed is true, it
+-- stays true. Returns true if the claim is new.
 create function claim_purchase(p_purchase text, p_claim text, p_kind text, p_amount bigint,
   p_is_reversed boolean, p_is_over boolean) returns boolean language plpgsql as $$
 declare
@@ -1472,8 +1493,9 @@ end $$;
 
 -- == Video jobs ==
 
--- Writes a job and the mark of its attempt, or neither. Returns false if the attempt's epoch was
--- declared dead, as for a hold: recovery may already have seen the attempt without its mark.
+-- Inserts a video job and marks its attempt (attach_job), or does neither. Returns false if the
+-- attempt has no hold, or if its instance has a newer epoch than the hold: recovery may have seen
+-- the attempt without the mark.
 create function accept_job(
   p_job jsonb, p_deadline_ms double precision, p_first_poll_ms double precision
 ) returns boolean language plpgsql set enable_seqscan = off set enable_hashjoin = off
@@ -1506,8 +1528,8 @@ begin
   return true;
 end $$;
 
--- Ends a job and closes its attempt, once. Locks in the ledger's order, and the job after the
--- wallet: every other transaction locks a job last.
+-- Ends a video job and closes its attempt, once. Locks the settlement gate, the wallet, and then
+-- the job: every other transaction locks a job last.
 create function finish_job(
   p_job text, p_state text, p_error_code text, p_expires_at timestamptz, p_reported_cost numeric,
   p_attempt bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
@@ -1555,8 +1577,8 @@ create trigger ended_job_is_final before update on video_job
 
 -- == Verdicts, alerts, members, sums ==
 
--- Records the verdicts of one run, which may be recorded again. A listing that has passed is no
--- longer suspect. The newest hundred verdicts of each listing are kept.
+-- Records the verdicts of one conformance run; recording a run twice adds nothing. A listing that
+-- passes, even with warnings, is no longer suspect. Keeps the newest hundred verdicts of a listing.
 create function record_verdicts(
   p_provider text[], p_model text[], p_upstream text[], p_manifest text[], p_verdict text[],
   p_checked_at timestamptz[], p_source text[], p_checks text[]
@@ -1637,8 +1659,8 @@ create trigger account_made after insert on console_account
 create trigger account_moved after update of org_id on console_account
   for each row when (old.org_id is distinct from new.org_id) execute function join_own_org();
 
--- Trigger of each partition of the journal whose day was summed up; src/gateway/records creates
--- them.
+-- Runs after each insert or update in a partition of `attempt` whose day is in usage_day.
+-- src/gateway/records creates these triggers, with the day as their argument.
 create function note_usage_change() returns trigger language plpgsql as $$
 begin
   insert into usage_stale (org_id, day) values (new.org_id, tg_argv[0]::date);
@@ -1647,10 +1669,10 @@ end $$;
 
 -- == The change log ==
 
--- Writes changes as the last step of a transaction. A second transaction waits for the commit of
--- the first, so positions and times grow in the order of the commits, and a reader that continues
--- from a position misses nothing. A process that stops before its commit blocks the others for 5 s
--- at most.
+-- Inserts rows into the change log, as the last step of a transaction. A second transaction that
+-- calls it waits until the first one commits, so positions and times grow in the order of the
+-- commits, and a reader that continues after a position misses nothing. A process that hangs before
+-- its commit blocks other transactions for at most 5 s.
 create function record_changes(p_changes jsonb)
 returns table (r_position bigint, r_at timestamptz) language plpgsql as $$
 begin
@@ -1666,7 +1688,8 @@ begin
     returning position, at;
 end $$;
 
--- Refuses all changes of rows, except for deletes by retire_changes, which sets the last position.
+-- Refuses updates and deletes of rows of the change log. Only retire_changes can delete rows, up to
+-- the position that it sets.
 create function keep_change() returns trigger language plpgsql as $$
 begin
   if tg_op = 'DELETE' and tg_level = 'ROW' then
@@ -1681,7 +1704,8 @@ create trigger change_is_insert_only before update or delete on change
 create trigger change_is_not_truncated before truncate on change
   for each statement execute function keep_change();
 
--- Deletes at most p_limit changes older than p_days, and returns their number.
+-- Deletes at most p_limit rows of the change log that are older than p_days days, the oldest first.
+-- Returns their number.
 create function retire_changes(p_days integer, p_limit integer) returns bigint
 language plpgsql as $$
 declare
@@ -1703,8 +1727,9 @@ end $$;
 
 -- == Notices of changes ==
 
--- Notifies, at the commit of a change, the organization whose keys, limits, policy or connections
--- have changed, whoever changed them. src/gateway/accounts/account-notices.ts listens.
+-- Sends the id of an organization to the listeners of a channel when a change of its row, keys,
+-- limits, policy, connections or restrictions commits. src/gateway/accounts/account-notices.ts
+-- listens.
 create function notify_account_change() returns trigger language plpgsql as $$
 begin
   perform pg_notify('tokenmarket_account',
@@ -1733,7 +1758,7 @@ create trigger usage_hold_change_is_notified after insert or update or delete on
 
 -- == The first partitions ==
 
--- Called twice: at the second call the partitions exist, and positions begin with those of this
--- month.
+-- The first call creates the partitions; the second call then moves the sequence of positions to
+-- this month.
 select ensure_transfer_partitions(2);
 select ensure_transfer_partitions(2);

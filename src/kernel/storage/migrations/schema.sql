@@ -1,12 +1,13 @@
 -- The tables, by subject; functions.sql has the functions, the triggers and the first partitions.
 --
--- Amounts are in micro-dollars, or in pico-dollars if their name contains `_pico`. A `position` is
--- a step of the books: within one organization, positions grow in the order of the commits. A month
--- is stored as its first day. Days are UTC days.
+-- Amounts of money are in micro-dollars, or in pico-dollars if the column's name contains `_pico`.
+-- A ledger `position` is the sequence number of a write to the ledger, such as a batch of holds, a
+-- credit or a changed cap; within one organization, positions grow in the order of the commits. A
+-- month is stored as its first day. Days are UTC days.
 
 -- == Organizations, their keys and settings ==
 
--- A customer. All money, limits and records belong to an organization.
+-- A customer. Keys, the wallet, limits and records of requests belong to an organization.
 create table org (
   org_id text primary key,
   name text not null,
@@ -14,7 +15,7 @@ create table org (
   email_verified boolean not null,
   cap_micro_usd bigint check (cap_micro_usd > 0),
   keys_may_set_org_limits boolean not null default false,
-  -- When the organization got its first credit, and its first bought credit.
+  -- The times of the first credit of any kind, and of the first credit that is not trial credit.
   funded_at timestamptz,
   bought_at timestamptz,
   created_at timestamptz not null default now()
@@ -43,18 +44,20 @@ create table api_key (
   cap_day_micro_usd bigint check (cap_day_micro_usd > 0),
   cap_week_micro_usd bigint check (cap_week_micro_usd > 0),
   tags text[],
-  -- The digest of the secret before the last rotation, and until when that secret works too.
+  -- SHA-256 of the secret before the last rotation; that secret is accepted until old_until.
   old_digest bytea unique check (octet_length(old_digest) = 32),
   old_until timestamptz,
   check ((old_digest is null) = (old_until is null))
 );
 create index api_key_by_org on api_key (org_id, created_at);
--- One trial key, even if several tabs finish the first sign-in at once.
+-- An organization gets one trial key, even if several browser tabs finish its first sign-in at
+-- once.
 create unique index one_trial_key_per_org on api_key (org_id) where origin = 'trial';
 create unique index one_playground_key on api_key (org_id)
   where origin = 'playground' and disabled_at is null;
 
--- Limits that an organization sets for itself, or that its contract sets.
+-- Rate limits of an organization, or of its calls by one key or to one model. The organization
+-- (`self`) or its contract has set them.
 create table limit_override (
   org_id text not null references org,
   scope text not null check (scope in ('org', 'key', 'model')),
@@ -67,7 +70,7 @@ create table limit_override (
   unique nulls not distinct (org_id, scope, key_id, model_id, source)
 );
 
--- Endpoints that serve only one organization, with the limits of their pool.
+-- Provider endpoints that serve only one organization, with their own rate limits.
 create table dedicated_endpoint (
   endpoint_id text primary key,
   org_id text not null references org,
@@ -86,7 +89,8 @@ create unique index one_endpoint_per_manifest on dedicated_endpoint (provider_id
   where removed_at is null;
 create index dedicated_endpoint_by_org on dedicated_endpoint (org_id) where removed_at is null;
 
--- The providers that an organization allows, and the time limit of its calls.
+-- An organization's settings for routing: the timeout of its calls, the only providers that it
+-- allows, the providers that it excludes, and whether a provider must not log prompts.
 create table routing_policy (
   org_id text primary key references org,
   timeout_ms integer check (timeout_ms > 0),
@@ -96,7 +100,8 @@ create table routing_policy (
   updated_at timestamptz not null default now()
 );
 
--- Provider keys of customers.
+-- Customers' own keys at providers, used for calls by one virtual key or (key_id is null) by all
+-- keys of the organization.
 create table connection (
   connection_id text primary key,
   org_id text not null references org,
@@ -111,7 +116,7 @@ create table connection (
 create unique index one_connection_per_provider
   on connection (org_id, provider_id, key_id) nulls not distinct where disabled_at is null;
 
--- Restrictions of organizations after unusual use.
+-- Restrictions of an organization's calls of one family after unusual use.
 create table usage_hold (
   hold_id bigint generated always as identity primary key,
   org_id text not null references org,
@@ -127,8 +132,8 @@ create index usage_hold_by_org on usage_hold (org_id, family) where lifted_at is
 
 -- == People and their browsers ==
 
--- Of secrets that grant access (cookies, links, codes) only the SHA-256 is stored. Secrets that are
--- needed again are encrypted ("sealed") with a key that is not in the database.
+-- Secrets that grant access (cookies, links, codes) are stored only as their SHA-256. Columns named
+-- sealed_… have secrets that are encrypted with a key that is not in the database.
 
 -- A person's account, which has its own organization.
 create table console_account (
@@ -139,14 +144,14 @@ create table console_account (
   email_verified_at timestamptz,
   name text,
   created_at timestamptz not null,
-  -- Set if the person was invited before the first sign-in: the account's own organization then has
-  -- no trial key yet.
+  -- Set if an invitation was open at the first sign-in: the account's own organization then has no
+  -- trial key yet. Null again once the person has asked for that key.
   trial_deferred_at timestamptz
 );
 create unique index one_account_per_verified_email on console_account (email_norm)
   where email_verified_at is not null;
 
--- Subjects of identity providers that may sign in to an account.
+-- Identities (a subject at an identity provider) that can sign in to an account.
 create table console_identity (
   issuer text not null,
   subject text not null,
@@ -156,7 +161,7 @@ create table console_identity (
 );
 create index console_identity_by_account on console_identity (account_id);
 
--- A signed-in browser, by the SHA-256 of its cookie.
+-- The session of a browser that signed in; its id is the SHA-256 of the cookie.
 create table console_session (
   session_id bytea primary key check (octet_length(session_id) = 32),
   account_id text not null references console_account,
@@ -166,15 +171,17 @@ create table console_session (
   started_at timestamptz not null,
   expires_at timestamptz not null check (expires_at > started_at),
   last_seen_at timestamptz not null,
-  -- When the identity provider last confirmed its session, and when it was last asked.
+  -- When the identity provider last confirmed the sign-in, and when the browser was last sent there
+  -- for a confirmation.
   idp_checked_at timestamptz not null,
   idp_tried_at timestamptz not null,
-  -- Since when the browser, while in use, is expected to get a new confirmation.
+  -- The first use of the session after a new confirmation became due; null: none is due.
   recheck_asked_at timestamptz,
   user_agent text,
   ended_at timestamptz,
   ended_reason text check (ended_reason in ('signed-out', 'idp-ended')),
-  -- The organization that the browser shows; null: the account's own.
+  -- The organization that the person has switched to. Null: the account's own, or while its trial
+  -- key is deferred, the one joined last.
   org_id text,
   check ((ended_at is null) = (ended_reason is null))
 );
@@ -183,19 +190,19 @@ create index console_session_by_identity on console_session (issuer, subject)
   where ended_at is null;
 create index console_session_by_end on console_session (expires_at);
 
--- A sealed first key that its owner has not confirmed to have saved.
+-- The sealed trial key of a new account, until the person confirms that it is saved.
 create table console_reveal (
   session_id bytea primary key references console_session on delete cascade,
   sealed_key bytea not null,
   label text not null,
   name text not null,
   expires_at timestamptz not null,
-  -- When the key was first shown. It can be shown again until its owner confirms that it is saved.
+  -- When the key was first shown. It can be shown again until the person confirms that it is saved.
   shown_at timestamptz
 );
 
--- Encrypts the state of sign-ins under way in the browser's cookie. It is created here, so that all
--- instances have the same secret.
+-- The secret that encrypts the state of an unfinished sign-in in a cookie of the browser. It is
+-- created with the schema, so that all instances have the same secret.
 create table console_secret (
   is_only boolean primary key default true check (is_only),
   secret bytea not null check (octet_length(secret) = 32)
@@ -204,14 +211,14 @@ create table console_secret (
 insert into console_secret (secret)
 values (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
 
--- The console's address of a running instance, for commands that print links to it. A row is valid
--- as long as the lease of its instance.
+-- The address of the console of each instance, for commands that print links to the console. A row
+-- is valid while its instance has a lease.
 create table console_address (
   instance_id text primary key,
   url text not null
 );
 
--- Tokens of log-outs by the identity provider, each of which is accepted once.
+-- Logout tokens that an identity provider has sent. Each token is accepted once.
 create table seen_logout_token (
   issuer text not null,
   token_id text not null,
@@ -236,12 +243,13 @@ create table org_invitation (
   email text not null,
   email_norm text not null,
   role text not null check (role in ('owner', 'developer', 'billing', 'viewer')),
-  -- SHA-256 of the token in the link. A new link replaces it.
+  -- SHA-256 of the token in the newest link of the invitation.
   token_hash bytea not null unique check (octet_length(token_hash) = 32),
   invited_by text not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
-  -- Number of e-mails that were sent, and the time of the last one.
+  -- Number of e-mails, and the time of the last one. The number restarts after 24 hours without
+  -- one.
   mails integer not null default 0,
   mailed_at timestamptz,
   ended_at timestamptz,
@@ -253,8 +261,8 @@ create unique index one_open_invitation on org_invitation (org_id, email_norm)
 create index org_invitation_by_address on org_invitation (email_norm);
 create index org_invitation_by_end on org_invitation (expires_at);
 
--- The number of invitation e-mails of the whole installation in the current hour, counted since
--- 1970.
+-- The number of e-mails with invitations or with confirmation links of alert addresses that the
+-- whole installation has sent in `hour`, the last hour with such an e-mail, in hours since 1970.
 create table invitation_hour (
   is_only boolean primary key default true check (is_only),
   hour bigint not null default 0,
@@ -262,18 +270,19 @@ create table invitation_hour (
 );
 insert into invitation_hour default values;
 
--- One-time links that sign a browser in, on a machine without an identity provider.
+-- One-time links that sign a browser in, for installations without an identity provider. If `email`
+-- is set, only that address can use the link.
 create table local_claim (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   email text,
   expires_at timestamptz not null
 );
 
--- == The books ==
+-- == The ledger ==
 
--- Wallets of organizations (`wallet:<org>`), and accounts of the platform: `accrual:<provider>` has
--- the debt to a provider, `unknown:<provider>` the charges after a crash. `grants`, `overrun`,
--- `margin:<provider>`, `receivable:<org>`, `rounding`, `lost` and `cash:…` are their counterparts.
+-- Accounts of the ledger: a wallet for each organization (`wallet:<org>`), and accounts of the
+-- platform, such as `accrual:<provider>`, the debt to a provider that is not yet in a settlement
+-- period. src/ledger/design.md lists them all.
 create table account (
   account_id text primary key,
   org_id text references org,
@@ -287,12 +296,13 @@ create table account (
     check (owed >= 0 and (owed = 0 or debits + reserved = credits))
 ) with (fillfactor = 50);
 
--- A step takes its position while it has locked the wallets that it changes. The positions of a
--- month begin at `month_position`: the sequence is moved there at the beginning of the month.
+-- Numbers the writes to the ledger. A write takes its number while it has locked the wallets that
+-- it changes. Each month has its own range of numbers: at the beginning of a month the sequence is
+-- moved to the first one (`month_position`).
 create sequence ledger_position;
 
--- Transfers between two accounts: by an attempt, or by a single event with a reference. One
--- partition per month, by position. Rows are only inserted.
+-- Transfers of money between two accounts. Each transfer either belongs to an attempt or has a
+-- unique reference (`ref`). Each month's range of positions is a partition. Rows are only inserted.
 create sequence transfer_number;
 create table transfer (
   transfer_id bigint not null default nextval('transfer_number'),
@@ -309,10 +319,11 @@ create table transfer (
 ) partition by range (position);
 alter sequence transfer_number owned by transfer.transfer_id;
 
--- Used references, which are unique over all months.
+-- The references (`ref`) of all transfers. The primary key makes them unique over the partitions of
+-- `transfer`.
 create table transfer_ref (ref text primary key);
 
--- Prices of a listing at the admission of an attempt, in pico-dollars per token. Never changed.
+-- Prices of a listing at the admission of attempts, in pico-dollars per token. Rows never change.
 create table price_pin (
   pin_id text primary key,
   provider_id text not null,
@@ -324,25 +335,26 @@ create table price_pin (
   internal_reasoning_pico numeric(38, 0) not null,
   first_used_at timestamptz not null default now(),
   cache_write_1h_pico numeric(38, 0),
-  -- The prices at which the provider is owed; null: the same prices.
+  -- The prices that the platform owes the provider; null: the same prices.
   purchase_pin_id text references price_pin
 );
 
--- The price sheets of a pin, by the size of the prompt. A listing with tiers has a sheet for each
--- tier; for any other listing, the pin itself is the only sheet. An attempt refers to the pin of
--- its admission, and its tokens decide by which sheet it was settled. A pin without a sheet belongs
--- to a listing whose provider reports the cost.
+-- Selects the prices of an attempt by the size of its prompt. An attempt stores the pin_id of its
+-- listing at its admission; sheet_pin_id names the prices (in price_pin) that settle it. A listing
+-- with price tiers has a row for each tier; any other listing has one row, in which both ids are
+-- the same. A pin_id without rows belongs to a listing whose provider reports the cost.
 create table price_sheet (
   pin_id text not null references price_pin,
-  -- The sheet applies to prompts of more tokens than this (prompt, cached and written ones
-  -- together); 0: to any prompt.
+  -- The prices apply to prompts of more tokens than this, including tokens read from and written to
+  -- the cache; 0: to any prompt.
   above_prompt_tokens bigint not null check (above_prompt_tokens >= 0),
   sheet_pin_id text not null references price_pin,
   primary key (pin_id, above_prompt_tokens)
 );
 
--- The fence of an instance: a row changes only if the instance starts or is declared dead. Leases
--- have their own table, so that a renewal never waits for a reserve that has locked the fence.
+-- Instances of the gateway. `epoch` grows with each start of an instance, and if it is declared
+-- dead; holds with an older epoch are refused. Leases have their own table, so that a renewal never
+-- waits for a transaction that inserts holds and has locked this row.
 create table instance (
   instance_id text primary key,
   number smallint not null unique check (number between 0 and 1023),
@@ -354,14 +366,14 @@ create table instance (
 create table instance_lease (
   instance_id text primary key references instance on delete cascade,
   lease_until timestamptz not null,
-  -- Each renewal counts `beat` up, under the token of its process. A lower beat than the
-  -- acknowledged one proves that commits were lost.
+  -- `token` identifies the process that runs as this instance. Each of its renewals increases
+  -- `beat` by one: a lower `beat` than the process knows proves that commits were lost.
   token uuid,
   beat bigint not null default 0
 ) with (fillfactor = 50);
 
--- Attempts in flight. A closing deletes the row and writes the finished attempt, in one
--- transaction.
+-- Attempts in flight, with the money that is reserved for each. The transaction that closes an
+-- attempt deletes its row here and inserts it into `attempt`.
 create table hold (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -381,15 +393,16 @@ create table hold (
   month date not null,
   resumable boolean not null default false,
   provider_job_id text,
-  -- True if this is not a hold: the row blocks the id for a reserve that may commit late, after its
-  -- answer was lost.
+  -- True if the row reserves nothing and only occupies the attempt's id: the answer to the
+  -- insertion of a hold was lost, and if that transaction commits late, it fails because of this
+  -- row.
   annulled boolean not null default false,
   opened_position bigint not null,
   created_at timestamptz not null default now(),
   constraint hold_is_sound check (ordinal > 0 and reserve >= 0 and (not annulled or reserve = 0)
     and resumable = (provider_job_id is not null))
 ) with (
-  -- A row exists only as long as its request, so there are few rows and many dead ones.
+  -- A row exists only while its attempt is in flight, so the table has few live and many dead rows.
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
   autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 0,
   autovacuum_analyze_threshold = 100000, autovacuum_vacuum_cost_delay = 0
@@ -402,13 +415,14 @@ create type attempt_sums as (
   cache_write_1h bigint
 );
 
--- The journal: finished attempts, with one partition per day, which is part of the id. After a row
--- was written, only a late correction changes it, and the end of another attempt of its request.
+-- The journal of finished attempts, with one partition per day; the id contains the day. A row
+-- changes only by a late correction of a charge after a crash, and in `final` and `earlier`, if
+-- another attempt of its request ends or is retired.
 --
--- The row of a request is the last of its finished attempts, by ordinal and id: it is `final`, and
--- has the sums of the other attempts in `earlier`. Both together are the figures of the request.
--- Most requests have one attempt, which is written as final without `earlier`: such a request needs
--- no further row, index or statement. While another attempt of it is open, a request is in flight.
+-- The last finished attempt of a request, by ordinal and id, is `final`, and its `earlier` has the
+-- sums of the other finished attempts; its own columns plus `earlier` are the figures of the
+-- request. Most requests have one attempt, which is inserted as final without `earlier`, so such a
+-- request needs no further row, index or statement. A request is in flight while it has a hold.
 create table attempt (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -441,7 +455,7 @@ create table attempt (
   overrun bigint not null default 0,
   upstream_status smallint,
   error_class text,
-  -- The model that the provider reported, and whether the listing does not allow it.
+  -- The model that the provider reported; `substituted` is true if the listing does not allow it.
   served_model text,
   substituted boolean,
   final boolean not null default false,
@@ -458,12 +472,12 @@ create table attempt (
   cache_write_1h bigint,
   -- The debt to the provider, if it differs from the cost; null: the cost.
   owed_pico numeric(38, 0),
-  -- Values of the answer's headers that no other column has; null: the header was not sent.
+  -- Values of headers of the gateway's answer; null: the header was not sent.
   remaining_rpm bigint,
   remaining_tpm bigint,
   queue_ms integer,
   retry_after integer,
-  -- Names separated by commas, as in the header.
+  -- Names of the request parameters that were dropped, separated by commas.
   dropped_params text,
   -- One constraint, because a batch parses the text of every constraint each time.
   constraint attempt_is_sound check (
@@ -475,18 +489,18 @@ create table attempt (
     and (corrected_at is null or state = 'unknown_after_crash'))
 ) partition by range (attempt_id);
 create index attempt_by_org_request on attempt (org_id, request_id);
--- Settlement reads by the time of the closing, while the journal is ordered by admission. These
--- indexes find the blocks to read, and cost a batch nearly nothing; the expression keeps them out
--- of its plans.
+-- The next two indexes are for settlement with providers, which reads attempts by the time of their
+-- closing or correction, while the table is ordered by admission. They cost a batch nearly nothing;
+-- the first one is on an expression so that no plan of a batch uses it.
 create index attempt_by_closing on attempt using brin ((closed_at at time zone 'utc'))
   with (autosummarize = on);
 create index attempt_by_correction on attempt (corrected_at) where corrected_at is not null;
--- For the log of failed requests, which skips any number of successful ones. Few attempts are in
--- this index, so it costs a batch nearly nothing.
+-- For reading only the failed requests of an organization. Few attempts are in this index, so it
+-- costs a batch nearly nothing.
 create index attempt_by_org_failed on attempt (org_id, request_id)
   where outcome is distinct from 'completed';
 
--- All attempts: the finished ones, and holds as open ones.
+-- All attempts: the finished ones, and those in flight (from `hold`) with the state `open`.
 create view journal as
 select attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id, upstream_model_id,
   price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve, month, state,
@@ -506,8 +520,9 @@ select attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id, u
   null::numeric(38, 0), null::bigint, null::bigint, null::integer, null::integer, null
 from hold where not annulled;
 
--- Spend per UTC month of admission. Holds count against the cap of the current month, whenever they
--- were admitted.
+-- Settled and reserved amounts of an organization or a key, per UTC month in which the attempts
+-- were admitted. A monthly cap limits the settled amount of the current month plus all reserved
+-- amounts, even those of earlier months.
 create table spend (
   scope text not null check (scope in ('org', 'key')),
   id text not null,
@@ -517,8 +532,8 @@ create table spend (
   primary key (scope, id, month)
 ) with (fillfactor = 50);
 
--- The settled spend of a key, by the UTC day of admission. Existing rows are exact. Keys without a
--- daily or weekly cap have no rows, and no cap needs the rows of earlier weeks.
+-- The settled spend of a key, by the UTC day on which the attempts were admitted. Rows are added
+-- only for keys with a daily or weekly cap, and are deleted once they are older than last week.
 create table spend_day (
   key_id text not null,
   day date not null,
@@ -526,7 +541,8 @@ create table spend_day (
   primary key (key_id, day)
 ) with (fillfactor = 50);
 
--- Every monthly cap that an organization or a key has ever had, in the order of the books.
+-- Every change of the monthly cap of an organization or a key; a null cap means that it was
+-- removed. `position` orders the changes among the other ledger writes of the organization.
 create table cap_change (
   position bigint primary key,
   scope text not null check (scope in ('org', 'key')),
@@ -536,7 +552,7 @@ create table cap_change (
   at timestamptz not null default now()
 );
 
--- Every daily or weekly cap that a key has ever had, in the order of the books.
+-- Every change of a daily or weekly cap of a key, like cap_change.
 create table period_cap_change (
   position bigint not null,
   period text not null check (period in ('day', 'week')),
@@ -559,21 +575,22 @@ create table refused_request (
   stream boolean not null,
   error_class text not null,
   created_at timestamptz not null,
-  -- The limit that refused, its figures, and dropped parameters. Amounts are decimal dollars as
-  -- text.
+  -- The limit that refused the request, the figures of that limit, and the names of dropped request
+  -- parameters. Amounts are decimal dollars as text.
   reason jsonb
 );
 create index refused_request_by_org on refused_request (org_id, request_id) include (key_id);
 create index refused_request_by_key on refused_request (org_id, key_id, request_id);
 
--- The number of refused requests of a key in a minute. The first ones of a minute have a row in
--- refused_request; the others are only counted here.
+-- Numbers of refused requests of a key in a minute. The first requests of the minute also have a
+-- row in refused_request; the others do not.
 create table refused_minute (
   org_id text not null,
   minute timestamptz not null,
   key_id text not null,
-  -- Number of requests that were sent with their record, and of those without a row in
-  -- refused_request. Records beyond the limit of rows count in both.
+  -- `recorded`: requests for which a gateway sent a row. `unlisted`: requests without a row in
+  -- refused_request. If a row was sent but exceeded the maximum per minute, its request counts in
+  -- both numbers.
   recorded bigint not null,
   unlisted bigint not null,
   primary key (org_id, minute, key_id),
@@ -583,7 +600,8 @@ create index refused_minute_by_minute on refused_minute (minute);
 
 -- == Retired days, and checkpoints of audits ==
 
--- Days whose attempts were exported and taken out of the journal, with their sums.
+-- Days whose attempts were exported to a file and removed from `attempt`, with the sums of these
+-- attempts.
 create table retired_day (
   day date primary key,
   from_id bigint not null,
@@ -599,7 +617,8 @@ create table retired_day (
   owed_pico numeric(38, 0)
 );
 
--- The settled spend of organizations and keys in retired days, by month of admission.
+-- The settled spend of organizations and keys on each retired day, by the month in which the
+-- attempts were admitted.
 create table retired_spend (
   day date not null references retired_day,
   scope text not null check (scope in ('org', 'key')),
@@ -608,11 +627,11 @@ create table retired_spend (
   settled bigint not null,
   primary key (day, scope, id, month)
 );
--- The page of a wallet adds up retired days.
+-- For the wallet page of the console, which lists the spend of retired days too.
 create index retired_spend_by_id on retired_spend (scope, id, day);
 
--- The settled spend of keys by the day of admission, for days that were retired while a daily or
--- weekly cap still needed them.
+-- The settled spend of keys on retired days, by the day on which the attempts were admitted. Only
+-- for days that were retired while a daily or weekly cap could still need their spend.
 create table retired_spend_day (
   retired date not null references retired_day,
   key_id text not null,
@@ -621,22 +640,22 @@ create table retired_spend_day (
   primary key (retired, key_id, day)
 );
 
--- Audited and signed balances at a position of the books, from which the next audit may begin.
+-- Audited and signed balances of all accounts at a ledger position. The next audit may begin there.
 create table audit_checkpoint (
   day date primary key,
-  -- The balances include the steps up to this position.
+  -- The last ledger write that the balances include.
   position bigint not null,
-  -- Attempts that ended after the position have this id or a higher one, unless they were
-  -- corrected.
+  -- All attempts with lower ids were closed up to the position; later, they can only be corrected.
   from_attempt bigint not null,
-  -- The signed text. It contains the digests of the rows of the next two tables and of the
-  -- checkpoint before.
+  -- The signed text. It contains digests of this checkpoint's rows in audit_checkpoint_account and
+  -- audit_checkpoint_spend, and of the previous checkpoint.
   document text not null,
   signature bytea not null,
   made_at timestamptz not null default now()
 );
 
--- Every account that has ever moved, at the position: sums of transfers, without holds.
+-- The sums of an account's transfers up to the checkpoint's position, without holds. Accounts
+-- without transfers have no row.
 create table audit_checkpoint_account (
   day date not null,
   account_id text not null,
@@ -645,7 +664,8 @@ create table audit_checkpoint_account (
   primary key (day, account_id)
 );
 
--- The spend between the checkpoint before and this one, by month of admission.
+-- The settled spend since the previous checkpoint, by the month in which the attempts were
+-- admitted.
 create table audit_checkpoint_spend (
   day date not null,
   scope text not null check (scope in ('org', 'key')),
@@ -656,21 +676,22 @@ create table audit_checkpoint_spend (
 );
 create index audit_checkpoint_spend_by_month on audit_checkpoint_spend (month);
 
--- The result of the last audit of the books, for monitoring.
+-- The result of the last audit of the ledger, for monitoring.
 create table audit_result (
   only_row boolean primary key default true check (only_row),
   ended_at timestamptz not null,
   violations bigint not null check (violations >= 0)
 );
 
--- == Books that were rolled back ==
+-- == The ledger after a restore ==
 
--- The lives of the books: one for each time they were reopened after a restore. The first has no
--- row.
+-- One row for each time that the ledger was reopened after a restore from a backup. `life` counts
+-- these times, beginning at 2; life 1, before any restore, has no row.
 create table ledger_life (
   life integer primary key check (life > 1),
   restored_to timestamptz not null,
-  -- An attempt whose id is of this time, and that is not in the journal, was lost.
+  -- An attempt was lost in the restore if its id is from this time span and `journal` does not have
+  -- it.
   lost_from timestamptz not null,
   lost_until timestamptz not null,
   is_nothing_lost boolean not null,
@@ -680,28 +701,28 @@ create table ledger_life (
   check (lost_from <= lost_until)
 );
 
--- An instance has noticed that the books were rolled back. No instance takes traffic until they are
--- reopened.
+-- Alarms of instances that have noticed lost commits, as after a restore. While an alarm is open
+-- (ended_in_life is null), no instance takes traffic; reopening the ledger ends it.
 create table books_alarm (
   alarm_id bigint generated always as identity primary key,
   noticed_at timestamptz not null default clock_timestamp(),
   instance_id text not null,
   finding text not null,
-  -- The time of the newest earlier commit that is still there.
+  -- The time of the newest commit that was not lost.
   restored_to timestamptz not null,
   ended_in_life integer references ledger_life
 );
 create unique index one_open_alarm on books_alarm ((true)) where ended_in_life is null;
 
--- A provider's claims for attempts that the books have lost. They are owed to the provider, and
--- charged to no customer.
+-- Claims of providers for attempts that a restore has removed from the ledger. The platform owes
+-- them to the provider and charges no customer.
 create table lost_cost (
   ref text primary key,
   life integer not null references ledger_life,
   provider_id text not null,
   model_id text not null,
   upstream_model_id text not null,
-  -- The id of the attempt if the claim names it, else an id of its time.
+  -- The attempt that the claim names; else an attempt id that is computed from the claim's time.
   attempt_id bigint not null,
   ended_at timestamptz not null,
   -- Number of attempts or requests in the claim.
@@ -714,17 +735,18 @@ create index lost_cost_by_end on lost_cost (provider_id, ended_at);
 
 -- == Settlement with providers ==
 
--- No attempt is closed before this instant any more, so that providers can be settled with up to
--- it.
+-- No further attempt can be closed with a time before `through`, so what providers are owed up to
+-- this instant is final.
 create table settlement_horizon (
   only_row boolean primary key default true check (only_row),
   through timestamptz not null
 );
 insert into settlement_horizon (through) values ('-infinity');
 
--- The periods of a provider form a chain: each names the end of the period before, as only one may,
--- and begins there or later. So they cannot overlap, whichever process writes them. The cost of a
--- period is the debt to the provider, including costs that the books have lost.
+-- Settlement periods of providers. `after_end_at` is the end of the provider's previous period; no
+-- other period may name the same one, and the period begins at or after it. So the periods of a
+-- provider cannot overlap, whichever process inserts them. The cost of a period is the debt to the
+-- provider, including the costs of attempts that a restore has removed.
 create table provider_period (
   provider_id text not null,
   start_at timestamptz not null,
@@ -732,7 +754,8 @@ create table provider_period (
   after_end_at timestamptz,
   mode text not null check (mode in ('prepaid', 'arrears')),
   every text not null check (every in ('half_daily', 'daily', 'weekly', 'monthly')),
-  -- Number of closings in the period; the lines below split up this and the following figures.
+  -- Number of attempts that were closed in the period. provider_period_line splits this number and
+  -- the following ones by model and day.
   attempts bigint not null,
   settled bigint not null,
   voids bigint not null,
@@ -775,8 +798,8 @@ create table provider_period (
   constraint period_is_covered check (debit + overrun + lost - margin + rounding = payable and lost >= 0)
 );
 
--- The part of a period for one model and one day of admission. The days are compared with retired
--- days.
+-- The part of a settlement period for one model and the attempts admitted on one day. The audit
+-- compares the sums of a day with those in retired_day.
 create table provider_period_line (
   provider_id text not null,
   start_at timestamptz not null,
@@ -810,14 +833,14 @@ create table provider_period_line (
   foreign key (provider_id, start_at) references provider_period
 );
 
--- Every attempt that ended before this instant is in a period of the provider, so closing a period
--- does not search there again.
+-- Every attempt of the provider that was closed before `through` is in one of its settlement
+-- periods, so the next period is computed only from later attempts.
 create table provider_progress (
   provider_id text primary key,
   through timestamptz not null
 );
 
--- Paid periods.
+-- Settlement periods that were paid to the provider, with the reference of the payment.
 create table provider_payment (
   provider_id text not null,
   start_at timestamptz not null,
@@ -827,7 +850,7 @@ create table provider_payment (
   foreign key (provider_id, start_at) references provider_period
 );
 
--- The comparison of a provider's statement with a period, once per file.
+-- The result of comparing a provider's statement with a settlement period, one row per file.
 create table provider_statement (
   statement_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -846,16 +869,17 @@ create table provider_statement (
   check (num_nulls(compared, differing, only_theirs, only_ours, unknown_claimed) in (0, 5))
 );
 
--- == Credit for money ==
+-- == Purchases of credit ==
 
--- The last number of each series of receipts. An issuer has one series, and another for test money.
+-- The last number of each series of receipts. A seller has one series for real money, and another
+-- for test money.
 create table receipt_series (
   series text primary key,
   last bigint not null check (last > 0)
 );
 
--- Purchases. The transaction of the grant assigns the receipt: the next number of its series, and
--- the buyer and seller as they are then.
+-- Purchases of credit. The transaction that credits the wallet also assigns the receipt: the next
+-- number of its series, and the data of buyer and seller at that time.
 create table purchase (
   purchase_id text primary key,
   org_id text not null references org,
@@ -867,7 +891,7 @@ create table purchase (
   session_id text unique,
   payment_id text unique,
   receipt_url text,
-  -- Shown to people, such as `Visa 4242`; null: not known yet.
+  -- The payment method as customers see it, such as `Visa 4242`; null: not known yet.
   payment_method text check (length(payment_method) <= 60),
   receipt_series text references receipt_series,
   receipt_number bigint check (receipt_number > 0),
@@ -891,8 +915,9 @@ create index purchase_without_receipt on purchase (checked_at nulls first, grant
 create index purchase_with_test_money on purchase (org_id)
   where state = 'granted' and is_test_money;
 
--- A refund or a dispute. If it arrives before the grant of its purchase, it waits. `taken` and
--- `given_back` are the amounts that its arrival and its reversal have moved; null before that.
+-- A refund or a dispute of a purchase. It moves no money before the purchase is credited. `taken`
+-- is the amount that it has taken from the organization, and `given_back` the amount that its
+-- reversal has returned; null until then.
 create table purchase_claim (
   claim_id text primary key,
   purchase_id text not null references purchase,
@@ -911,7 +936,8 @@ create index purchase_claim_by_purchase on purchase_claim (purchase_id);
 create index purchase_claim_open on purchase_claim (checked_at nulls first, claim_id)
   where not is_over;
 
--- Processed events. They only save work: without them the result is the same.
+-- Events of the payment provider that were processed. They are skipped if they arrive again, which
+-- only saves work: processing an event twice has the same result.
 create table payment_event (
   event_id text primary key,
   kind text not null,
@@ -919,14 +945,15 @@ create table payment_event (
 );
 create index payment_event_by_time on payment_event (done_at);
 
--- Periodic work that one process at a time does, and the time of its next run.
+-- Periodic work, each run of which only one process does, and the time of the next run.
 create table billing_schedule (
   name text primary key,
   next_at timestamptz not null
 );
 
--- The payment provider's customer for an organization, with its saved card. Test money and real
--- money have separate customers, because they belong to different accounts there.
+-- The customer id of an organization at the payment provider, and its saved card. Test money and
+-- real money have separate customer ids, because they use different accounts at the payment
+-- provider.
 create table payment_customer (
   org_id text not null references org,
   is_test_money boolean not null,
@@ -937,10 +964,10 @@ create table payment_customer (
   card_exp_month smallint,
   card_exp_year smallint,
   card_saved_at timestamptz,
-  -- When the checkout of the newest card was opened. Later reports of this or an older checkout do
-  -- not restore a removed card.
+  -- When the checkout was opened that saved the newest card. Later reports of this checkout or an
+  -- older one save no card, so a removed card stays removed.
   card_from timestamptz,
-  -- A checkout for a card that has not ended yet.
+  -- The unfinished checkout that is to save a card; null: there is none.
   setup_session_id text,
   primary key (org_id, is_test_money),
   check (num_nulls(card_id, card_brand, card_last4, card_exp_month, card_exp_year, card_saved_at) in (0, 6))
@@ -963,7 +990,8 @@ create table top_up_rule (
   below bigint not null check (below > 0),
   amount bigint not null check (amount > 0 and amount % 10000 = 0),
   month_max bigint not null check (month_max >= amount),
-  -- Set if a failed charge or an operator has turned it off, until a person turns it on again.
+  -- Set if a failed charge or an operator has turned the rule off, until a person turns it on
+  -- again.
   paused_at timestamptz,
   paused_reason text,
   check ((paused_at is null) = (paused_reason is null)),
@@ -972,8 +1000,8 @@ create table top_up_rule (
 create index top_up_rule_on on top_up_rule (org_id) where is_on;
 create index top_up_rule_paused on top_up_rule (paused_at) where paused_at is not null;
 
--- Purchases that a rule has started. They store customer and card, so that a repeated charge is the
--- same charge.
+-- Purchases that an automatic top-up has started. The customer and the card are stored, so that a
+-- retry sends the same charge to the payment provider.
 create table top_up (
   purchase_id text primary key references purchase,
   org_id text not null references org,
@@ -987,7 +1015,7 @@ create table top_up (
 create index top_up_by_org on top_up (org_id, created_at);
 create index top_up_by_time on top_up (created_at);
 
--- Company data, for statements and receipts.
+-- Company data of an organization, for its statements and receipts.
 create table org_company (
   org_id text primary key references org,
   legal_name text not null check (length(legal_name) between 1 and 200),
@@ -1003,8 +1031,9 @@ create table org_company (
   check ((tax_id is null) = (tax_id_type is null))
 );
 
--- The statement of an organization for a month, written once. Its content is `document`. The hash
--- reveals a changed document, and a comparison with it reveals changed books.
+-- The statement of an organization for a month, written once. `document` is its whole content, and
+-- `sha256` reveals a change of the document. If a statement that is computed again has another
+-- hash, the ledger was changed.
 create sequence org_statement_number;
 create table org_statement (
   org_id text not null references org,
@@ -1019,58 +1048,58 @@ create table org_statement (
 );
 alter sequence org_statement_number owned by org_statement.number;
 
--- The progress of closing the statements of a month in the background.
+-- The progress of a background pass that writes all organizations' statements of a month.
 create table org_statement_pass (
   month date primary key check (extract(day from month) = 1),
-  -- The statements of organizations up to this id are closed.
+  -- The pass has handled the organizations up to this id.
   after_org_id text not null default '',
-  -- True if a statement could not be closed: the pass is then repeated.
+  -- True if the pass could not write a statement: it then begins again after its end.
   has_failed boolean not null default false,
-  -- Until then the pass belongs to the process that took it, or waits.
+  -- Before this instant no process takes the pass: another one works on it, or a retry is not due.
   until_at timestamptz not null default '-infinity',
-  -- Set once every organization with a transfer in the month has its statement.
+  -- Set once every organization with a credit or usage in the month has its statement.
   ended_at timestamptz
 );
 
 -- == Alerts ==
 
--- The alerts that an organization has chosen.
+-- Which alerts an organization has turned on, and their thresholds.
 create table alert_rules (
   org_id text primary key references org on delete cascade,
   balance_below bigint check (balance_below > 0),
-  -- True if the threshold follows the last purchase.
+  -- True if each purchase sets balance_below to a fifth of its amount, at least 5 dollars.
   balance_follows boolean not null default false,
   cap_percents smallint[] not null default '{}'
     check (array_length(cap_percents, 1) <= 5 and 1 <= all (cap_percents) and 100 >= all (cap_percents)),
-  -- Since when purchases, and restrictions, are reported; null: they are not.
+  -- Since when purchases are reported, and since when restrictions; null: they are not.
   purchases_since timestamptz,
   restrictions_since timestamptz,
   -- Since when expiring keys are reported; null: they are not.
   key_expiry_since timestamptz,
-  -- Since when providers that fail most calls are reported; null: they are not.
+  -- Since when providers at which most calls fail are reported; null: they are not.
   trouble_since timestamptz
 );
 
--- Thresholds that are crossed at present. A row is deleted once the value is well on the other side
--- again, so that one crossing is one event, however often it is checked.
+-- Alert thresholds that are crossed now. A row is deleted once the balance or the spend is clearly
+-- on the other side again, so that a value near its threshold makes one event, not many.
 create table alert_crossing (
   org_id text not null references org,
   kind text not null check (kind in ('balance.low', 'org_cap.reached', 'key_cap.reached')),
   subject text not null,
   threshold bigint not null,
-  -- The month of a cap; a balance has none.
+  -- The first day of the cap's day, week or month; for a balance, which has no period, 2000-01-01.
   period date not null,
   since timestamptz not null default now(),
   primary key (org_id, kind, subject, threshold, period)
 );
 
--- Events that alerts report.
+-- Events that are sent to the alert destinations of their organization.
 create table alert_event (
   event_id text primary key,
   org_id text not null references org,
   kind text not null,
   facts jsonb not null,
-  -- The subject of an event that happens once.
+  -- Names an event that can happen only once, so that it is not stored again; null: it can recur.
   once text unique,
   at timestamptz not null default now()
 );
@@ -1090,14 +1119,16 @@ create table alert_destination (
   disabled_at timestamptz,
   disabled_reason text constraint alert_destination_disabled_reason
     check (disabled_reason in ('removed', 'failing', 'gone', 'paused', 'unconfirmed', 'stopped')),
-  -- Hash of the token in the link that confirms the address, until it is used, and its expiry.
+  -- Hash of the token in the link that confirms the address, until the link is used; and when the
+  -- link expires.
   confirm_hash bytea unique,
   confirm_until timestamptz,
-  -- The kinds of events that are sent there; null: all.
+  -- The kinds of events that are sent to this destination; null: all.
   kinds text[],
   -- The signing secret of a webhook, sealed with the installation's encryption key.
   sealed_secret bytea,
-  -- The secret before the last rotation, and until when deliveries are signed with it too.
+  -- The sealed secret before the last rotation; deliveries are also signed with it until
+  -- former_until.
   former_secret bytea,
   former_until timestamptz,
   check ((disabled_at is null) = (disabled_reason is null)),
@@ -1117,17 +1148,19 @@ create table alert_delivery (
   state text not null default 'waiting' check (state in ('waiting', 'delivered', 'failed')),
   tries integer not null default 0,
   next_at timestamptz not null default now(),
-  -- The answer to the last try: a status, or the reason why there was none.
+  -- The answer to the last try: a status, or the reason why there was no answer.
   last_answer text,
   last_at timestamptz,
-  -- Hash of the token in the newest e-mail's link that stops the alerts to this destination.
+  -- Hash of the token in the link of this delivery's newest e-mail that stops the alerts to the
+  -- destination.
   stop_hash bytea unique,
   unique (event_id, destination_id)
 );
 create index alert_delivery_due on alert_delivery (next_at) where state = 'waiting';
 create index alert_delivery_by_destination on alert_delivery (destination_id);
 
--- Running tries. Their number per destination is bounded over all instances.
+-- Deliveries that a process is trying now. Their number per destination is limited over all
+-- instances.
 create table alert_try (
   delivery_id bigint primary key references alert_delivery on delete cascade,
   destination_id text not null,
@@ -1138,8 +1171,8 @@ create index alert_try_by_destination on alert_try (destination_id);
 
 -- == Jobs and searches ==
 
--- Video jobs of providers, which outlive their requests. No foreign key to the attempt, which may
--- be retired.
+-- Video jobs at providers, which run on after the request that started them. attempt_id is not a
+-- foreign key, because the attempt may be retired before the job is deleted.
 create table video_job (
   job_id text primary key,
   org_id text not null references org,
@@ -1181,7 +1214,8 @@ create table video_job (
 create index video_job_due on video_job (next_poll_at) where completed_at is null;
 create index video_job_by_org on video_job (org_id, created_at);
 
--- Searches for the best model, with their results. Never a prompt or an answer.
+-- Searches for the best model for a customer's prompts, with their results. Prompts and answers are
+-- not stored.
 create table optimize_search (
   search_id text primary key,
   org_id text not null references org,
@@ -1208,7 +1242,7 @@ create index optimize_search_running on optimize_search (lease_until) where stat
 
 -- == Trust in listings ==
 
--- Verdicts of conformance runs about listings.
+-- The verdicts of conformance runs, one for each listing that a run has checked.
 create table listing_verdict (
   verdict_id bigint generated always as identity primary key,
   provider_id text not null,
@@ -1225,36 +1259,38 @@ create table listing_verdict (
 );
 create index listing_verdict_by_listing on listing_verdict (provider_id, model_id, checked_at desc);
 
--- Counted up by every transaction that records verdicts. Processes read verdicts again only if it
--- has changed.
+-- Every transaction that records verdicts increases `version`. Processes read the verdicts again
+-- only if it has changed.
 create table verdict_version (
   only_row boolean primary key default true check (only_row),
   version bigint not null
 );
 insert into verdict_version (version) values (0);
 
--- Listings that break their promises on live traffic.
+-- Listings of which too many answers to customers broke a promise of the listing, such as its model
+-- or the reporting of token counts.
 create table suspect_listing (
   provider_id text not null,
   model_id text not null,
   since timestamptz not null default now(),
-  -- Number of answers, and of those that broke each promise: {"answers", "substituted", …}
+  -- The number of answers, and for each promise the number that broke it: {"answers",
+  -- "substituted", …}
   breaches jsonb not null,
   primary key (provider_id, model_id)
 );
 
--- Runs of a scheduled conformance watch. They show when a listing was last checked, and what an
--- interval has cost.
+-- Scheduled conformance runs, each of one listing. They show when a listing was last checked, and
+-- what the runs of an interval have cost.
 create table watched_run (
   run_id bigint generated always as identity primary key,
   provider_id text not null,
   model_id text not null,
   started_at timestamptz not null default now(),
-  -- The maximum cost of the run, which counts until it has ended.
+  -- The maximum cost of the run. It is taken as the cost until `spent` is set.
   budget bigint not null check (budget >= 0),
   spent bigint check (spent >= 0),
-  -- Null: the run is under way, or its process died. 'ended': the operator stopped it, so it does
-  -- not count.
+  -- Null: the run is under way, or its process died. 'ended': the operator stopped the run, so its
+  -- listing is still due for a check.
   outcome text check (outcome in ('recorded', 'unrecorded', 'ended')),
   check ((spent is null) = (outcome is null))
 );
@@ -1263,9 +1299,9 @@ create index watched_run_by_start on watched_run (started_at);
 
 -- == Sums for reports ==
 
--- Finished days are summed up once per organization, so that a report on a month reads a few
--- thousand rows. The sums only save time: without them every report is the same. This table has the
--- days whose partition of the journal notes every change (usage_stale).
+-- Past days are summed up per organization, so that a report on a month reads a few thousand rows.
+-- The sums only save time: without them every report has the same figures. usage_day has the days
+-- whose partition of `attempt` has a trigger that records later changes in usage_stale.
 create table usage_day (
   day date primary key,
   is_done boolean not null default false,
@@ -1273,20 +1309,21 @@ create table usage_day (
   is_published boolean not null default false
 );
 
--- Days of organizations that are summed up in usage_sum and listing_day_sum.
+-- One row for each organization and day of which usage_sum and listing_day_sum have the sums.
 create table usage_rolled (
   org_id text not null,
   day date not null,
-  -- Debits of all attempts of the day, including those that are not the last of their request.
+  -- The sum of the debits of all attempts of the day, even those that are not the last of their
+  -- request.
   debit bigint not null,
-  -- Requests in these sums that were also recorded as refused, because the answer to their hold was
-  -- lost.
+  -- Requests in the sums that are also in refused_request, because the answer to the insertion of
+  -- their hold was lost. Reports do not include them as refused.
   also_refused uuid[] not null,
   primary key (org_id, day)
 );
 
--- Sums of whole requests, by the day of their last attempt and by the columns of reports.
--- request_day is the day in the request id, which another clock may have made.
+-- Sums over requests, each with all its attempts, by the day of the last attempt and the columns by
+-- which reports group. request_day is the day in the request id; it may differ from `day`.
 create table usage_sum (
   org_id text not null,
   day date not null,
@@ -1311,18 +1348,19 @@ create table usage_sum (
 );
 create index usage_sum_by_key on usage_sum (org_id, key_id, day);
 
--- Summed days that have changed since. A row is committed together with the change. The process
--- that sums the day up again deletes the rows whose changes it sees.
+-- Days whose sums are outdated because attempts or refusals were written later. The transaction of
+-- such a write inserts the row. The process that sums up the day again deletes the rows of the
+-- writes that its snapshot sees.
 create table usage_stale (
   org_id text not null,
   day date not null
 );
 create index usage_stale_by_org on usage_stale (org_id, day);
 
--- Figures of listings by the day of admission, kept for about a month. Attempts that neither
--- succeeded nor failed by the provider's fault count only in `attempts`. used_hours and up_hours
--- have a bit for each hour, from midnight as the lowest: hours with calls, and hours in which a
--- call succeeded.
+-- Figures of listings by the day in the attempts' ids, kept for about a month. `failed` has only
+-- failures that are the provider's fault; other attempts without success are only in `attempts`.
+-- used_hours and up_hours have one bit for each UTC hour, the lowest for the first hour: hours in
+-- which an attempt succeeded or failed, and hours in which one succeeded.
 create table listing_day_sum (
   org_id text not null,
   day date not null,
@@ -1333,14 +1371,16 @@ create table listing_day_sum (
   failed bigint not null,
   used_hours integer not null,
   up_hours integer not null,
-  -- Streamed answers that succeeded, their tokens, and their time from the first byte to the last.
+  -- Number of streamed answers that succeeded, and the sums of their output tokens and of their
+  -- times from the first byte to the last.
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
-  -- Requests whose last attempt was here, and those of them that failed; debits and margin; the
-  -- number of attempts with a loss, and the sum of the losses.
+  -- Requests whose last attempt used the listing, and those of them that failed; the sums of the
+  -- attempts' debits and margins; the number of attempts with a negative margin, and the sum of
+  -- these losses.
   requests bigint not null default 0,
   failed_requests bigint not null default 0,
   debit bigint not null default 0,
@@ -1353,7 +1393,7 @@ create table listing_day_sum (
 );
 create index listing_day_sum_by_day on listing_day_sum (day);
 
--- The figures of listing_day_sum by hour, kept for three days.
+-- The figures of listing_day_sum by hour, kept for at least three days.
 create table listing_hour_sum (
   org_id text not null,
   hour timestamptz not null,
@@ -1367,7 +1407,6 @@ create table listing_hour_sum (
   streamed_ms bigint not null,
   first_byte_spans smallint[] not null,
   first_byte_counts integer[] not null,
-  -- As in listing_day_sum.
   requests bigint not null default 0,
   failed_requests bigint not null default 0,
   debit bigint not null default 0,
@@ -1379,14 +1418,14 @@ create table listing_hour_sum (
 );
 create index listing_hour_sum_by_hour on listing_hour_sum (hour);
 
--- Hours that are summed up for all organizations, and when that happened.
+-- Hours that are summed up in listing_hour_sum for all organizations, and when they last were.
 create table listing_hour (
   hour timestamptz primary key,
   folded_at timestamptz not null
 );
 
--- Public figures over all organizations. A row is written once, after the day, and never changed,
--- so that the difference of two reads reveals nothing about one organization.
+-- Public figures of listings over all organizations. A row is inserted once, after the day, and
+-- never changes, so that the difference of two reads reveals nothing about one organization.
 create table listing_public_day (
   provider_id text not null,
   model_id text not null,
@@ -1395,7 +1434,7 @@ create table listing_public_day (
   failed bigint not null,
   used_hours integer not null,
   up_hours integer not null,
-  -- Zero if too few organizations streamed.
+  -- This and the next two columns are zero if too few organizations used streaming.
   streamed bigint not null,
   streamed_tokens bigint not null,
   streamed_ms bigint not null,
@@ -1407,7 +1446,8 @@ create index listing_public_day_by_day on listing_public_day (day);
 
 -- == The change log ==
 
--- One row for each change, inserted in the transaction of the change.
+-- The log of changes of settings, keys, accounts and prices: one row for each change, inserted in
+-- the same transaction.
 create sequence change_position;
 create table change (
   position bigint primary key,
@@ -1415,7 +1455,7 @@ create table change (
   actor_kind text not null
     check (actor_kind in ('operator', 'account', 'key', 'provider_news', 'gateway')),
   actor_id text not null check (length(actor_id) <= 200),
-  -- Not a foreign key, because a change outlives its organization.
+  -- Not a foreign key, because the row outlives the organization.
   org_id text,
   action text not null check (action ~ '^[a-z-]+\.[a-z-]+$'),
   target text not null check (length(target) <= 300),
@@ -1426,5 +1466,5 @@ create table change (
 );
 create index change_by_org on change (org_id, position);
 create index change_by_time on change (at);
--- Finds the last prices in use, with which the next catalog is compared.
+-- For finding the last recorded prices of a listing, with which the next catalog is compared.
 create index change_of_prices on change (target, position) where action = 'price.change';
