@@ -273,7 +273,10 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return this.#input.stream && isOpen && !this.#hasOutput;
   }
 
-  /** Infinity unless the provider has answered with a stream that has no content yet. */
+  /**
+   * When the gateway must send its response head although a stream has no content yet, which ends
+   * failover. Infinity unless the provider has answered with such a stream.
+   */
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
     const isSilent = this.#phase === "answer" && this.#awaitsContent();

@@ -22,7 +22,10 @@ import {
 } from "./unusual-use.ts";
 import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
-/** The most pairs of organization and request family that this process tracks at once. */
+/**
+ * The most pairs of an organization and a modality family (chat, images, …) that this process
+ * tracks at once.
+ */
 const WATCHED_MAX = 10_000;
 /**
  * How often this process tries to store a finding. The wait between tries doubles, from one second.

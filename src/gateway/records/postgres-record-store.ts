@@ -56,7 +56,10 @@ import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
 
-/** $1 is the organization. Selects the managed keys, which are reported by their purpose. */
+/**
+ * $1 is the organization. Selects the keys that the marketplace made for its own use, such as the
+ * playground's. Reports show their purpose in place of a name.
+ */
 export const MANAGED_KEY_SQL: string = `
   select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 

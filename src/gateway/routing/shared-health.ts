@@ -72,7 +72,10 @@ export class HealthExchange {
   }
 }
 
-/** The cooldown of a circuit that opened, or of a pool after a provider's 429. */
+/**
+ * The cooldown of a circuit that opened, or of a pool (capacity that deployments share at their
+ * provider) after a 429.
+ */
 export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
   readonly id: string;

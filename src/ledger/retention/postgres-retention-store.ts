@@ -186,8 +186,8 @@ class PostgresRetentionSession {
         const ids = [fromId, toId];
         const sharedSql = sql.sharedRequestsSql(day);
         const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
-        // Every batch of the ledger waits while this lock is held, so the commit follows soon after
-        // it.
+        // Detaching locks the journal until the transaction commits, and every reserve and close
+        // waits for it: only short statements follow.
         await this.#whenFree(day, sql.detachSql(day));
         for (const { orgs, requests } of shared) {
           await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);

@@ -85,7 +85,10 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/** The raw key, which is stored only sealed, until its owner has saved it. */
+/**
+ * The raw key, shown until its owner confirms that it is saved. Until then it is stored sealed;
+ * later it is not stored.
+ */
 export const Reveal = Type.Object({
   key: Type.String(),
   label: Type.String(),
