@@ -82,6 +82,10 @@ export async function startDeployment(
   const redis = await startRedis();
   const variant: Variant = { id, redis, ...defined({ own, workers }) };
   const targets: ServingTarget[] = [];
+  const closeStores = async (): Promise<void> => {
+    await redis.close();
+    await own?.close();
+  };
   try {
     for (let at = 1; at <= instances; at += 1) {
       const folder = join(start.folder, String(at));
@@ -90,12 +94,10 @@ export async function startDeployment(
     }
   } catch (error) {
     for (const target of targets) await target.stop();
+    await closeStores();
     throw error;
   }
-  return together(targets, async () => {
-    await redis.close();
-    await own?.close();
-  });
+  return together(targets, closeStores);
 }
 
 async function turnJitOff(own: OwnPostgres): Promise<void> {

@@ -339,6 +339,10 @@ describe("an image request on the books", () => {
   });
 
   test("without usage is in the metric of unbilled answers unless its usage is declared", async () => {
+    for (const model of ["pic/one", "pic/declared"]) {
+      const answer = await draw({ model, prompt: "a bicycle [[fault:no_usage]]" });
+      await ended(gateway, account, String(answer.headers["x-request-id"]));
+    }
     const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);
     const unbilled = text.split("\n").filter((line) => line.startsWith("tm_usage_missing_total{"));
     expect(unbilled.filter((line) => line.includes('model="pic/one"'))).toHaveLength(1);
