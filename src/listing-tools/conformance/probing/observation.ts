@@ -1,5 +1,6 @@
 import type { ServedModel, Usage } from "../../../kernel/index.ts";
 import type { UpstreamFailure, Wire } from "../../../formats/index.ts";
+import type { Finding } from "../report/finding.ts";
 
 export interface Observation {
   readonly probe: string;
@@ -43,6 +44,16 @@ export class ProbeNotSent extends Error {
   constructor(status: "skip" | "error", message: string) {
     super(message);
     this.status = status;
+  }
+}
+
+/** Turns the fault of a probe that was not sent into a finding, so that the others are still judged. */
+export async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await find();
+  } catch (fault) {
+    if (!(fault instanceof ProbeNotSent)) throw fault;
+    return { status: fault.status, message: `${what}: ${fault.message}` };
   }
 }
 
