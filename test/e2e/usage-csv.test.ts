@@ -225,7 +225,10 @@ interface OpenFile {
   leave(): void;
 }
 
-/** Asks for the file, takes the first bytes and then nothing. */
+/**
+ * Asks for the file, takes the first bytes and then nothing. Asks again after a 503: on a busy
+ * machine a new connection to the database may take too long.
+ */
 async function openFile(account: TestAccount): Promise<OpenFile> {
   const sent: ClientRequest = request(`${gateway.url}/v1/usage?format=csv`, {
     agent: false,
@@ -238,6 +241,11 @@ async function openFile(account: TestAccount): Promise<OpenFile> {
     sent.once("error", failed);
   });
   response.on("error", () => undefined);
+  if (response.statusCode === 503) {
+    sent.destroy();
+    return await openFile(account);
+  }
+  expect(response.statusCode).toBe(200);
   let text = await new Promise<string>((done) => {
     response.once("data", (chunk: Buffer) => {
       response.pause();
