@@ -86,10 +86,6 @@ const CHUNK = `data: ${JSON.stringify({
 const HOSTILE: readonly (readonly [string, Handler])[] = [
   ["never answers", () => undefined],
   [
-    "sends its head and then nothing",
-    ({ response }) => response.writeHead(200, JSON_TYPE).write(" "),
-  ],
-  [
     "sends a byte now and then",
     ({ response }) => {
       response.writeHead(200, JSON_TYPE);
@@ -131,7 +127,6 @@ const HOSTILE: readonly (readonly [string, Handler])[] = [
     "redirects to a private address",
     ({ response }) => response.writeHead(307, { location: REDIRECTED_TO }).end(),
   ],
-  ["answers what is no HTTP", ({ request }) => request.socket.end("\u0000\u0001garbage\r\n\r\n")],
   [
     "nests its JSON without an end",
     ({ response }) => response.writeHead(200, JSON_TYPE).end("[".repeat(300_000)),
@@ -198,19 +193,11 @@ describe.concurrent(
   () => {
     test.each<[Part, number]>([
       ["model", 200],
-      ["finish", 200],
       ["text", 200],
-      ["role", 200],
       ["call", 200],
-      ["id", 200],
       ["type", 200],
-      ["error", 200],
       ["everything", 200],
       ["error", 400],
-      ["error", 401],
-      ["error", 404],
-      ["error", 422],
-      ["error", 429],
       ["error", 500],
     ])("in %s, with status %d", async (part, status) => {
       const { report, calls } = await runAgainstHost(echoes(part, status), { timeoutMs: 2_000 });

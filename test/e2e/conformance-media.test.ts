@@ -20,46 +20,26 @@ const CHECKS = [answerShape, usageArithmetic, errorShape, declaredInputs, modali
 
 const EXAMPLES = "examples/manifests";
 
-/** A host that reads the marketplace's own grammar. */
-const asSent: NonNullable<ManifestAt["change"]> = ({ endpoint, models }) => {
-  endpoint["decisions_path"] = "/as_sent";
-  for (const model of models) delete model["decisions_path"];
+const relay: ManifestAt = {
+  file: `${EXAMPLES}/images-relay.json`,
+  root: "/imgor/v1",
+  change: ({ endpoint }) => delete endpoint["images_path"],
 };
 
-const everyInput: NonNullable<ManifestAt["change"]> = ({ models }) => {
-  for (const model of models) {
-    model["input_modalities"] = ["text", "image", "file", "audio", "video"];
-  }
-};
-
+/** The examples of this repository; conformance-cheats runs the simulator's own manifests. */
 const HOSTS: readonly ManifestAt[] = [
-  { file: "manifests/simulator-a.json", root: "/a/v1", change: everyInput },
-  { file: "manifests/simulator-b.json", root: "/b/v1", change: everyInput },
-  { file: "manifests/simulator-images.json", root: "/img/v1" },
-  { file: "manifests/simulator-videos.json", root: "/vid/v1" },
-  { file: "manifests/simulator-decisions.json", root: "/sys/v1" },
-  { file: `${EXAMPLES}/images-reference.json`, root: "/img/v1" },
-  {
-    file: `${EXAMPLES}/images-relay.json`,
-    root: "/imgor/v1",
-    change: ({ endpoint }) => delete endpoint["images_path"],
-  },
+  relay,
   { file: `${EXAMPLES}/images-ticks.json`, root: "/imgx/v1" },
-  { file: `${EXAMPLES}/videos-reference.json`, root: "/vid/v1" },
   { file: `${EXAMPLES}/videos-relay.json`, root: "/vidor/v1" },
   { file: `${EXAMPLES}/videos-ticks.json`, root: "/vidx/v1" },
   { file: `${EXAMPLES}/decisions-systemone.json`, root: "/sys/v1" },
-  { file: `${EXAMPLES}/decisions-systemone.json`, root: "/sys/v1", change: asSent },
   { file: `${EXAMPLES}/decisions-per-question.json`, root: "/pplx/v1" },
-  { file: `${EXAMPLES}/decisions-per-question.json`, root: "/pplx/v1", change: asSent },
   { file: `${EXAMPLES}/decisions-envelope.json`, root: "/wai/v1" },
-  { file: `${EXAMPLES}/decisions-envelope.json`, root: "/wai/v1", change: asSent },
   { file: `${EXAMPLES}/decisions-gliner.json`, root: "/gli/v1" },
-  { file: `${EXAMPLES}/decisions-gliner.json`, root: "/gli/v1", change: asSent },
 ];
 
 describe("a provider that keeps what it lists passes", () => {
-  test.each(HOSTS)("$file at $root", async (host) => {
+  test.each(HOSTS)("$file", async (host) => {
     for (const deployment of bench.deployments(host)) {
       const reports = await bench.run(bench.lab(deployment), [...CHECKS, noSubstitution]);
       const bad = reports.filter(({ status }) => status !== "pass" && status !== "skip");
@@ -72,13 +52,7 @@ describe("a provider that keeps what it lists passes", () => {
 });
 
 const images: ManifestAt = { file: "manifests/simulator-images.json", root: "/img/v1" };
-const relay: ManifestAt = {
-  file: `${EXAMPLES}/images-relay.json`,
-  root: "/imgor/v1",
-  change: ({ endpoint }) => delete endpoint["images_path"],
-};
 const videos: ManifestAt = { file: "manifests/simulator-videos.json", root: "/vid/v1" };
-const decisions: ManifestAt = { file: "manifests/simulator-decisions.json", root: "/sys/v1" };
 const enveloped: ManifestAt = {
   file: `${EXAMPLES}/decisions-envelope.json`,
   root: "/wai/v1",
@@ -87,38 +61,14 @@ const enveloped: ManifestAt = {
 
 describe("a broken promise fails the one check of that promise", () => {
   test.each<[ManifestAt, string, string, string]>([
-    [images, 'image:{"count":1}', "C2", "1 images where 2 were asked for"],
-    [images, 'image:{"not_an_image":true}', "C2", "data[0].b64_json is not a PNG"],
-    [images, 'image:{"bad_base64":true}', "C2", "data[0].b64_json is not a PNG"],
-    [images, 'image:{"url_only":true}', "C2", "data[0].b64_json is not a PNG"],
     [images, "content_type:text/plain", "C2", "content-type is text/plain"],
-    [images, "no_usage", "C4", "an answer reports no usage"],
-    [images, 'usage:{"total_tokens":1}', "C4", "usage.total_tokens is not input plus output"],
     [images, 'usage:{"output_tokens":9000,"total_tokens":null}', "C11", "more tokens than their"],
-    [relay, 'image:{"cost":null}', "C11", "an answer reports no cost"],
     [relay, "no_usage", "C11", "an answer reports no cost"],
     [relay, 'image:{"cost":"0.5"}', "C11", "images cost more than their ceiling"],
-    [videos, 'job:{"never":true}', "C11", "the job is in_progress after"],
-    [videos, 'job:{"final":"failed"}', "C11", "the job ended as failed"],
-    [videos, 'job:{"final":"failed","cost":"0.1"}', "C11", "ended as failed is billed"],
-    [videos, 'job:{"cost":null}', "C11", "reports no cost"],
     [videos, 'job:{"cost":"9"}', "C11", "costs more than the ceiling"],
-    [videos, 'job:{"no_content":true}', "C11", "the file is not read: status 404"],
     [videos, 'job:{"content":"body:html"}', "C11", "the file is not read: content type text/html"],
     [videos, 'job:{"poll":"status:404"}', "C11", "its record is answered with 404"],
-    [decisions, "missing_answer", "C2", "question place has no answer"],
-    [decisions, "extra_answer", "C2", "there is an answer without a question"],
-    [
-      decisions,
-      'answers:{"place":{"choice":"desert","probabilities":{"desert":0.5}}}',
-      "C2, C11",
-      "sum to 0.5",
-    ],
-    [decisions, "no_usage", "C4", "an answer reports no usage"],
-    [decisions, 'usage:{"input_tokens":7}', "C4", "tokens billed for a known state"],
-    [decisions, 'usage:{"output_tokens":1.5}', "C4", "usage.output_tokens is not a count"],
     [enveloped, 'envelope:{"bare":true}', "C2", "the envelope's success is not true"],
-    [enveloped, 'envelope:{"empty":true}', "C2", "question place has no answer"],
   ])("%o: %s", async (host, fault, id, message) => {
     bench.simulator.script({ path: PATHS[host.root] ?? "", fault });
     const [deployment] = bench.deployments(host);
@@ -135,6 +85,5 @@ const PATHS: Readonly<Record<string, string>> = {
   "/img/v1": "/img/v1/images/generations",
   "/imgor/v1": "/imgor/v1/images/generations",
   "/vid/v1": "/vid/v1/videos",
-  "/sys/v1": "/sys/v1/as_sent",
   "/wai/v1": "/wai/v1/run/*",
 };
