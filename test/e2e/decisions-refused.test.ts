@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import { SMALL_BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { edited, imageManifest, videoManifest } from "../fixtures/manifest/samples.ts";
 import { brokenBooks, nothingHeld } from "../support/books.ts";
-import { chatBody } from "../support/chat-bodies.ts";
 import {
   decide,
   decisionBody,
@@ -103,40 +102,9 @@ describe("a request is refused with a 400 that names the place, before any money
       'questions: this model reads systemone questions; question "a" has GLiNER fields (labels)',
     ],
     [
-      "a question with a schema on a GLiNER listing",
-      glinerBody("tag/plain", { questions: { a: URGENT } }),
-      "questions.a.schema: this model reads GLiNER questions and accepts no schema",
-    ],
-    [
-      "a body-level schema on a systemone listing",
-      { model: "judge/plain", state: "s", schema: { entities: ["person"] } },
-      'schema: this model reads "questions"; a top-level schema belongs to another model\'s format',
-    ],
-    [
-      "entities in a state that is not a text",
-      glinerBody("tag/plain", {
-        state: { text: "x" },
-        questions: { spans: { type: "entities", labels: ["person"] } },
-      }),
-      'questions.spans: kind "entities" needs a text state, got an object',
-    ],
-    [
       "an image on a listing that reads none",
       decisionBody("judge/plain", { state: { items: ["a", "b", { deep: [IMAGE] }] } }),
       "state.items[2].deep[0]: an image_url object, and no deployment of this model reads images",
-    ],
-    [
-      "an image that would have to be fetched",
-      decisionBody("judge/sees", {
-        state: { photo: { type: "image_url", image_url: { url: "https://example.com/a.png" } } },
-      }),
-      "state.photo.image_url.url must be a data: URL",
-    ],
-    ["no state", { model: "judge/plain", questions: { urgent: URGENT } }, "state: required"],
-    [
-      "an answer in free text",
-      decisionBody("judge/plain", { questions: { a: { schema: { type: "text" }, text: "?" } } }),
-      "decision models do not generate text",
     ],
     [
       "two questions of one kind where the host has one place for them",
@@ -148,50 +116,22 @@ describe("a request is refused with a 400 that names the place, before any money
       }),
       'questions: this model accepts one question of kind "entities"',
     ],
-    [
-      "a destination of the request's own",
-      decisionBody("judge/plain", { base_url: "https://example.com" }),
-      "base_url",
-    ],
+    ["no state", { model: "judge/plain", questions: { urgent: URGENT } }, "state: required"],
   ])("%s", async (_, body, message) => {
     await expectRefused(body, invalid(message));
-  });
-
-  test.each(["temperature", "stream", "messages"])(
-    "the field %s, which decisions models do not accept",
-    async (field) => {
-      for (const body of [decisionBody("judge/plain"), glinerBody("tag/plain")]) {
-        await expectRefused(
-          { ...body, [field]: 1 },
-          invalid(`${field}: this model does not accept this field`),
-        );
-      }
-    },
-  );
-
-  test("a duplicated key", async () => {
-    const body = '{"model":"judge/plain","state":{"x":{"y":1,"y":2}},"questions":{}}';
-    await expectRefused(body, invalid("state.x.y is duplicated"));
-  });
-
-  test("a body that is not JSON", async () => {
-    await expectRefused('{"model":', invalid("the body is not valid JSON"));
   });
 });
 
 describe("a model on the wrong route", () => {
-  test.each(["/v1/chat/completions", "/v1/messages"])(
-    "of decisions on %s is a 400 that names the right route",
-    async (path) => {
-      const messages = [{ role: "user", content: "Hello" }];
-      const body = { model: "judge/plain", max_tokens: 5, messages };
-      const before = await accountState(gateway, account);
-      const answer = await httpCall(gateway.url + path, { body, headers: bearer(account.key) });
-      expect(answer.status).toBe(400);
-      expect(textAt(answer.json, "error.message")).toContain("POST /v1/decisions");
-      expect(await accountState(gateway, account)).toEqual(before);
-    },
-  );
+  test("of decisions on the chat route is a 400 that names the right route", async () => {
+    const body = { model: "judge/plain", messages: [{ role: "user", content: "Hello" }] };
+    const before = await accountState(gateway, account);
+    const url = `${gateway.url}/v1/chat/completions`;
+    const answer = await httpCall(url, { body, headers: bearer(account.key) });
+    expect(answer.status).toBe(400);
+    expect(textAt(answer.json, "error.message")).toContain("POST /v1/decisions");
+    expect(await accountState(gateway, account)).toEqual(before);
+  });
 
   test.each([
     ["test/a", "POST /v1/chat/completions"],
@@ -199,20 +139,6 @@ describe("a model on the wrong route", () => {
     ["acme/reel", "POST /v1/videos"],
   ])("%s on the decisions route is a 400 that names %s", async (model, route) => {
     await expectRefused(decisionBody(model), invalid(route));
-  });
-
-  test("that is unknown is a 404 that echoes the id", async () => {
-    await expectRefused(decisionBody("judge/nobody"), {
-      status: 404,
-      code: "model_unavailable",
-      message: "judge/nobody",
-    });
-  });
-
-  test("of chat is still served on its own route", async () => {
-    const headers = bearer(account.key);
-    const url = `${gateway.url}/v1/chat/completions`;
-    expect((await httpCall(url, { body: chatBody("test/a"), headers })).status).toBe(200);
   });
 });
 

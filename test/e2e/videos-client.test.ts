@@ -1,4 +1,4 @@
-import OpenAI, { BadRequestError, NotFoundError, RateLimitError, toFile } from "openai";
+import OpenAI, { BadRequestError, NotFoundError, RateLimitError } from "openai";
 import { beforeAll, expect, test } from "vitest";
 
 import { until } from "../support/books.ts";
@@ -49,30 +49,10 @@ test("the official client requests, awaits and downloads a video", async () => {
   expect(await part.text()).toBe("film");
 });
 
-test("a failed video says why, and its file is an error", async () => {
-  const { id } = await create();
-  fixture.host.last.record = { id, status: "failed", error: { code: "moderation_blocked" } };
-  const video = await client.videos.retrieve(id);
-  expect(video).toMatchObject({ status: "failed", error: { code: "content_policy_violation" } });
-  await expect(client.videos.downloadContent(id)).rejects.toThrow(BadRequestError);
-});
-
 test("errors are instances of the client's own classes", async () => {
   await expect(create({ seconds: 99 })).rejects.toThrow(BadRequestError);
   await expect(client.videos.retrieve("video_none")).rejects.toThrow(NotFoundError);
   const poor = clientOf(await fixture.gateway.account("0"));
   const body = { model: "test/video", prompt: freshPrompt() };
   await expect(poor.post("/videos", { body })).rejects.toThrow(RateLimitError);
-});
-
-test("a JSON body works like the client's form", async () => {
-  const body = { model: "test/video", prompt: freshPrompt(), seconds: 8 };
-  const video = await client.post<OpenAI.Video>("/videos", { body });
-  expect(video).toMatchObject({ object: "video", seconds: "8" });
-});
-
-test("a reference image is refused by its field's name", async () => {
-  const image = await toFile(Buffer.from("PNG"), "a.png");
-  const asked = create({ input_reference: image });
-  await expect(asked).rejects.toThrow("input_reference is a file");
 });
