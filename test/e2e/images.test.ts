@@ -8,10 +8,15 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { addConnection, ENCRYPTION_KEY } from "../support/add-connection.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
-import { withAccount, withGateway } from "../support/gateway.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
-import { REQUEST_ID } from "../support/refusals.ts";
+import {
+  type ExpectedRefusal,
+  expectCleanRefusal,
+  postWithKey,
+  REQUEST_ID,
+} from "../support/refusals.ts";
 import { newFolder } from "../support/run-folder.ts";
 
 const METERED = { billing: "reported_cost" };
@@ -33,7 +38,17 @@ const gateway = withGateway({
     imageManifest({
       provider: "painter",
       baseUrl: "{simulator}/img/v1",
-      models: [imageModel("pic/one"), imageModel("pic/split")],
+      models: [
+        imageModel("pic/one"),
+        imageModel("pic/split"),
+        imageModel("pic/pair", {
+          supported_parameters: {
+            n: { type: "integer", max: 2 },
+            size: { type: "enum", values: ["1024x1024"] },
+          },
+        }),
+        imageModel("pic/staged", { is_ready: false }),
+      ],
     }),
     imageManifest({
       provider: "relay",
@@ -63,6 +78,7 @@ const gateway = withGateway({
         },
       },
     },
+    simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
     imageManifest({
       provider: "other-wire",
       baseUrl: "{simulator}/img-b/v1",
@@ -322,6 +338,64 @@ describe("an image request on the books", () => {
       refusal: null,
     });
     expect(gateway.simulator.counts().total).toBe(calls);
+  });
+});
+
+describe("a request for images that cannot be served costs nothing and calls no provider:", () => {
+  const route = { gateway, account, path: "/v1/images/generations" };
+  const asked = { model: "pic/one", prompt: "a red bicycle" };
+  const invalid = (message: string): ExpectedRefusal => {
+    return { status: 400, code: "invalid_request", message };
+  };
+  const unknown = (model: string): ExpectedRefusal => {
+    return { status: 404, code: "model_unavailable", message: JSON.stringify(model) };
+  };
+
+  test.each<[object, ExpectedRefusal]>([
+    [{ prompt: undefined }, invalid("prompt is missing; add it")],
+    [{ n: 5 }, invalid("n must be a whole number from 1 to 4")],
+    [{ model: "pic/pair", n: 3 }, invalid("n must be a whole number of at most 2")],
+    [{ provider: { only: ["nobody"] } }, invalid("provider.only leaves no provider of pic/one")],
+    [{ model: "talk/a" }, invalid("POST /v1/chat/completions or POST /v1/me")],
+    [{ model: "nobody/has-this" }, unknown("nobody/has-this")],
+    [{ model: "pic/staged" }, unknown("pic/staged")],
+  ])("%j", async (more, expected) => {
+    const answer = await expectCleanRefusal(route, { body: { ...asked, ...more } }, expected);
+    // A request refused for its own shape carries no origin.
+    if (expected.status === 400) expect(answer.headers["x-tm-error-origin"]).toBeUndefined();
+  });
+
+  test.each(["/v1/chat/completions", "/v1/messages"])(
+    "an image model on %s is referred to the images route",
+    async (path) => {
+      const chat = { messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
+      await expectCleanRefusal(
+        { ...route, path },
+        { body: { model: "pic/one", ...chat } },
+        invalid("send it to POST /v1/images/generations"),
+      );
+    },
+  );
+
+  test("a balance below n ceilings refuses n images, and fewer are served", async () => {
+    const poor = { ...route, account: await gateway.account("0.50") };
+    const body = { ...asked, n: 4 };
+    const noMoney = { status: 429, code: "insufficient_quota" };
+    const answer = await expectCleanRefusal(poor, { body }, noMoney);
+    expect(at(answer.json, "error.type")).toBe("insufficient_quota");
+    expect(answer.headers["x-tm-cap-reset"]).toBeUndefined();
+    expect((await postWithKey(poor, { body: { ...body, n: 2 } })).status).toBe(200);
+    // What is wrong with a request is said before its money is counted.
+    const wrong = { body: { ...body, size: "1x1" } };
+    const broke = { ...route, account: await gateway.account("0") };
+    await expectCleanRefusal(broke, wrong, invalid("size must be one of"));
+  });
+
+  test("a spend cap below n ceilings refuses until the month ends", async () => {
+    const capped = { ...route, account: await gateway.account("10", { keyCapUsd: "0.50" }) };
+    const noMoney = { status: 429, code: "insufficient_quota" };
+    const answer = await expectCleanRefusal(capped, { body: { ...asked, n: 4 } }, noMoney);
+    expect(answer.headers["x-tm-cap-reset"]).toMatch(/^\d{4}-\d\d-01T00:00:00/);
   });
 });
 

@@ -109,7 +109,7 @@ async function providerAt({ url }: { readonly url: string }): Promise<string | u
   const [account] = accounts;
   if (account === undefined) throw new Error("there are accounts");
   const answer = await ask(url, { key: account.key, wire: "wire_a", model: MODEL, text: "Hi" });
-  expect(answer.status).toBe(200);
+  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
   return answer.headers["x-tm-provider"];
 }
 

@@ -1,6 +1,7 @@
+import OpenAI, { BadRequestError, NotFoundError, RateLimitError } from "openai";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { brokenBooks } from "../support/books.ts";
+import { brokenBooks, until } from "../support/books.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, withoutIds } from "../support/http-call.ts";
 import { expectRefusal, expectRefusedRecord, named } from "../support/refusals.ts";
@@ -282,6 +283,42 @@ test("a dry run reports what a video would hold", async () => {
     estimate: { reserve_micro_usd: 500_000 },
   });
   expect(textAt(answer.json, "candidates.0.provider")).toBe("films");
+});
+
+describe("the official client", () => {
+  const clientOf = ({ key }: TestAccount): OpenAI =>
+    new OpenAI({ apiKey: key, baseURL: `${fixture.gateway.url}/v1`, maxRetries: 0 });
+
+  test("requests, awaits and downloads a video", async () => {
+    const { videos } = clientOf(account);
+    const more = { seconds: "8", resolution: "720p" } as const;
+    let video = await videos.create({ model: "test/video", prompt: freshPrompt(), ...more });
+    expect(video).toMatchObject({ object: "video", status: "queued", progress: 0, seconds: "8" });
+    const { last } = fixture.host;
+    last.record = { id: last.id, status: "in_progress", progress: 50 };
+    video = await videos.retrieve(video.id);
+    expect(video).toMatchObject({ status: "in_progress", progress: 50, error: null });
+    last.record = { id: last.id, status: "completed", usage: { cost: 0.8 } };
+    last.file = Buffer.from("a film of thirty-two bytes, ended");
+    video = await until("it is finished", async () => {
+      const now = await videos.retrieve(video.id);
+      return now.status === "completed" ? now : undefined;
+    });
+    expect(video).toMatchObject({ progress: 100, model: "test/video", error: null });
+    const file = await videos.downloadContent(video.id);
+    expect(file.headers.get("content-type")).toBe("video/mp4");
+    expect(Buffer.from(await file.arrayBuffer())).toEqual(last.file);
+  });
+
+  test("gets errors as instances of its own classes", async () => {
+    const body = { model: "test/video", prompt: freshPrompt(), seconds: "4" } as const;
+    const { videos } = clientOf(account);
+    const tooLong = { ...body, seconds: "99" as "4" };
+    await expect(videos.create(tooLong)).rejects.toThrow(BadRequestError);
+    await expect(videos.retrieve("video_none")).rejects.toThrow(NotFoundError);
+    const poor = clientOf(await fixture.gateway.account("0"));
+    await expect(poor.videos.create(body)).rejects.toThrow(RateLimitError);
+  });
 });
 
 test("the books balance after all tests", async () => {
