@@ -1,51 +1,46 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 
 import { brokenBooks, until } from "../support/books.ts";
-import {
-  openAccount,
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-} from "../support/gateway.ts";
+import { openAccount, type TestAccount } from "../support/gateway.ts";
+import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts";
 import { withBackend } from "../support/postgres.ts";
+import type { RunningProgram } from "../support/program.ts";
 import { json, VideoHost, videoManifest, videoModel } from "../support/video-host.ts";
 import { acceptedVideo, getVideo, type AcceptedVideo } from "../support/video-fixture.ts";
 import { withResource } from "../support/with-resource.ts";
 
 let account: TestAccount;
 
-const host = withResource(() => VideoHost.start());
-const backend = withBackend();
-const gateways = withResource<TestGateway[]>(
-  () => Promise.all([start(), start()]),
-  (opened) => Promise.all(opened.map((gateway) => gateway.close())),
+const host = withResource(
+  () => VideoHost.start(),
+  (opened) => opened.close(),
 );
+const folder = withOperatorFolder(host);
+beforeAll(() => {
+  const models = [videoModel("test/video")];
+  folder.writeManifest("films.json", videoManifest({ provider: "films", url: host.url, models }));
+});
+const backend = withBackend();
+const gateways = withPrograms(() => [start(), start()]);
 
 beforeEach(async () => {
   account = await openAccount(backend, "10.00");
 });
 
-/** A gateway on the database that both share. */
-function start(): Promise<TestGateway> {
-  const models = [videoModel("test/video")];
-  return startTestGateway({
-    settings: {
-      databaseUrl: backend.connectionString,
-      videoSweepMs: 50,
-      videoPollMinMs: 1,
-      // A job that ends earlier than that did not wait for the provider.
-      videoAnswerTimeoutMs: 3_600_000,
-      videoClientWaitMs: 3_600_000,
-    },
-    manifests: [videoManifest({ provider: "films", url: host.url, models })],
+function start(): Promise<RunningProgram> {
+  return serve(folder, {
+    DATABASE_URL: backend.connectionString,
+    TM_VIDEOS_SWEEP_MS: "50",
+    TM_VIDEOS_POLL_MIN_MS: "1",
+    // A job that ends earlier than that did not wait for the provider.
+    TM_VIDEOS_ANSWER_TIMEOUT_MS: "3600000",
+    TM_VIDEOS_CLIENT_WAIT_MS: "3600000",
   });
 }
 
-function gatewayAt(n: number): TestGateway {
-  const gateway = gateways[n];
-  if (gateway === undefined) throw new Error(`gateway ${n} is closed`);
-  return gateway;
-}
+const gatewayAt = (n: number): { readonly url: string } => ({
+  url: String(gateways[n]?.ready["gateway_url"]),
+});
 const show = (n: number, { id }: AcceptedVideo) => getVideo(gatewayAt(n), account.key, id);
 
 async function change(sql: string, { id }: AcceptedVideo): Promise<void> {
@@ -141,9 +136,9 @@ test("a gateway that shuts down releases its polls at once and waits for none", 
   const waiting = show(0, video);
   waiting.catch(() => undefined);
   await until("it polls", () => polls.waiting.length === 1);
+  const first = gateways.shift();
   // The provider does not answer the poll under way.
-  await gatewayAt(0).close();
-  gateways.shift();
+  expect(await first?.end("SIGTERM")).toBe(0);
   expect((await waiting).json).toMatchObject({ status: "queued" });
   // Nothing moves it along but the other gateway's sweeper, for which it was due at once: a poll
   // that returned nothing is repeated ten seconds later at the earliest.
