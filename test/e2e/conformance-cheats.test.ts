@@ -3,8 +3,15 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { expectedCosts } from "../../src/listing-tools/conformance/expected-cost.ts";
 import { CHEAT_NAMES as NAMES, CHEATS, type NamedCheat } from "../support/cheats/cheats.ts";
-import { type Host, HOSTS, manifestAt, runAgainst } from "../support/conformance-run.ts";
+import {
+  type Host,
+  HOSTS,
+  manifestAt,
+  runAgainst,
+  runListing,
+} from "../support/conformance-run.ts";
 import { isDeep, quickOrDeep } from "../support/depth.ts";
+import { withSimulator } from "../support/gateway.ts";
 
 const CHAT = HOSTS.filter(({ modality }) => modality === "text");
 
@@ -73,6 +80,31 @@ describe.concurrent(
     });
   },
 );
+
+describe("an example of this repository conforms where its host is played", () => {
+  const simulator = withSimulator();
+
+  test.each<[string, string, object?]>([
+    ["images-relay", "/imgor/v1", { images_path: "/images/generations" }],
+    ["images-ticks", "/imgx/v1"],
+    ["videos-relay", "/vidor/v1"],
+    ["videos-ticks", "/vidx/v1"],
+    ["decisions-systemone", "/sys/v1"],
+    ["decisions-per-question", "/pplx/v1"],
+    ["decisions-envelope", "/wai/v1"],
+    ["decisions-gliner", "/gli/v1"],
+  ])("%s", async (name, path, endpoint = {}) => {
+    const report = await runListing({
+      manifest: `examples/manifests/${name}.json`,
+      baseUrl: simulator.url + path,
+      endpoint: { ...endpoint },
+      decisionsPublicForm: true,
+      checks: ["C2", "C4", "C7", "C8", "C10", "C11"],
+    });
+    expect(unkept(report)).toEqual([]);
+    expect(report.verdict).toBe("pass");
+  });
+});
 
 test("a whole run of a chat listing costs less than a cent at a small model's prices", async () => {
   const small = CHAT.map((host) => ({
