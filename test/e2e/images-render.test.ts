@@ -11,7 +11,7 @@ import {
   type TestAccount,
   type TestGatewayOptions,
 } from "../support/gateway.ts";
-import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel } from "../support/image-models.ts";
 import { withServer } from "../support/local-server.ts";
 import { expectRefusal } from "../support/refusals.ts";
