@@ -36,7 +36,7 @@ export interface Observation {
   readonly tries: number;
 }
 
-/** Thrown if a probe has no answer to judge. The check that sent the probe gets `status`. */
+/** Thrown if a probe got no answer to judge; `status` is then the result of its check. */
 export class ProbeNotSent extends Error {
   override readonly name = "ProbeNotSent";
   readonly status: "skip" | "error";
