@@ -133,54 +133,24 @@ describe("GET /v1/usage", () => {
     expect(json).toMatchObject({ data: [], balance: { settled_usd: 1 }, month: { spent_usd: 0 } });
   });
 
-  const badQueries = [
-    "limit=0",
-    "limit=-1",
-    "limit=1001",
-    "limit=x",
-    "limit=1e2",
-    "limit=",
-    "from=yesterday",
-    "to=never",
-    "from=",
-    "from=-1",
-    "from=%00",
-    "from=2026-13-01",
-    "to=2026-02-01T10:00",
-    "from=1 2026",
-    "to=%2B275760-09-13",
-    "group_by=colour",
-    "group_by=Model",
-    "group_by=",
-    "group_by=model;drop",
-    "cursor=x",
-    "cursor=",
-    "cursor=zzzzzzzz-zzzz-7zzz-8zzz-zzzzzzzzzzzz",
-    "cursor=%00",
-    "cursor=';drop table org--",
-    "cursor=ffffffff-ffff-ffff-ffff-ffffffffffff",
-  ];
-  test.each(badQueries)("?%s is a 400 that names the field", async (query) => {
-    const name = query.slice(0, query.indexOf("="));
-    const answer = await read(`/v1/usage?${query}`);
-    expectRefusal(answer, { status: 400, code: "invalid_request", message: name });
-  });
+  test.each(["limit=1001", "from=%00", "cursor=ffffffff-ffff-ffff-ffff-ffffffffffff"])(
+    "?%s is a 400 that names the field",
+    async (query) => {
+      const message = query.slice(0, query.indexOf("="));
+      const answer = await read(`/v1/usage?${query}`);
+      expectRefusal(answer, { status: 400, code: "invalid_request", message });
+    },
+  );
 
-  test.each([
-    "from=99999999999",
-    "to=99999999999",
-    "from=0",
-    "to=0",
-    "from=1",
-    "from=1969-12-31",
-    "to=1969-12-31",
-    "from=9999-12-31T23:59:59Z",
-    "to=0001-01-01T00:00:00.000+02:00",
-  ])("?%s is a valid time far away", async (query) => {
-    const answer = await read(`/v1/usage?${query.replace("+", "%2B")}`);
-    expect(answer).toMatchObject({ status: 200, json: { object: "list" } });
-    expect((await read(`/v1/usage?group_by=day&${query.replace("+", "%2B")}`)).status).toBe(200);
-  });
+  test.each(["from=99999999999", "to=0", "to=0001-01-01T00:00:00.000%2B02:00"])(
+    "?%s is a time far away, and neither rows nor sums fail by it",
+    async (query) => {
+      for (const more of ["", "&group_by=day"]) {
+        const answer = await read(`/v1/usage?${query}${more}`);
+        expect(answer).toMatchObject({ status: 200, json: { object: "list", data: [] } });
+      }
+    },
+  );
 });
 
 describe("GET /v1/generation", () => {
@@ -244,12 +214,6 @@ describe("GET /v1/generation", () => {
     },
   );
 
-  test("the reserve is the worst case: a token per byte, the whole bound, rounded up", async () => {
-    const bytes = Buffer.byteLength(JSON.stringify(chatBody("test/a")));
-    const record = await settledRecord(gateway, account, idOf(served[0]));
-    expect(at(record, "reserved_micro_usd")).toBe(bytes + 10 * 64);
-  });
-
   test("answers another organization's id as an unknown id", async () => {
     const stranger = await gateway.account("1.00");
     const unknownId = "01a1f93d-5039-7ba5-a268-614908ff13f6";
@@ -261,11 +225,8 @@ describe("GET /v1/generation", () => {
 
   test("answers a malformed request id with a 404 not_found", async () => {
     const own = idOf(served[0]);
-    const ids = ["", "x", own.toUpperCase(), "%00", `${own}x`, `x${own}`, "'or''='"];
-    const queries = ["", "?ID=x", "?id=ffffffff-ffff-ffff-ffff-ffffffffffff"];
-    queries.push(...ids.map((id) => `?id=${id}`));
-    for (const query of queries) {
-      const answer = await read(`/v1/generation${query}`);
+    for (const id of ["", own.toUpperCase(), "%00", "ffffffff-ffff-ffff-ffff-ffffffffffff"]) {
+      const answer = await read(`/v1/generation?id=${id}`);
       expectRefusal(answer, { status: 404, code: "not_found" });
     }
   });
