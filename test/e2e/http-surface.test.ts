@@ -22,51 +22,31 @@ const EXPOSED =
   "x-tm-remaining-tpm, x-tm-queue-ms, x-tm-dropped-params, retry-after";
 
 describe("routes that do not exist", () => {
-  const removed = ["/v1/signup", "/login", "/v1/responses"];
-  const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"];
-  test.each(removed)("%s is a 404 for any method, with a key or without", async (path) => {
-    for (const method of methods) {
-      const body = method === "GET" ? {} : { body: chatBody("test/a") };
-      expectRefusal(await ask(path, { method, ...body }), { status: 404, code: "not_found" });
-      expectRefusal(await askWithKey(path, { method, ...body }), {
-        status: 404,
-        code: "not_found",
-      });
-    }
-  });
-
-  const unknown: readonly (readonly [string, string])[] = [
+  test.each([
     ["GET", "/"],
-    ["POST", "/"],
-    ["GET", "/v1"],
-    ["GET", "/v1/no/such/route"],
-    ["POST", "/v1/completions"],
-    ["POST", "/v1/embeddings"],
+    ["POST", "/v1/responses"],
+    ["DELETE", "/login"],
     ["GET", "/v1/chat/completions"],
-    ["PUT", "/v1/chat/completions"],
-    ["DELETE", "/v1/models"],
+    ["GET", "/api/admission-limits"],
     ["POST", "/v1/chat/completions/"],
     ["POST", "/V1/chat/completions"],
     ["POST", "//v1/chat/completions"],
     ["POST", "/v1/chat%2Fcompletions"],
-    ["POST", "/chat/completions"],
-    ["GET", "/v1/models/"],
     ["GET", "/v1/models/%zz"],
     ["GET", "/metrics"],
-    ["GET", "/api/models.json"],
     ["GET", "/.env"],
-  ];
-  test.each(unknown)("%s %s is a 404 in the wire_a shape", async (method, path) => {
+  ])("%s %s is a 404 in the wire_a shape, and reaches no provider", async (method, path) => {
+    const calls = gateway.simulator.counts().total;
     const call = method === "GET" ? { method } : { method, body: chatBody("test/a") };
     const answer = await askWithKey(path, call);
     expectRefusal(answer, { status: 404, code: "not_found", message: "no route" });
     expect(at(answer.json, "error.code")).toBe("not_found");
     expect(answer.headers["x-tm-error-origin"]).toBeUndefined();
+    expect(gateway.simulator.counts().total).toBe(calls);
   });
 
   test.each([
     ["GET", "/v1/messages"],
-    ["POST", "/v1/messages/no/such"],
     ["DELETE", "/v1/messages/batches"],
   ])("%s %s is a 404 in the wire_b shape", async (method, path) => {
     const answer = await askWithKey(path, { method });
@@ -75,12 +55,6 @@ describe("routes that do not exist", () => {
       type: "error",
       error: { type: "not_found_error", error_type: "not_found" },
     });
-  });
-
-  test("none of these routes reaches a provider", async () => {
-    const calls = gateway.simulator.counts().total;
-    for (const [method, path] of unknown) await askWithKey(path, { method });
-    expect(gateway.simulator.counts().total).toBe(calls);
   });
 });
 
@@ -117,29 +91,29 @@ describe("probes", () => {
 });
 
 describe("browsers", () => {
-  const paths = ["/v1/chat/completions", "/v1/messages", "/v1/models", "/v1/generation", "/nope"];
-  test.each(paths)("a preflight for %s is answered without a key", async (path) => {
-    for (const origin of ["https://app.example.com", "http://localhost:3000", "null"]) {
-      const wanted = "authorization, content-type, x-stainless-lang";
-      const answer = await ask(path, {
-        method: "OPTIONS",
-        headers: {
-          origin,
-          "access-control-request-method": "POST",
-          "access-control-request-headers": wanted,
-        },
-      });
-      expect(answer.status).toBe(204);
-      expect(answer.text).toBe("");
-      expect(answer.headers["access-control-allow-origin"]).toBe("*");
-      // The list of headers is fixed and does not echo the request.
-      expect(answer.headers["access-control-allow-headers"]).toBe(
-        "authorization, content-type, x-api-key, *",
-      );
-      expect(answer.headers["access-control-allow-methods"]).toContain("POST");
-      expect(answer.headers).not.toHaveProperty("access-control-allow-credentials");
-    }
-  });
+  test.each(["/v1/chat/completions", "/nope"])(
+    "a preflight for %s is answered without a key",
+    async (path) => {
+      for (const origin of ["https://app.example.com", "null"]) {
+        const answer = await ask(path, {
+          method: "OPTIONS",
+          headers: {
+            origin,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization, content-type, x-stainless-lang",
+          },
+        });
+        expect(answer).toMatchObject({ status: 204, text: "" });
+        expect(answer.headers["access-control-allow-origin"]).toBe("*");
+        // The list of headers is fixed and does not echo the request.
+        expect(answer.headers["access-control-allow-headers"]).toBe(
+          "authorization, content-type, x-api-key, *",
+        );
+        expect(answer.headers["access-control-allow-methods"]).toContain("POST");
+        expect(answer.headers).not.toHaveProperty("access-control-allow-credentials");
+      }
+    },
+  );
 
   test("every kind of answer exposes exactly the listed headers", async () => {
     const origin = { origin: "https://app.example.com" };
@@ -240,21 +214,23 @@ describe("response headers", () => {
     "context_overflow",
     "content_filter",
   ];
-  const cases = ["test/a", "test/b"].flatMap((model) =>
-    [false, true].flatMap((stream) => faults.map((fault) => [model, stream, fault] as const)),
-  );
+  const cases = [
+    ["test/a", true],
+    ["test/b", false],
+  ] as const;
 
   test("are the gateway's own: none of a provider's passes through", async () => {
-    for (const [model, stream, fault] of cases) {
-      const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
-      const body = chatBody(model, { stream, messages: [{ role: "user", content }] });
-      const { headers, text, status } = await askWithKey("/v1/chat/completions", { body });
-      const foreign = Object.keys(headers).filter((name) => !ALLOWED.has(name));
-      expect({ model, stream, fault, foreign }).toEqual({ model, stream, fault, foreign: [] });
-      expect(headers["x-request-id"]).toMatch(REQUEST_ID);
-      expect(headers["content-type"]).toMatch(/^(application\/json|text\/event-stream)/);
-      expect(text).not.toContain("secret-provider-words");
-      expect(status === 200 && "retry-after" in headers).toBe(false);
-    }
+    for (const [model, stream] of cases)
+      for (const fault of faults) {
+        const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
+        const body = chatBody(model, { stream, messages: [{ role: "user", content }] });
+        const { headers, text, status } = await askWithKey("/v1/chat/completions", { body });
+        const foreign = Object.keys(headers).filter((name) => !ALLOWED.has(name));
+        expect({ model, stream, fault, foreign }).toEqual({ model, stream, fault, foreign: [] });
+        expect(headers["x-request-id"]).toMatch(REQUEST_ID);
+        expect(headers["content-type"]).toMatch(/^(application\/json|text\/event-stream)/);
+        expect(text).not.toContain("secret-provider-words");
+        expect(status === 200 && "retry-after" in headers).toBe(false);
+      }
   });
 });

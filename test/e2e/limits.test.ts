@@ -77,40 +77,18 @@ describe("requests per minute of a key", () => {
     await expectRefusedRecord(gateway, account, answer);
   });
 
-  test("refuse on the messages route with a rate_limit_error", async () => {
-    const account = await gateway.account("1.00", { requestsPerMinute: 1 });
-    const url = `${gateway.url}/v1/messages`;
-    const call = { body: chatBody("test/b"), headers: bearer(account.key) };
-    expect((await httpCall(url, call)).status).toBe(200);
-    const answer = await httpCall(url, call);
-    expectRefusal(answer, { status: 429, code: "rate_limit" });
-    expect(answer.json).toMatchObject({
-      type: "error",
-      error: {
-        type: "rate_limit_error",
-        error_type: "rate_limit",
-        metadata: { limit_scope: "key", limit_kind: "rpm", retryable: true },
-      },
-    });
-  });
-
   test("count both wires and both headers for the same key", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 2 });
     expect((await chat(account)).status).toBe(200);
-    const messages = { body: chatBody("test/b"), headers: { "x-api-key": account.key } };
-    expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(200);
+    const url = `${gateway.url}/v1/messages`;
+    const call = { body: chatBody("test/b"), headers: { "x-api-key": account.key } };
+    expect((await httpCall(url, call)).status).toBe(200);
     expect((await chat(account)).status).toBe(429);
-    expect((await httpCall(`${gateway.url}/v1/messages`, messages)).status).toBe(429);
-  });
-
-  test("of one key do not limit another key", async () => {
-    const account = await gateway.account("1.00", { requestsPerMinute: 1 });
-    const sibling = await anotherKey(account);
-    const stranger = await gateway.account("1.00");
-    expect((await chat(account)).status).toBe(200);
-    expect((await chat(account)).status).toBe(429);
-    expect((await chat(sibling)).status).toBe(200);
-    expect((await chat(stranger)).status).toBe(200);
+    const refused = await httpCall(url, call);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    const metadata = { limit_scope: "key", limit_kind: "rpm", retryable: true };
+    const error = { type: "rate_limit_error", error_type: "rate_limit", metadata };
+    expect(refused.json).toMatchObject({ type: "error", error });
   });
 
   test("are not used up by the reading routes", async () => {
@@ -122,14 +100,6 @@ describe("requests per minute of a key", () => {
     const answer = await chat(account);
     expect(answer.status).toBe(200);
     expect(remaining(answer, "rpm")).toBe(0);
-  });
-
-  test("hold for simultaneous requests", async () => {
-    const account = await gateway.account("1.00", { requestsPerMinute: 3 });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => chat(account)));
-    const statuses = answers.map((answer) => answer.status);
-    expect(statuses.filter((status) => status === 200)).toHaveLength(3);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(9);
   });
 });
 
@@ -198,34 +168,6 @@ describe("requests in flight", () => {
     // Eight requests and this one are counted; the refused one is not.
     expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
   });
-
-  test("of all keys of an organization share one bound", async () => {
-    const account = await gateway.account("1.00");
-    const [second, third] = [await anotherKey(account), await anotherKey(account)];
-    const half = CONCURRENT_REQUESTS_MAX / 2;
-    const running = [account, second].flatMap((key) =>
-      Array.from({ length: half }, () => chat(key, held)),
-    );
-    await openCalls(CONCURRENT_REQUESTS_MAX);
-    const refused = await chat(third);
-    expectRefusal(refused, { status: 429, code: "rate_limit" });
-    expect(refused.headers).toMatchObject({
-      "x-tm-limit-scope": "org",
-      "x-tm-limit-kind": "concurrency",
-      "x-tm-limit-id": `org:${account.orgId}`,
-    });
-    gateway.simulator.release();
-    expect((await Promise.all(running)).map((answer) => answer.status)).toEqual(
-      Array(CONCURRENT_REQUESTS_MAX).fill(200),
-    );
-  });
-
-  test("that are refused hold no place", async () => {
-    const account = await gateway.account("1.00");
-    const bad = { ...chatBody("test/a"), n: 2 };
-    await Promise.all(Array.from({ length: 30 }, () => chat(account, bad)));
-    expect((await chat(account)).status).toBe(200);
-  });
 });
 
 describe("tokens per minute", () => {
@@ -267,14 +209,13 @@ describe("a refusal uses up no limit", () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const sibling = await anotherKey(account);
     expect((await chat(account)).status).toBe(200);
-    for (let n = 0; n < 20; n += 1) expect((await chat(account)).status).toBe(429);
-    const answer = await chat(sibling);
-    expect(remaining(answer, "rpm")).toBe(298);
+    for (let n = 0; n < 5; n += 1) expect((await chat(account)).status).toBe(429);
+    expect(remaining(await chat(sibling), "rpm")).toBe(298);
   });
 
   test("when no balance covers the request", async () => {
     const poor = await gateway.account("0.000100");
-    for (let n = 0; n < 10; n += 1) {
+    for (let n = 0; n < 5; n += 1) {
       expectRefusal(await chat(poor), { status: 429, code: "insufficient_quota" });
     }
     const cheap = await chat(poor, chatBody("test/a", { max_tokens: 1 }));
@@ -284,9 +225,10 @@ describe("a refusal uses up no limit", () => {
 
   test("when the request has the wrong shape", async () => {
     const account = await gateway.account("1.00");
-    await chat(account, { ...chatBody("test/a"), n: 2 });
-    await chat(account, chatBody("nope"));
-    await chat(account, chatBody("test/a", { max_tokens: 0 }));
+    for (let n = 0; n <= CONCURRENT_REQUESTS_MAX; n += 1) {
+      expect((await chat(account, { ...hello, n: 2 })).status).toBe(400);
+    }
+    expect((await chat(account, chatBody("nope"))).status).toBe(404);
     expect(remaining(await chat(account), "rpm")).toBe(299);
   });
 });

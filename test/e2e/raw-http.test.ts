@@ -40,46 +40,21 @@ function smuggled(): string {
 }
 
 const refused: readonly (readonly [string, () => Shape])[] = [
-  ["a length and chunks", () => ({ headers: [LENGTH, CHUNKED], body: CHUNKS })],
   ["chunks and a length", () => ({ headers: [CHUNKED, LENGTH], body: CHUNKS })],
   [
     "a length and chunks that hide a second request",
     () => ({ headers: ["Content-Length: 6", CHUNKED], body: smuggled() }),
   ],
-  ["two different lengths", () => ({ headers: [LENGTH, "Content-Length: 5"] })],
   ["the same length twice", () => ({ headers: [LENGTH, LENGTH] })],
   ["a list of lengths", () => ({ headers: [`Content-Length: ${BODY.length}, 5`] })],
-  ["a length with a sign", () => ({ headers: [`Content-Length: +${BODY.length}`] })],
-  ["a negative length", () => ({ headers: ["Content-Length: -1"] })],
-  ["a hexadecimal length", () => ({ headers: [`Content-Length: 0x${BODY.length.toString(16)}`] })],
   ["a length beyond every integer", () => ({ headers: [`Content-Length: ${"9".repeat(40)}`] })],
-  ["an empty length", () => ({ headers: ["Content-Length:"] })],
   ["a space before the colon", () => ({ headers: ["Transfer-Encoding : chunked"], body: CHUNKS })],
-  [
-    "a space before the colon of a length",
-    () => ({ headers: [`Content-Length : ${BODY.length}`] }),
-  ],
   ["an unknown encoding", () => ({ headers: ["Transfer-Encoding: xchunked"], body: CHUNKS })],
-  [
-    "chunked before another encoding",
-    () => ({ headers: ["Transfer-Encoding: chunked, identity"], body: CHUNKS }),
-  ],
-  ["two encodings", () => ({ headers: [CHUNKED, "Transfer-Encoding: identity"], body: CHUNKS })],
   ["a folded header", () => ({ headers: [LENGTH, "X-Folded: a\r\n b"] })],
-  ["a folded encoding", () => ({ headers: ["Transfer-Encoding:\r\n chunked"], body: CHUNKS })],
   ["a bare CR in a value", () => ({ headers: [LENGTH, "X-Bad: a\rX-Injected: b"] })],
-  ["a NUL in a value", () => ({ headers: [LENGTH, "X-Bad: a\0b"] })],
-  ["a space in a name", () => ({ headers: [LENGTH, "X Bad: a"] })],
-  ["a header without a colon", () => ({ headers: [LENGTH, "X-Bad"] })],
-  ["a header without a name", () => ({ headers: [LENGTH, ": a"] })],
   [
     "a chunk length that is none",
     () => ({ headers: [CHUNKED], body: `zz\r\n${BODY}\r\n0\r\n\r\n` }),
-  ],
-  ["a chunk length with a sign", () => ({ headers: [CHUNKED], body: `+${CHUNKS}` })],
-  [
-    "a chunk that is longer than it says",
-    () => ({ headers: [CHUNKED], body: `5\r\n${BODY}\r\n0\r\n\r\n` }),
   ],
   [
     "a chunk length beyond every integer",
@@ -95,23 +70,9 @@ const refused: readonly (readonly [string, () => Shape])[] = [
     "a compressed body in chunks",
     () => ({ headers: ["Transfer-Encoding: gzip, chunked"], body: CHUNKS }),
   ],
-  ["two hosts", () => ({ headers: [LENGTH, "Host: other"] })],
-  [
-    "a version that does not exist",
-    () => ({ line: "POST /v1/chat/completions HTTP/9.9", headers: [LENGTH] }),
-  ],
-  ["no version", () => ({ line: "POST /v1/chat/completions", headers: [LENGTH] })],
-  [
-    "a method that does not exist",
-    () => ({ line: "PO ST /v1/chat/completions HTTP/1.1", headers: [LENGTH] }),
-  ],
   [
     "a lower-case method",
     () => ({ line: "post /v1/chat/completions HTTP/1.1", headers: [LENGTH] }),
-  ],
-  [
-    "a path with a space",
-    () => ({ line: "POST /v1/chat/ completions HTTP/1.1", headers: [LENGTH] }),
   ],
   ["headers over 16 KB", () => ({ headers: [LENGTH, `X-Long: ${"a".repeat(20_000)}`] })],
 ];
@@ -130,12 +91,14 @@ describe("bytes that two parsers could read differently", () => {
     },
   );
 
-  test("lines that end in a bare LF close the connection, and nothing is dispatched", async () => {
+  test("bare line feeds and another protocol close the connection, and nothing is dispatched", async () => {
     const before = await accountState(gateway, account);
     for (const bytes of [
       requestBytes({ headers: [LENGTH] }).replaceAll("\r\n", "\n"),
       requestBytes({ headers: [LENGTH, "X-Bad: a\nX-Injected: b"] }),
       requestBytes({ headers: [CHUNKED], body: CHUNKS.replaceAll("\r\n", "\n") }),
+      Buffer.from("160301010001000000", "hex"),
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ]) {
       const answer = await rawHttp(gateway.url, bytes);
       expect(answer.closed).toBe(true);
@@ -144,25 +107,10 @@ describe("bytes that two parsers could read differently", () => {
     }
     expect(await accountState(gateway, account)).toEqual(before);
   });
-
-  test("another protocol on the same port closes the connection, and nothing is dispatched", async () => {
-    const before = await accountState(gateway, account);
-    for (const bytes of [
-      Buffer.from("160301010001000000", "hex"),
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-      "\r\n\r\n\0\0\0",
-      "GET /\r\n\r\n",
-    ]) {
-      const answer = await rawHttp(gateway.url, bytes);
-      expect(answer.closed).toBe(true);
-      for (const status of answer.statuses) expect(status).toBe(400);
-    }
-    expect(await accountState(gateway, account)).toEqual(before);
-  });
 });
 
 describe("paths are not normalised", () => {
-  test.each(["/v1/chat/../chat/completions", "/v1/./chat/completions", "http://x/v1/models?x"])(
+  test.each(["/v1/chat/../chat/completions", "http://x/v1/models?x"])(
     "%s is a 404",
     async (path) => {
       const line = `POST ${path} HTTP/1.1`;
@@ -175,28 +123,20 @@ describe("paths are not normalised", () => {
 });
 
 describe("methods and targets that the gateway does not serve", () => {
-  test.each([
-    "CONNECT example.com:443",
-    "TRACE /v1/models",
-    "OPTIONS *",
-    "GET http://example.com/",
-  ])("%s closes the connection, and nothing is dispatched", async (line) => {
-    const before = await accountState(gateway, account);
-    const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
-    const answer = await rawHttp(gateway.url, bytes);
-    expect(answer.closed).toBe(true);
-    for (const status of answer.statuses) expect([204, 400, 404, 405]).toContain(status);
-    expect(await accountState(gateway, account)).toEqual(before);
-  });
+  test.each(["CONNECT example.com:443", "TRACE /v1/models", "OPTIONS *"])(
+    "%s closes the connection, and nothing is dispatched",
+    async (line) => {
+      const before = await accountState(gateway, account);
+      const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
+      const answer = await rawHttp(gateway.url, bytes);
+      expect(answer.closed).toBe(true);
+      for (const status of answer.statuses) expect([204, 400, 404, 405]).toContain(status);
+      expect(await accountState(gateway, account)).toEqual(before);
+    },
+  );
 });
 
 describe("an unusual but valid request", () => {
-  test("is served in the well-formed version of the refused ones", async () => {
-    const answer = await rawHttp(gateway.url, requestBytes({ headers: [LENGTH] }));
-    expect(answer.statuses).toEqual([200]);
-    expect(answer.text).toContain("You said: Hello");
-  });
-
   test("is served in chunks of one byte each", async () => {
     const chunks = BODY.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`);
     const bytes = requestBytes({ headers: [CHUNKED], body: `${chunks}0\r\n\r\n` });
@@ -208,16 +148,12 @@ describe("an unusual but valid request", () => {
     const second = requestBytes({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
     const answer = await rawHttp(gateway.url, first + second);
     expect(answer.statuses).toEqual([200, 404]);
+    expect(answer.text).toContain("You said: Hello");
   });
 
-  test("is served when it offers an upgrade, which is ignored", async () => {
-    const headers = [LENGTH, "Upgrade: websocket"];
+  test("is served when it offers an upgrade, which is ignored, and gets the 100 that it expects", async () => {
+    const headers = [LENGTH, "Upgrade: websocket", "Expect: 100-continue"];
     const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");
-    expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
-  });
-
-  test("is answered with 100 before the body when it expects that", async () => {
-    const bytes = requestBytes({ headers: [LENGTH, "Expect: 100-continue"] });
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([100, 200]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { brokenBodies, chatBody } from "../support/chat-bodies.ts";
+import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, accountState } from "../support/refusals.ts";
@@ -120,10 +120,8 @@ describe("a request that would be admitted", () => {
 describe("a dry run reports the refusal of", () => {
   test.each<[string, Asked, object]>([
     ["an unknown model", "chat", chatBody("nope")],
-    ["an unknown model on the other wire", "messages", chatBody("nope")],
     ["controls that leave no provider", "chat", chatBody("test/a", { provider: { only: ["no"] } })],
     ["a field no provider can serve", "messages", chatBody("test/b", { temperature: 1.5 })],
-    ["thinking across the wires", "messages", chatBody("test/a", { thinking: { type: "x" } })],
   ])("%s", async (_name, asked, body) => {
     const reported = await expectSameRefusal(asked, body);
     expect(at(reported.json, "candidates")).toEqual([]);
@@ -143,20 +141,14 @@ describe("a dry run reports the refusal of", () => {
     expect(at(cheap.json, "would_admit")).toBe(true);
   });
 
-  test.each([["keyCapUsd"], ["orgCapUsd"]] as const)("a spend cap (%s)", async (cap) => {
-    const capped = await gateway.account("5.00", { [cap]: "0.000100" });
+  test("a spend cap", async () => {
+    const capped = await gateway.account("5.00", { keyCapUsd: "0.000100" });
     const reported = await expectSameRefusal("chat", chatBody("test/a"), capped);
     expect(at(reported.json, "refusal")).toMatchObject({
       code: "insufficient_quota",
-      limit_scope: cap === "keyCapUsd" ? "key" : "org",
+      limit_scope: "key",
       reset_at: expect.stringMatching(/-01T00:00:00\.000Z$/),
     });
-  });
-
-  test("too many tokens for the minute", async () => {
-    const messages = [{ role: "user", content: "x".repeat(1_000_000) }];
-    const reported = await expectSameRefusal("chat", chatBody("test/a", { messages }));
-    expect(at(reported.json, "refusal")).toMatchObject({ limit_kind: "tpm" });
   });
 });
 
@@ -183,28 +175,22 @@ describe("a dry run uses up one request of the minute and nothing else", () => {
   });
 });
 
-describe("an unreadable body is the same 400 as on the real route", () => {
-  test.each(brokenBodies(chatBody("test/a")))("%s", async (_name, body, message) => {
-    expectRefusal(await dryRun("chat", body), { status: 400, code: "invalid_request", message });
-  });
-
-  test("an output bound out of range", async () => {
-    const body = chatBody("test/a", { max_tokens: 0 });
+describe("a body or a target that cannot be read is the same 400 as on the real route:", () => {
+  test.each<[string, unknown]>([
+    ["no JSON", "hello"],
+    ["an output bound out of range", chatBody("test/a", { max_tokens: 0 })],
+  ])("%s", async (_what, body) => {
     const reported = await dryRun("chat", body);
-    const answer = await realRun("chat", body);
     expect(reported.status).toBe(400);
-    expect(at(reported.json, "error")).toEqual(at(answer.json, "error"));
+    expect(at(reported.json, "error")).toEqual(at((await realRun("chat", body)).json, "error"));
   });
 
-  test.each(["", "?for=responses", "?for=__proto__"])(
+  test.each(["", "?for=__proto__"])(
     "%j is a 400 that names the routes of this version",
     async (query) => {
       const route = { gateway, account, path: `/v1/route${query}` };
-      const expected = {
-        status: 400,
-        code: "invalid_request",
-        message: "chat, messages, images, videos or decisions",
-      };
+      const message = "chat, messages, images, videos or decisions";
+      const expected = { status: 400, code: "invalid_request", message };
       await expectCleanRefusal(route, { body: chatBody("test/a") }, expected);
     },
   );
