@@ -53,12 +53,6 @@ const CHANGES = [
     outcome: 401,
   },
   {
-    what: "a key that its customer disabled",
-    change: ({ orgId, keyId }: TestAccount) =>
-      here.backend.accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator),
-    outcome: 401,
-  },
-  {
     what: "a lowered limit",
     change: ({ orgId, keyId }: TestAccount) =>
       here.backend.rulesStore.changeLimit(
@@ -73,17 +67,6 @@ const CHANGES = [
     what: "a routing policy",
     change: ({ orgId }: TestAccount) =>
       here.backend.rulesStore.setPolicy(orgId, { only: ["no-such-provider"] }, testOperator),
-    outcome: "refused",
-  },
-  {
-    what: "a cap of a key",
-    change: ({ keyId }: TestAccount) =>
-      here.backend.accountStore.editKeys(
-        "anyone",
-        [keyId],
-        { caps: { month: microUsd(1n) } },
-        testOperator,
-      ),
     outcome: "refused",
   },
   {

@@ -54,55 +54,58 @@ function noted(answer: HttpAnswer): HttpAnswer {
 const chat = (key: ManagedKey): Promise<HttpAnswer> =>
   post(key, "/v1/chat/completions", chatBody("test/a"));
 
-describe.each<[Origin]>([["playground"], ["optimize"]])("the managed key of %s", (origin) => {
-  test("is shown by that name in its organization's usage, as JSON and as files", async () => {
-    const { account, raw } = await managedKey(origin);
-    await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
-    await ask(gateway.url, { key: account.key, wire: "wire_a", model: "test/a", text: "Hi" });
-    await nothingHeld(gateway, account);
-    const rows = await get(account.key, "/v1/usage");
-    expect([at(rows.json, "data.0.key_id"), at(rows.json, "data.1.key_id")]).toEqual([
-      account.keyId,
-      origin,
-    ]);
-    const groups = await get(account.key, "/v1/usage?group_by=key");
-    const names = [at(groups.json, "data.0.group"), at(groups.json, "data.1.group")];
-    expect(names).toHaveLength(2);
-    expect(names).toEqual(expect.arrayContaining([account.keyId, origin]));
-    const file = await get(account.key, "/v1/usage?format=csv");
-    expect(file.text.split("\r\n").map((line) => line.split(",")[2])).toEqual([
-      "key_id",
-      account.keyId,
-      origin,
-      undefined,
-    ]);
-    const sums = await get(account.key, "/v1/usage?format=csv&group_by=key");
-    expect(sums.text).toContain(`\r\n${origin},1,`);
-  });
+describe("a managed key", () => {
+  test.each<[Origin]>([["playground"], ["optimize"]])(
+    "of %s is shown by that name in its organization's usage, as JSON and as files",
+    async (origin) => {
+      const { account, raw } = await managedKey(origin);
+      await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
+      await ask(gateway.url, { key: account.key, wire: "wire_a", model: "test/a", text: "Hi" });
+      await nothingHeld(gateway, account);
+      const rows = await get(account.key, "/v1/usage");
+      expect([at(rows.json, "data.0.key_id"), at(rows.json, "data.1.key_id")]).toEqual([
+        account.keyId,
+        origin,
+      ]);
+      const groups = await get(account.key, "/v1/usage?group_by=key");
+      const names = [at(groups.json, "data.0.group"), at(groups.json, "data.1.group")];
+      expect(names).toHaveLength(2);
+      expect(names).toEqual(expect.arrayContaining([account.keyId, origin]));
+      const file = await get(account.key, "/v1/usage?format=csv");
+      expect(file.text.split("\r\n").map((line) => line.split(",")[2])).toEqual([
+        "key_id",
+        account.keyId,
+        origin,
+        undefined,
+      ]);
+      const sums = await get(account.key, "/v1/usage?format=csv&group_by=key");
+      expect(sums.text).toContain(`\r\n${origin},1,`);
+    },
+  );
 
-  test("is shown by that name in its limits and in those that it sets", async () => {
-    const key = await managedKey(origin);
+  test("is shown by its name in its limits and in those that it sets", async () => {
+    const key = await managedKey("playground");
     const change = { scope: "model", model: "test/a", rpm: 7 };
     const changed = await post(key, "/api/admission-limits", change);
-    expect(at(changed.json, "key_id")).toBe(origin);
-    expect(at(changed.json, "effective.tpm.bound_by")).toBe(`key:${origin}`);
+    expect(at(changed.json, "key_id")).toBe("playground");
+    expect(at(changed.json, "effective.tpm.bound_by")).toBe("key:playground");
     const limits = await get(key.raw, "/v1/limits?model=test/a");
-    expect(at(limits.json, "scopes.0")).toMatchObject({ scope: "key", id: `key:${origin}` });
-    expect(at(limits.json, "scopes.1")).toMatchObject({ scope: "model", key_id: origin });
+    expect(at(limits.json, "scopes.0")).toMatchObject({ scope: "key", id: "key:playground" });
+    expect(at(limits.json, "scopes.1")).toMatchObject({ scope: "model", key_id: "playground" });
   });
 
-  test("is shown by that name in refusals by its limits, its cap and its refused requests", async () => {
-    const limited = await managedKey(origin, { rpm: 1 });
+  test("is shown by its name in refusals by its limits, its cap and its refused requests", async () => {
+    const limited = await managedKey("playground", { rpm: 1 });
     await chat(limited);
-    expect((await chat(limited)).headers["x-tm-limit-id"]).toBe(`key:${origin}`);
-    const capped = await managedKey(origin, { capMicroUsd: 1n });
+    expect((await chat(limited)).headers["x-tm-limit-id"]).toBe("key:playground");
+    const capped = await managedKey("playground", { capMicroUsd: 1n });
     const refused = await chat(capped);
     expect(refused.headers["x-tm-error-code"]).toBe("insufficient_quota");
-    expect(refused.headers["x-tm-limit-id"]).toBe(`key:${origin}`);
+    expect(refused.headers["x-tm-limit-id"]).toBe("key:playground");
     for (let n = 1; n < REFUSALS; n += 1) await post(capped, "/v1/messages", "no JSON");
     await expect
       .poll(async () => (await post(capped, "/v1/messages", "no JSON")).headers["x-tm-limit-id"])
-      .toBe(`refusals:${origin}`);
+      .toBe("refusals:playground");
   });
 });
 

@@ -95,14 +95,6 @@ describe("a provider's declared capacity", () => {
     expect(providers).toEqual(["small", "small", "large", "large"]);
   });
 
-  test("of a day's tokens is claimed by the estimate and corrected by the observed tokens", async () => {
-    const account = await gateway.account("5.00");
-    // The estimate is 64 of a share of 200; what is observed is less, so more than three fit.
-    const statuses: number[] = [];
-    for (let n = 0; n < 6; n += 1) statuses.push((await chat(account, "pool/daily")).status);
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
-  });
-
   test("of an hour says when it has room again, and tells official clients not to retry", async () => {
     const account = await gateway.account("5.00");
     expect((await chat(account, "pool/hourly")).status).toBe(200);

@@ -147,17 +147,11 @@ describe("refunds and disputes", () => {
 });
 
 describe("payment events", () => {
-  const signed = async (body: string): Promise<string> =>
-    await fixture.billings[0].webhook({ body: Buffer.from(body), signature: "t=1,v1=00" });
-
-  test("without a signature are refused", async () => {
-    expect(await signed("{}")).toBe("bad_signature");
-    expect(await signed("")).toBe("bad_signature");
-    const body = Buffer.from("{}");
-    const unsigned = await fixture.billings[0].webhook({ body, signature: undefined });
-    expect(unsigned).toBe("bad_signature");
-    fixture.checkout.book.expire((await fixture.buy(await fixture.newOrg(), 5)).session);
-    await fixture.checkout.webhooks.settled();
+  test("without a valid signature are refused", async () => {
+    for (const signature of ["t=1,v1=00", undefined]) {
+      const event = { body: Buffer.from("{}"), signature };
+      expect(await fixture.billings[0].webhook(event)).toBe("bad_signature");
+    }
   });
 
   test("are accepted under the old and the new secret, for five minutes", async () => {

@@ -57,14 +57,6 @@ describe("a purchase of credit", () => {
     expect(await fixture.broken()).toEqual([]);
   });
 
-  test("with a payment that fails later credits nothing", async () => {
-    const bought = await fixture.buy(await fixture.newOrg(), 10);
-    await press(bought, "fail");
-    await fixture.checkout.webhooks.settled();
-    expect((await fixture.purchase(bought)).state).toBe("failed");
-    expect(await fixture.balance(bought.orgId)).toBe(0n);
-  });
-
   test("is pending while the payment is on its way, and credited when it arrives", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 10);
     fixture.checkout.book.pay(bought.session, {}, true);
@@ -74,6 +66,14 @@ describe("a purchase of credit", () => {
     await fixture.checkout.webhooks.settled();
     expect((await fixture.purchase(bought)).state).toBe("paid");
     expect(await fixture.balance(bought.orgId)).toBe(10n * MICRO_PER_USD);
+  });
+
+  test("with a payment that fails later credits nothing", async () => {
+    const bought = await fixture.buy(await fixture.newOrg(), 10);
+    await press(bought, "fail");
+    await fixture.checkout.webhooks.settled();
+    expect((await fixture.purchase(bought)).state).toBe("failed");
+    expect(await fixture.balance(bought.orgId)).toBe(0n);
   });
 
   test("stays open after its checkout was closed, until it expires", async () => {
@@ -89,8 +89,6 @@ describe("a purchase of credit", () => {
     ["below the least", 4_990_000n],
     ["above the most", 5_000_010_000n],
     ["no whole cents", 5_000_001n],
-    ["nothing", 0n],
-    ["less than nothing", -5_000_000n],
   ])("with an amount that is %s is refused before a purchase exists", async (_, amount) => {
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(amount), email: "a@example.com" };
@@ -121,16 +119,8 @@ describe("a purchase of credit", () => {
     await expect(away.startPurchase(wanted, testOperator)).rejects.toThrow(PurchaseFault);
     const [purchase] = await away.listPurchases(orgId);
     expect(purchase).toMatchObject({ state: "failed", isTestMoney: false });
+    await expect(away.topUps?.openCardCheckout(orgId)).rejects.toThrow(PurchaseFault);
     await away.close();
-  });
-
-  test("does not exist for another organization", async () => {
-    const bought = await fixture.buy(await fixture.newOrg(), 5);
-    const other = await fixture.newOrg();
-    for (const billing of fixture.billings) {
-      expect(await billing.checkPurchase(other, bought.purchaseId)).toBeUndefined();
-      expect(await billing.checkPurchase(other, "pur_nothing")).toBeUndefined();
-    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PurchaseFault, TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
+import { TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
 import { StripePayments } from "../../../src/account/billing/stripe-payments.ts";
 import type { TopUps } from "../../../src/account/billing/stripe-top-ups.ts";
 import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
@@ -150,9 +150,7 @@ describe("a card", () => {
 describe("a rule of automatic top-up", () => {
   test.each([
     ["a threshold of nothing", { belowMicroUsd: microUsd(0n) }, "below_usd"],
-    ["less than a purchase may be", { amountMicroUsd: usd(4) }, "amount_usd"],
     ["more than a purchase may be", { amountMicroUsd: usd(5_001) }, "amount_usd"],
-    ["a part of a cent", { amountMicroUsd: microUsd(50_000_001n) }, "amount_usd"],
     ["a ceiling below one purchase", { monthMaxMicroUsd: usd(49) }, "month_max_usd"],
   ])("with %s is refused", async (_what, change, field) => {
     orgId = await fixture.newOrg();
@@ -231,7 +229,7 @@ describe("a charge that fails", () => {
     expect(await balance()).toBe(50n);
   });
 
-  test.each(["lost_before", "lost_after", "busy", "broken"] as const)(
+  test.each(["lost_before", "lost_after", "busy"] as const)(
     "without an answer (%s) is repeated under the same key, charges once and pauses nothing",
     async (fault) => {
       orgId = await orgWithRule(fixture);
@@ -251,12 +249,6 @@ describe("a charge that fails", () => {
 
 describe("a top-up without payment events", () => {
   const deaf = withBillingFixture({ delivery: () => [] });
-
-  test("finds a saved card when the billing page is read again", async () => {
-    orgId = await deaf.newOrg();
-    await saveCard(deaf, orgId);
-    expect((await topUpsOf(deaf).read(orgId)).card?.last4).toBe("4242");
-  });
 
   test("is completed by another process when its process died before the charge", async () => {
     orgId = await deaf.newOrg();
@@ -379,13 +371,4 @@ test("automatic top-up that the operator paused charges nothing and names that r
   await rounds(fixture);
   expect(charges()).toBe(0);
   expect(await fixture.billings[0].topUpPause(orgId)).toMatchObject({ reason: "operator" });
-});
-
-test("opening a card page while the payment provider is unreachable is a clear refusal", async () => {
-  const away = await openBillingFixture();
-  const org = await away.newOrg();
-  await away.checkout.close();
-  await expect(topUpsOf(away).openCardCheckout(org)).rejects.toThrow(PurchaseFault);
-  await Promise.all(away.billings.map((billing) => billing.close()));
-  await away.backend.close();
 });
