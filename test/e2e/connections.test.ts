@@ -148,16 +148,6 @@ describe("a request with the customer's own provider key", () => {
     expect(bodies.map((body) => /service_tier/.test(body))).toEqual([true, false]);
     expect(bodies.map((body) => /"ttl":"1h"/.test(body))).toEqual([true, false]);
   });
-
-  test("uses the connection of its virtual key before that of the organization", async () => {
-    const account = await gateway.account("0");
-    await connect(account, { keyId: account.keyId });
-    await connect(account, { providerKey: BAD_KEY });
-    expect((await asking(account, connections("only"))).status).toBe(200);
-    const fresh = await addKey(gateway.backend, account.orgId);
-    const other = await asking(fresh, connections("only"));
-    expect(other.status).toBe(401);
-  });
 });
 
 describe("provider.connections", () => {
@@ -177,18 +167,6 @@ describe("provider.connections", () => {
     expect(debitOf(record)).toBeGreaterThan(0n);
     expect(costOf(answer)).toBe(debitOf(record));
     expect(await settledMicroUsd(account)).toBe(1_000_000n - debitOf(record));
-  });
-
-  test("set to prefer without credit returns the provider's refusal", async () => {
-    const account = await gateway.account("0");
-    await connect(account, { providerKey: BAD_KEY });
-    const answer = await asking(account);
-    expect(answer.status).toBe(401);
-    expect(answer.headers).toMatchObject({
-      "x-tm-error-code": "auth",
-      "x-tm-upstream-status": "401",
-      "x-tm-attempts": "1",
-    });
   });
 
   test("set to only uses the customer's key, also when the provider fails", async () => {
@@ -217,17 +195,6 @@ describe("provider.connections", () => {
     expect(unserved.text).toContain("test/a");
     expect(anonymous(unserved)).toEqual(anonymous(unknown));
     expect(anonymous(nobody)).toEqual(anonymous(unknown));
-    expect(gateway.simulator.counts().total).toBe(0);
-  });
-
-  test("set to anything else is a 400, as is a connection that the request names", async () => {
-    const account = await gateway.account("1.00");
-    const id = await connect(account);
-    for (const more of [{ provider: { connections: "always" } }, { connection_id: id }]) {
-      const answer = await asking(account, { more });
-      expect(answer.status).toBe(400);
-      expect(answer.headers["x-tm-error-code"]).toBe("invalid_request");
-    }
     expect(gateway.simulator.counts().total).toBe(0);
   });
 });

@@ -133,33 +133,6 @@ describe("a provider's declared capacity", () => {
     }
     expect(await ask("pool/tight", 300)).toMatchObject(outOf(true, "pool-share:large/pool/tight"));
   });
-
-  test("is named by the dry run, with what it would refuse", async () => {
-    const account = await gateway.account("5.00");
-    const dryRun = async (): Promise<unknown> => {
-      const url = `${gateway.url}/v1/route?for=chat`;
-      const body = chatBody("pool/cooled");
-      return (await httpCall(url, { body, headers: bearer(account.key) })).json;
-    };
-    const open = await dryRun();
-    expect(at(open, "candidates.0.pool")).toEqual({
-      id: "pool:small/pool/cooled",
-      has_capacity: true,
-    });
-    expect(at(open, "would_admit")).toBe(true);
-    // The organization's share of the small pool is used up and reported so.
-    const url = `${gateway.url}/v1/route?for=chat`;
-    for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
-    const full = await httpCall(url, {
-      body: chatBody("pool/other"),
-      headers: bearer(account.key),
-    });
-    expect(full.json).toMatchObject({
-      candidates: [{ pool: { has_capacity: false } }],
-      would_admit: false,
-      refusal: { code: "rate_limit", origin: "upstream_quota", limit_scope: "pool" },
-    });
-  });
 });
 
 describe("a provider that answers 429", () => {

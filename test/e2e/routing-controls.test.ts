@@ -118,32 +118,6 @@ describe("an organization's routing policy", () => {
     const answer = await chat({ provider: { only: ["keeper"] } }, careful);
     expectRefusal(answer, { status: 400, code: "invalid_request", message: "routing policy" });
   });
-
-  test("is applied by the dry run", async () => {
-    const careful = await withPolicy({ promptLogging: "none", ignore: ["first"] });
-    const route = await httpCall(`${gateway.url}/v1/route?for=chat`, {
-      body: chatBody("route/all"),
-      headers: bearer(careful.key),
-    });
-    const names = (list: string): string[] =>
-      listAt(route.json, list).map((each) => textAt(each, "provider"));
-    expect(names("candidates")).toEqual(["second"]);
-    expect(new Set(names("excluded"))).toEqual(new Set(["first", "keeper"]));
-  });
-
-  test("with a routing deadline that no provider can meet ends the failover", async () => {
-    const hasty = await withPolicy({ timeoutMs: 1 });
-    const messages = [{ role: "user", content: "[[fault:slow:60;status:503]] Hello" }];
-    const answer = await chat({ messages }, hasty);
-    // The deadline passed before the first was tried, or while it was: never is there a second.
-    const ended =
-      answer.status === 504
-        ? { code: "gateway_error", attempts: undefined }
-        : { code: "upstream_error", attempts: "1" };
-    expect([503, 504]).toContain(answer.status);
-    expect(answer.headers["x-tm-error-code"]).toBe(ended.code);
-    expect(answer.headers["x-tm-attempts"]).toBe(ended.attempts);
-  });
 });
 
 test("a platform at its capacity answers 503, charges nothing, and serves again later", async () => {

@@ -148,13 +148,6 @@ describe("a dry run", () => {
     clock.moveOn(SHORTFALL_LASTS_MS);
     expect(await wouldAdmit(account)).toBe(true);
   });
-
-  test("leaves no shortfall behind that refuses a call", async () => {
-    const account = await gateway.account(TOO_LITTLE);
-    for (let n = 0; n < 3; n += 1) expect(await wouldAdmit(account)).toBe(false);
-    await creditSilently(account);
-    expect(await send(account.key)).toMatchObject({ status: 200 });
-  });
 });
 
 test("a key that was used before it existed works at once here, and soon in another process", async () => {

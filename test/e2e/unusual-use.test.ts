@@ -130,15 +130,6 @@ describe("a trial organization that sends many bad requests", () => {
     ]);
     await until("requests are let through", async () => (await askWell(account)).status === 200);
   });
-
-  test("is not restricted for trying again while it is limited", async () => {
-    const account = await trialAccount();
-    await misbehave(account);
-    for (let n = 0; n < 3 * REFUSED_LINE; n += 1) expectLimited(await askWell(account));
-    await afterItsLimit(account);
-    await misbehave(account, REFUSED_LINE - 1);
-    expect((await askWell(account)).status).toBe(200);
-  });
 });
 
 test("an organization that bought credit is never held, nor any longer after a finding", async () => {

@@ -63,41 +63,6 @@ describe("refunds and disputes", () => {
     return bought;
   }
 
-  test("never take more together than the purchase credited", async () => {
-    const bought = await paid(10);
-    const payment = paymentOf(fixture, bought);
-    fixture.checkout.book.refund(payment, 700);
-    const dispute = fixture.checkout.book.dispute(payment, 1_000);
-    await fixture.checkout.webhooks.settled();
-    expect(await fixture.balance(bought.orgId)).toBe(0n);
-    expect(await fixture.purchase(bought)).toMatchObject({
-      state: "disputed",
-      refundedMicroUsd: 7n * MICRO_PER_USD,
-      disputedMicroUsd: 3n * MICRO_PER_USD,
-    });
-    fixture.checkout.book.closeDispute(dispute, "won");
-    await fixture.checkout.webhooks.settled();
-    expect(await fixture.balance(bought.orgId)).toBe(3n * MICRO_PER_USD);
-    expect((await fixture.purchase(bought)).state).toBe("partly_refunded");
-  });
-
-  test("a refund that fails is credited again, and a lost dispute is not", async () => {
-    const bought = await paid(10);
-    const payment = paymentOf(fixture, bought);
-    const refund = fixture.checkout.book.refund(payment);
-    await fixture.checkout.webhooks.settled();
-    expect((await fixture.purchase(bought)).state).toBe("refunded");
-    if (refund !== undefined) fixture.checkout.book.failRefund(refund);
-    const dispute = fixture.checkout.book.dispute(payment, 400);
-    await fixture.checkout.webhooks.settled();
-    fixture.checkout.book.closeDispute(dispute, "lost");
-    await fixture.checkout.webhooks.settled();
-    expect(await fixture.balance(bought.orgId)).toBe(6n * MICRO_PER_USD);
-    expect(fixture.log.map(({ message }) => message)).toContain(
-      "a purchase is disputed: review the organization",
-    );
-  });
-
   test("credit that was already spent becomes debt, and requests are refused until it is paid", async () => {
     const { creditStore, ledgerBatchStore: ledger } = fixture.backend;
     const bought = await paid(10);

@@ -9,7 +9,6 @@ import { withGateway, withSimulator, type TestAccount } from "../../support/gate
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 import { testOperator } from "../../support/test-operator.ts";
-import { inSession, readSql } from "../../support/sql.ts";
 
 const SCOPES = ["org", "key"] as const;
 type Scope = (typeof SCOPES)[number];
@@ -212,29 +211,6 @@ test("a cap of the key refuses before the organization's, the stricter one befor
   expect((await refused(account)).headers).not.toHaveProperty("x-tm-cap-reset");
 });
 
-describe("a request that is in flight at the change of month", () => {
-  test.each(SCOPES)(
-    "counts in both months while it is in flight, and settles in the month of its hold (%s)",
-    async (scope) => {
-      const account = await gateway.account("100");
-      await spend(account);
-      const running = await run(account);
-      await passMonth(account);
-      await setCap(account, scope, 2n * WORST - 1n);
-      const answer = await refused(account);
-      const message = String(at(answer.json, "error", "message"));
-      expect(message).toContain(`$${usd(0n)} is spent this month and $${usd(WORST)} in flight`);
-      const debit = await running.end();
-      await nothingHeld(gateway, account);
-      const [before, now] = await spendOf(account, scope);
-      expect(before).toEqual({ settled: 2n * debit, reserved: 0n });
-      expect(now).toBeUndefined();
-      expect(await spend(account)).toBe(debit);
-      expect(await spendOf(account, scope)).toEqual([before, { settled: debit, reserved: 0n }]);
-    },
-  );
-});
-
 describe("a cap that an operator changes while the gateway runs", () => {
   test.each(SCOPES)("of the %s: the next request obeys the new cap", async (scope) => {
     const account = await gateway.account("100");
@@ -287,37 +263,4 @@ function onThisDatabase(): Record<string, string> {
 function nextUtcMonth(): string {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
-}
-
-/** The database's clock cannot be set: the account's past moves back by a month instead. */
-async function passMonth(account: TestAccount): Promise<void> {
-  await inSession(gateway.config.databaseUrl, async (client) => {
-    const month = "month = month - interval '1 month'";
-    await client.query("begin");
-    await client.query("set local session_replication_role = replica");
-    await client.query(`update spend set ${month} where id in ($1, $2)`, [
-      account.orgId,
-      account.keyId,
-    ]);
-    for (const table of ["attempt", "hold"]) {
-      await client.query(`update ${table} set ${month} where org_id = $1`, [account.orgId]);
-    }
-    await client.query("commit");
-  });
-}
-
-interface Spend {
-  readonly settled: bigint;
-  readonly reserved: bigint;
-}
-
-/** Month by month, the oldest first. */
-async function spendOf(account: TestAccount, scope: Scope): Promise<Spend[]> {
-  const id = scope === "org" ? account.orgId : account.keyId;
-  const sql = "select settled, reserved from spend where scope = $1 and id = $2 order by month";
-  const rows = await readSql(gateway, sql, [scope, id]);
-  return rows.map(({ settled, reserved }) => ({
-    settled: BigInt(String(settled)),
-    reserved: BigInt(String(reserved)),
-  }));
 }

@@ -107,21 +107,6 @@ test.each([
   },
 );
 
-test("the next request after a price change is held and settled at the new prices", async () => {
-  await changePrices(1);
-  await changePrices(10);
-  const account = await gateway.account("5.00");
-  const request: Ask = { key: account.key, wire: "wire_a", model: "m/first", text: "hi" };
-  const before = provider.calls.length;
-  const running = ask(gateway.url, request);
-  const call = await until("it is at the provider", () => provider.calls[before]);
-  const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
-  expect(heldMicroUsd).toBe(worstCaseAt(10n, request));
-  call.release();
-  const answer = await running;
-  expect(costOf(answer)).toBe(costAt(10n, answer));
-});
-
 function worstCaseAt(factor: bigint, request: Ask): bigint {
   return factor * (BigInt(Buffer.byteLength(bodyOf(request))) + 10n * BigInt(MAX_TOKENS));
 }

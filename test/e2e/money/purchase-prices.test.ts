@@ -9,8 +9,6 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../../su
 /* Pico-dollars a token. No two share a factor: a swapped bucket shows. */
 const SOLD = { prompt: 5_000_011n, cacheWrite: 6_250_013n, hour: 10_000_019n, output: 25_000_037n };
 const OWED = { prompt: 4_000_003n, cacheWrite: 5_000_011n, hour: 8_000_017n, output: 20_000_029n };
-/** Prices of a provider that costs more than the customer pays. */
-const DEAR = { prompt: 9_000_011n, cacheWrite: 9_000_011n, hour: 9_000_011n, output: 30_000_023n };
 
 type Rates = typeof SOLD;
 const usd = (pico: bigint): string =>
@@ -25,18 +23,9 @@ function pricing({ prompt, cacheWrite, output }: Rates): object[] {
   return [price("prompt", prompt), price("cache_write", cacheWrite), price("completion", output)];
 }
 
-function terms(sold: Rates, owed: Rates): object {
-  return {
-    extra_pricing: { cache_write_1h: usd(sold.hour) },
-    purchase_pricing: pricing(owed),
-    purchase_extra: { cache_write_1h: usd(owed.hour) },
-  };
-}
-
 const model = (id: string): object => textModel(id, { pricing: pricing(SOLD) });
 
 const gateway = withGateway(() => ({
-  settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
   manifests: [
     {
       ...simulatorManifest({
@@ -44,11 +33,13 @@ const gateway = withGateway(() => ({
         dialect: "wire_b",
         models: [model("lab/hour"), model("lab/usual")],
       }),
-      listing_terms: { "lab/hour": terms(SOLD, OWED) },
-    },
-    {
-      ...simulatorManifest({ provider: "dear", dialect: "wire_b", models: [model("lab/dear")] }),
-      listing_terms: { "lab/dear": terms(SOLD, DEAR) },
+      listing_terms: {
+        "lab/hour": {
+          extra_pricing: { cache_write_1h: usd(SOLD.hour) },
+          purchase_pricing: pricing(OWED),
+          purchase_extra: { cache_write_1h: usd(OWED.hour) },
+        },
+      },
     },
   ],
 }));
@@ -153,45 +144,6 @@ test.each([
     }
   },
 );
-
-test("a listing without a price for an hour in the cache drops that field and names it", async () => {
-  const body = JSON.stringify(hourly("lab/usual"));
-  const answer = await post(gateway.url, { key: account.key, path: "/v1/messages", body });
-  expect(answer.status).toBe(200);
-  expect(answer.headers["x-tm-dropped-params"]).toBe("cache_control.ttl");
-  expect(at(answer.json, "usage", "cache_creation", "ephemeral_1h_input_tokens")).toBe(0);
-});
-
-test("a provider that reports an unrequested hour in the cache is owed for usual cache writes", async () => {
-  const before = await balanceOf("lab");
-  const kept = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 50 };
-  const told = { input_tokens: 7, cache_creation_input_tokens: 50, cache_creation: kept };
-  const { data, request_id: id } = await newestClient()
-    .messages.create({
-      model: "lab/hour",
-      max_tokens: 64,
-      messages: [say(`[[fault:usage:${JSON.stringify(told)}]] hi`)],
-    })
-    .withResponse();
-  const counts = { input: 7, written: 50, hour: 0, output: data.usage.output_tokens };
-  const record = await ended(gateway, account, id ?? "");
-  expect(debitOf(record)).toBe(cost(SOLD, counts) / 1_000_000n);
-  expect(record.attempts[0]?.usage).not.toHaveProperty("cacheWrite1h");
-  const { accrued } = await balanceOf("lab");
-  expect(accrued - before.accrued).toBe(cost(OWED, counts) / 1_000_000n);
-});
-
-test("a provider that costs more than its price is owed all of it, and the margin is negative", async () => {
-  const { data, request_id: id } = await newestClient()
-    .messages.create({ model: "lab/dear", max_tokens: 64, messages: [say("[words:20]")] })
-    .withResponse();
-  const counts = countsOf(data.usage);
-  const debit = cost(SOLD, counts) / 1_000_000n;
-  const owed = cost(DEAR, counts) / 1_000_000n;
-  expect(debitOf(await ended(gateway, account, id ?? ""))).toBe(debit);
-  expect(await balanceOf("dear")).toEqual({ accrued: owed, margin: debit - owed });
-  expect(debit - owed).toBeLessThan(0n);
-});
 
 test("the list of models has the price of an hour in the cache, not the debt to the provider", async () => {
   const list = (await get(gateway.url, { key: account.key, path: "/v1/models" })).json;
