@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { addKey } from "../support/add-key.ts";
 import { addConnection, ENCRYPTION_KEY, OWN_KEY } from "../support/add-connection.ts";
 import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";

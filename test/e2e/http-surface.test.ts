@@ -174,34 +174,15 @@ describe("request ids", () => {
 });
 
 describe("response headers", () => {
-  const ALLOWED = new Set([
-    "x-request-id",
-    "request-id",
-    "content-type",
-    "content-length",
-    "transfer-encoding",
-    "date",
-    "connection",
-    "keep-alive",
-    "cache-control",
-    "x-accel-buffering",
-    "retry-after",
-    "access-control-allow-origin",
-    "access-control-expose-headers",
-    "x-should-retry",
-    "x-tm-provider",
-    "x-tm-attempts",
-    "x-tm-remaining-rpm",
-    "x-tm-remaining-tpm",
-    "x-tm-dropped-params",
-    "x-tm-error-code",
-    "x-tm-error-origin",
-    "x-tm-upstream-status",
-    "x-tm-limit-scope",
-    "x-tm-limit-kind",
-    "x-tm-limit-id",
-    "x-tm-cap-reset",
-  ]);
+  const ALLOWED = new Set(
+    (
+      "x-request-id request-id content-type content-length transfer-encoding date connection " +
+      "keep-alive cache-control x-accel-buffering retry-after access-control-allow-origin " +
+      "access-control-expose-headers x-should-retry x-tm-provider x-tm-attempts x-tm-remaining-rpm " +
+      "x-tm-remaining-tpm x-tm-dropped-params x-tm-error-code x-tm-error-origin " +
+      "x-tm-upstream-status x-tm-limit-scope x-tm-limit-kind x-tm-limit-id x-tm-cap-reset"
+    ).split(" "),
+  );
   const faults = [
     "",
     "retry_after:77",

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 
-import type { KeyId } from "../../src/kernel/core/ids.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { addKey } from "../support/add-key.ts";
 import { ask } from "../support/ask.ts";
@@ -8,9 +8,15 @@ import { nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { Listeners } from "../support/http-listener.ts";
+import { expectRefusal } from "../support/refusals.ts";
 
 const REFUSALS = 3;
+const PATIENCE = { timeout: 5_000, interval: 10 };
 const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
+
+const clients = new Listeners();
+afterAll(() => clients.close());
 
 /** Ids of managed keys, and everything that clients were answered. */
 const ids: string[] = [];
@@ -114,4 +120,40 @@ test("no answer and no log line of these calls has the id of a managed key", () 
   expect(ids.length).toBeGreaterThan(0);
   expect(answered.length).toBeGreaterThan(0);
   expect(ids.filter((id) => shown.includes(id))).toEqual([]);
+});
+
+async function countRefused(orgId: OrgId): Promise<number> {
+  const range = { orgId, fromMs: Date.now() - 3_600_000, toMs: Date.now() + 1 };
+  const { totals } = await gateway.backend.usageReports.report(
+    { ...range, statuses: ["rejected_by_gateway"] },
+    "status",
+  );
+  return totals.requests;
+}
+
+test("a key whose separate window of refused requests is full is refused before its body is read", async () => {
+  const account = await gateway.account("5.00");
+  const send = (body: unknown): Promise<HttpAnswer> =>
+    httpCall(`${gateway.url}/v1/chat/completions`, { body, headers: bearer(account.key) });
+  for (let n = 0; n < REFUSALS; n += 1) {
+    expect((await send(chatBody("test/a"))).status).toBe(200);
+    expectRefusal(await send("no JSON"), { status: 400, code: "invalid_request" });
+  }
+  // The announced body is never sent.
+  const head =
+    "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n" +
+    `Authorization: Bearer ${account.key}\r\nContent-Length: 10\r\n\r\n`;
+  const before = gateway.simulator.counts().total;
+  const client = await clients.client(Number(new URL(gateway.url).port), head);
+  await vi.waitFor(() => expect(client.text()).toMatch(/^HTTP\/1\.1 429 /), PATIENCE);
+  const refused = await send(chatBody("test/a"));
+  expectRefusal(refused, { status: 429, code: "rate_limit", message: "3 refused requests" });
+  expect(refused.headers).toMatchObject({
+    "retry-after": expect.stringMatching(/^\d+$/),
+    "x-tm-limit-scope": "key",
+    "x-tm-limit-kind": "rpm",
+    "x-tm-limit-id": `refusals:${account.keyId}`,
+  });
+  expect(gateway.simulator.counts().total).toBe(before);
+  await expect.poll(() => countRefused(account.orgId), PATIENCE).toBe(REFUSALS + 2);
 });

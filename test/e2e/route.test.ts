@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
-import { expectCleanRefusal, expectRefusal, accountState } from "../support/refusals.ts";
+import { accountState, expectCleanRefusal } from "../support/refusals.ts";
 
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00");
@@ -104,6 +104,17 @@ describe("a dry run reports the refusal of", () => {
     const reported = await expectSameRefusal(asked, body);
     expect(at(reported.json, "candidates")).toEqual([]);
     expect(at(reported.json, "estimate.reserve_micro_usd")).toBeNull();
+  });
+
+  test("a spend cap, with its scope and reset", async () => {
+    const capped = await gateway.account("5.00", { keyCapUsd: "0.000100" });
+    const reported = await expectSameRefusal("chat", chatBody("test/a"), capped);
+    expect(at(reported.json, "refusal")).toMatchObject({
+      origin: "gateway_admission",
+      limit_scope: "key",
+      limit_kind: "spend",
+      reset_at: expect.stringMatching(/-01T00:00:00\.000Z$/),
+    });
   });
 });
 

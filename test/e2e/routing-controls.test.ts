@@ -9,7 +9,7 @@ import {
   withGateway,
   type TestAccount,
 } from "../support/gateway.ts";
-import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { testOperator } from "../support/test-operator.ts";
 

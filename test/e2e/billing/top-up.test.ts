@@ -99,6 +99,17 @@ describe("a card", () => {
     expect(await balance()).toBe(40n);
   });
 
+  test("that is added twice at once belongs to one customer at the payment provider", async () => {
+    orgId = await fixture.newOrg();
+    const { customers } = fixture.checkout.book;
+    const before = customers.size;
+    await Promise.all(
+      fixture.billings.map(async ({ topUps }) => await topUps?.openCardCheckout(orgId)),
+    );
+    await topUpsOf(fixture).openCardCheckout(orgId);
+    expect(customers.size - before).toBe(1);
+  });
+
   test("is saved with a new customer when the payment provider forgot the old one", async () => {
     orgId = await orgWithRule(fixture);
     fixture.checkout.book.customers.clear();

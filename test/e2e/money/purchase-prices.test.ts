@@ -2,7 +2,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 
 import { ANTHROPIC_CLIENTS, say } from "../../support/anthropic-clients.ts";
-import { at, get, post } from "../../support/ask.ts";
+import { at, get } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../../support/books.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import type { AttemptRecord } from "../../../src/gateway/records/record-rows.ts";
 import {
   ask,
@@ -14,7 +15,7 @@ import {
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld } from "../../support/books.ts";
 import { httpCall } from "../../support/http-call.ts";
 import { runCommand } from "../../support/program.ts";
-import { simulatorManifest, withAccount, withGateway } from "../../support/gateway.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
 
 /* Five prices that share no factor, in pico-dollars a token: a swapped bucket shows. */
 const PRICES = {
@@ -47,9 +48,25 @@ function listing(id: string): object {
   };
 }
 
+const DEAR = [
+  { type: "prompt", unit: "token", cost_usd_per_million: "100" },
+  { type: "completion", unit: "token", cost_usd_per_million: "1000" },
+];
+
 const gateway = withGateway(() => ({
   settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
   manifests: [
+    simulatorManifest({
+      provider: "cheap",
+      dialect: "wire_a",
+      models: [textModel("m/cheap-then-dear")],
+    }),
+    simulatorManifest({
+      provider: "dear",
+      dialect: "wire_a",
+      priority: 1,
+      models: [{ ...listing("m/cheap-then-dear"), pricing: DEAR }],
+    }),
     simulatorManifest({
       provider: "up-a",
       dialect: "wire_a",
@@ -277,6 +294,33 @@ test("usage above the hold is charged at the hold", async () => {
   const cost = await costEverywhere(answer, before);
   const { attempts } = await ended(gateway, account, answer.requestId);
   expect(cost).toBe(attempts[0]?.reserveMicroUsd);
+});
+
+test("a client without money for the next provider gets the error of the last one", async () => {
+  const request: Ask = {
+    key: "",
+    wire: "wire_a",
+    model: "m/cheap-then-dear",
+    text: "once [[fault:status:500]]",
+  };
+  const cheap = BigInt(Buffer.byteLength(bodyOf(request))) + 640n;
+  const calls = gateway.simulator.counts().total;
+  const poor = await gateway.account(formatUsd(microUsd(cheap * 2n)));
+  const answer = await ask(gateway.url, { ...request, key: poor.key });
+  expect(answer.status).toBe(500);
+  expect(answer.headers).toMatchObject({
+    "x-tm-error-code": "upstream_error",
+    "x-tm-attempts": "1",
+    "x-tm-upstream-status": "500",
+  });
+  expect(gateway.simulator.counts().total).toBe(calls + 1);
+  await nothingHeld(gateway, poor);
+  const record = await ended(gateway, poor, answer.requestId);
+  expect(record.outcome).toBe("failed");
+  expect(record.attempts).toHaveLength(1);
+  const path = `/v1/generation?id=${answer.requestId}`;
+  const { json } = await get(gateway.url, { key: poor.key, path });
+  expect(at(json, "data")).toMatchObject({ outcome: "failed", cost_micro_usd: 0 });
 });
 
 test("nothing is held after all tests, and the books balance", async () => {
