@@ -13,6 +13,8 @@ import {
 } from "../support/gateway.ts";
 
 const BAD_KEY = "customer-invalid-key-0123456789";
+/** Requests a minute of an organization without credit; a default of 20 would take longer. */
+const UNFUNDED = 2;
 /** The first characters are what the simulator shows of a key. */
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
@@ -35,9 +37,19 @@ const gateway = withGateway(() => {
     ],
   }) as { endpoint: object };
   Object.assign(metered.endpoint, { billing: "reported_cost" });
+  const pricing = ["prompt", "completion"].map((type) => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: "0",
+  }));
+  const free = simulatorManifest({
+    provider: "free-ai",
+    dialect: "wire_a",
+    models: [textModel("test/free", { pricing })],
+  });
   return {
-    settings: { encryptionKey: ENCRYPTION_KEY },
-    manifests: [...STANDARD_MANIFESTS, metered],
+    settings: { encryptionKey: ENCRYPTION_KEY, unfundedRequestsPerMinute: UNFUNDED },
+    manifests: [...STANDARD_MANIFESTS, metered, free],
   };
 });
 beforeEach(() => resetCalls());
@@ -243,6 +255,46 @@ describe("a provider's refusal of a customer's key", () => {
     const served = await asking(other);
     expect(served.status).toBe(200);
     expect(served.headers["x-tm-attempts"]).toBe("1");
+  });
+});
+
+describe("the limit of an organization without credit", () => {
+  const free = { model: "test/free" };
+  const never = { ...free, ...connections("never") };
+
+  test.each(["prefer", "only"])(
+    "does not count what the customer's own keys serve: connections %s",
+    async (value) => {
+      const account = await gateway.account("0");
+      await connect(account, { provider: "free-ai" });
+      const own = { ...free, ...connections(value) };
+      for (let n = 0; n < UNFUNDED + 2; n += 1) {
+        expect((await asking(account, own)).status).toBe(200);
+      }
+      // The window is as it was, and what counts in it is refused when it is full.
+      for (let n = 0; n < UNFUNDED; n += 1) {
+        expect((await asking(account, never)).status).toBe(200);
+      }
+      const refused = await asking(account, never);
+      expect(refused.status).toBe(429);
+      expect(refused.headers).toMatchObject({
+        "x-tm-error-code": "rate_limit",
+        "x-tm-limit-id": `key:${account.keyId}`,
+      });
+      expect((await asking(account, own)).status).toBe(200);
+    },
+  );
+
+  test("counts a request that falls back to the marketplace's key", async () => {
+    const account = await gateway.account("0");
+    await connect(account, { provider: "free-ai", providerKey: BAD_KEY });
+    for (let n = 0; n < UNFUNDED; n += 1) {
+      const answer = await asking(account, free);
+      expect([answer.status, answer.headers["x-tm-attempts"]]).toEqual([200, "2"]);
+    }
+    const refused = await asking(account, free);
+    expect([refused.status, refused.headers["x-tm-attempts"]]).toEqual([401, "1"]);
+    expect(refused.headers["x-tm-error-code"]).toBe("auth");
   });
 });
 

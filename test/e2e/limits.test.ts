@@ -5,10 +5,9 @@ import {
   UNFUNDED_REQUESTS_PER_MINUTE,
 } from "../../src/kernel/core/constants.ts";
 import { addKey } from "../support/add-key.ts";
-import { callUntil, until } from "../support/books.ts";
+import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import {
-  grantCredit,
   simulatorManifest,
   STANDARD_MANIFESTS,
   textModel,
@@ -145,19 +144,6 @@ describe("an organization without credit of its own", () => {
       "x-tm-limit-kind": "rpm",
       "x-tm-limit-id": `org:${account.orgId}`,
     });
-  });
-
-  test("has its key's limit after the first grant", async () => {
-    const account = await gateway.account("0.00");
-    expectRefusal(await chat(account), { status: 429, code: "insufficient_quota" });
-    await grantCredit(gateway.backend, account.orgId, "1.00");
-    // The calls are rare enough not to reach the low limit before it is lifted.
-    const left = await callUntil(
-      "the low limit is lifted",
-      () => chat(account),
-      (answer) => remaining(answer, "rpm") > UNFUNDED_REQUESTS_PER_MINUTE,
-    );
-    expect(left.status).toBe(200);
   });
 });
 

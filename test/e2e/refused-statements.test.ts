@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
-import { REFUSED_ROWS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { StoppedClock } from "../support/clocks.ts";
@@ -123,32 +122,6 @@ describe("a refused request costs no statement beyond its bounded rows:", () => 
       expect(at(answer.json, "error")).toEqual(at(first.json, "error"));
     }
     expect(taken().others).toEqual([]);
-  });
-
-  test("further refusals of a key are counted together after its rows of the minute", async () => {
-    const { key } = await gateway.account("1.00", { requestsPerMinute: 10_000 });
-    for (let n = 0; n < REFUSED_ROWS_PER_MINUTE; n += 1) await send(key, "hello");
-    await rowsWritten();
-    statements.take();
-    const count = 100;
-    await Promise.all(Array.from({ length: count }, () => send(key, "hello")));
-    await until("they are counted", () => statements.take().some((t) => OF_BOUNDED_ROWS.test(t)));
-    const { others, rows } = taken();
-    expect(others).toEqual([]);
-    expect(rows).toBeLessThan(count / 4);
-  });
-
-  test("a flood of random keys is looked up in few statements", async () => {
-    await rowsWritten();
-    statements.take();
-    const count = 200;
-    const answers = await Promise.all(
-      Array.from({ length: count }, () => send(createVirtualKey().raw, good)),
-    );
-    expect(answers.every((answer) => answer.status === 401)).toBe(true);
-    const { others, rows } = taken();
-    expect(rows).toBe(0);
-    expect(others.length).toBeLessThan(count / 4);
   });
 });
 
