@@ -49,17 +49,12 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     return { key: account.key, wire: "wire_a", model, text };
   }
 
-  async function quiet(name: string): Promise<readonly string[]> {
-    await prometheus.untilAlert(name, "is quiet");
-    return (await prometheus.firing()).filter((each) => each === name);
-  }
-
   test("TmOverrun: the provider respects the bounds again", async () => {
     const dear = 'usage:{"prompt_tokens":190000}';
     const traffic = new SteadyTraffic(5, () => ask(gateway.url, asked(dear)));
-    await prometheus.untilAlert("TmOverrun", "fires");
+    await prometheus.untilFiring("TmOverrun");
     await traffic.stop();
-    expect(await quiet("TmOverrun")).toEqual([]);
+    expect(await prometheus.untilQuiet("TmOverrun")).toEqual([]);
   });
 
   test("TmChargedUnknown: the alert ends by itself, and the books balance", async () => {
@@ -70,19 +65,19 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     await until("it is sent", () => gateway.simulator.counts().total > before);
     await doomed.end("SIGKILL");
     await lost;
-    await prometheus.untilAlert("TmChargedUnknown", "fires");
-    expect(await quiet("TmChargedUnknown")).toEqual([]);
+    await prometheus.untilFiring("TmChargedUnknown");
+    expect(await prometheus.untilQuiet("TmChargedUnknown")).toEqual([]);
     const checks = await gateway.backend.audit();
     expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
   });
 
   test("TmPartitionsEnd: a gateway starts and makes the missing tables", async () => {
     await runOnce(await asAdmin(database), PARTITIONS_AHEAD);
-    await prometheus.untilAlert("TmPartitionsEnd", "fires");
+    await prometheus.untilFiring("TmPartitionsEnd");
     const started = await startTestGateway({
       settings: { databaseUrl: database.connectionString },
     });
-    expect(await quiet("TmPartitionsEnd")).toEqual([]);
+    expect(await prometheus.untilQuiet("TmPartitionsEnd")).toEqual([]);
     await started.close();
   });
 });
