@@ -166,11 +166,6 @@ describe("request ids", () => {
     const refused = await ask("/v1/models", { headers: own });
     expect(refused.headers["x-request-id"]).toMatch(REQUEST_ID);
   });
-
-  test("are never repeated", async () => {
-    const answers = await Promise.all(Array.from({ length: 100 }, () => ask("/healthz")));
-    expect(new Set(answers.map((each) => each.headers["x-request-id"])).size).toBe(100);
-  });
 });
 
 describe("response headers", () => {

@@ -112,15 +112,6 @@ async function creditSilently({ orgId }: TestAccount): Promise<void> {
   });
 }
 
-test("credit that arrives without a notice is usable 250 ms later", async () => {
-  const account = await refusedAccount();
-  await creditSilently(account);
-  clock.moveOn(SHORTFALL_LASTS_MS - 1);
-  expect(await send(account.key)).toMatchObject({ status: 429 });
-  clock.moveOn(1);
-  expect(await send(account.key)).toMatchObject({ status: 200 });
-});
-
 test("money that a running request held is usable when that request has ended", async () => {
   // The credit covers one request at a time.
   const { key } = await gateway.account("0.001");
