@@ -284,6 +284,21 @@ describe("GET /v1/limits", () => {
     });
   });
 
+  test("shows what a call used: one request, the observed tokens and the money", async () => {
+    const account = await gateway.account("5.00");
+    const called = await chat(account);
+    await settledRecord(gateway, account, String(called.headers["x-request-id"]));
+    const { json } = await limitsOf(account, "?model=test%2Fa");
+    expect(at(json, "model")).toBe("test/a");
+    expect(at(json, "effective.rpm.remaining")).toBe(299);
+    const tokens = Number(at(called.json, "usage.total_tokens"));
+    expect(tokens).toBeGreaterThan(0);
+    expect(at(json, "effective.tpm.remaining")).toBe(1_000_000 - tokens);
+    const cost = at(called.json, "usage.cost");
+    expect(at(json, "spend.org")).toMatchObject({ cap_usd: null, settled_usd: cost });
+    expect(at(json, "spend.key")).toMatchObject({ cap_usd: null, settled_usd: cost });
+  });
+
   test("uses up nothing", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 1 });
     const before = await accountState(gateway, account);
