@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody } from "../support/chat-bodies.ts";
-import {
-  simulatorManifest,
-  STANDARD_MANIFESTS,
-  textModel,
-  withAccount,
-  withGateway,
-} from "../support/gateway.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import {
   expectCleanRefusal,
@@ -19,24 +13,7 @@ import {
 
 /* `parse-request.test.ts` has a row of every field: these show what a client gets for one. */
 
-/** A listing that these routes do not serve. */
-const IMAGE_MANIFEST = simulatorManifest({
-  provider: "prov-images",
-  dialect: "wire_a",
-  models: [
-    {
-      ...textModel("test/painter"),
-      output_modality: "image",
-      max_output_tokens: 4_000,
-      supported_parameters: {
-        n: { type: "integer", min: 1, max: 4 },
-        size: { type: "enum", values: ["1024x1024"] },
-      },
-    },
-  ],
-});
-
-const gateway = withGateway({ manifests: [...STANDARD_MANIFESTS, IMAGE_MANIFEST] });
+const gateway = withGateway();
 const account = withAccount(gateway, "25.00");
 
 const CHAT = "/v1/chat/completions";
@@ -143,7 +120,6 @@ describe.concurrent("a request that no provider of the model can serve as sent i
   test.each<[Path, string, string | RegExp, object]>([
     [CHAT, "test/b", "temperature", { stream: true, temperature: 1.5 }],
     [CHAT, "test/both", /messages\[0\]\.content\[0\].*image.*text/, part(image)],
-    [CHAT, "test/painter", "/v1/images/generations", {}],
     [MESSAGES, "test/a", "thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }],
     [MESSAGES, "test/b", "messages.0.content.0", part({ type: "document", source: pdf })],
   ])("on %s for %s, and names %s", async (path, model, message, more) => {

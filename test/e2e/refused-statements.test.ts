@@ -1,6 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { StoppedClock } from "../support/clocks.ts";
@@ -52,7 +51,6 @@ function taken(): { readonly others: readonly string[]; readonly rows: number } 
 }
 
 const good = chatBody("test/a");
-const unknown = createVirtualKey().raw;
 
 interface Kind {
   readonly what: string;
@@ -109,8 +107,9 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-describe("a refused request costs no statement beyond its bounded rows:", () => {
-  test.each(KINDS)("$what", async ({ status, code, key, body = good }) => {
+test.each(KINDS)(
+  "a refused request $what costs no statement beyond its bounded rows",
+  async ({ status, code, key, body = good }) => {
     const raw = key === undefined ? rich.key : await key();
     for (let n = 0; n < FIRST_REQUESTS; n += 1) await send(raw, body);
     const first = await send(raw, body);
@@ -122,8 +121,8 @@ describe("a refused request costs no statement beyond its bounded rows:", () => 
       expect(at(answer.json, "error")).toEqual(at(first.json, "error"));
     }
     expect(taken().others).toEqual([]);
-  });
-});
+  },
+);
 
 /** Rows of refused requests that are queued at the moment are written, and nothing else is. */
 async function rowsWritten(): Promise<void> {
