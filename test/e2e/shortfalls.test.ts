@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
@@ -101,17 +101,6 @@ test.each(CHANGES)(
   },
 );
 
-/** Credit whose notice never arrives: as if the connection for notices were away. */
-async function creditSilently({ orgId }: TestAccount): Promise<void> {
-  await inSession(await asAdmin(database), async (client) => {
-    await client.query("set session_replication_role = replica");
-    await client.query("update account set credits = credits + $2 where account_id = $1", [
-      `wallet:${orgId}`,
-      DOLLAR,
-    ]);
-  });
-}
-
 test("money that a running request held is usable when that request has ended", async () => {
   // The credit covers one request at a time.
   const { key } = await gateway.account("0.001");
@@ -128,17 +117,22 @@ test("money that a running request held is usable when that request has ended", 
   expect(await send(key)).toMatchObject({ status: 200 });
 });
 
-describe("a dry run", () => {
-  const wouldAdmit = async ({ key }: TestAccount): Promise<unknown> =>
-    at((await send(key, {}, "route?for=chat")).json, "would_admit");
-
-  test("is refused by the same remembered shortfall as a call", async () => {
-    const account = await refusedAccount();
-    await creditSilently(account);
-    expect(await wouldAdmit(account)).toBe(false);
-    clock.moveOn(SHORTFALL_LASTS_MS);
-    expect(await wouldAdmit(account)).toBe(true);
+test("a dry run is refused by the same remembered shortfall as a call, which lasts 250 ms", async () => {
+  const account = await refusedAccount();
+  // No notice arrives: as if the connection for notices were away.
+  await inSession(await asAdmin(database), async (client) => {
+    await client.query("set session_replication_role = replica");
+    const sql = "update account set credits = credits + $2 where account_id = $1";
+    await client.query(sql, [`wallet:${account.orgId}`, DOLLAR]);
   });
+  const wouldAdmit = async (): Promise<unknown> =>
+    at((await send(account.key, {}, "route?for=chat")).json, "would_admit");
+  clock.moveOn(SHORTFALL_LASTS_MS - 1);
+  expect(await wouldAdmit()).toBe(false);
+  expect(await send(account.key)).toMatchObject({ status: 429 });
+  clock.moveOn(1);
+  expect(await wouldAdmit()).toBe(true);
+  expect(await send(account.key)).toMatchObject({ status: 200 });
 });
 
 test("a key that was used before it existed works at once here, and soon in another process", async () => {
