@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say } from "../support/anthropic-clients.ts";
 import { PatientClock } from "../support/clocks.ts";
-import { withAccount, withGateway } from "../support/gateway.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  textModel,
+  withAccount,
+  withGateway,
+} from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal, accountState } from "../support/refusals.ts";
 
@@ -13,7 +19,19 @@ const clock = new PatientClock();
 const PATH = "/v1/messages/count_tokens";
 const COUNTING = "/b/v1/messages/count_tokens";
 
-const gateway = withGateway({ clock, settings: { streamHeadersTimeoutMs: 300 } });
+const gateway = withGateway(() => {
+  // The simulator serves no model whose id begins with "unknown": it answers 404.
+  const uncounted = simulatorManifest({
+    provider: "prov-uncounted",
+    dialect: "wire_b",
+    models: [textModel("test/uncounted", { upstream_id: "unknown-1" })],
+  });
+  return {
+    clock,
+    settings: { streamHeadersTimeoutMs: 300 },
+    manifests: [...STANDARD_MANIFESTS, uncounted],
+  };
+});
 const account = withAccount(gateway, "25.00");
 
 function question(model: string, more: object = {}): object {
@@ -62,7 +80,7 @@ describe("the provider's own count", () => {
     expectCount(await count(question("test/b", { max_tokens: 64_000 })));
   });
 
-  test.each(["status:404", "reset:headers", "hang:headers", "gzip_bomb"])(
+  test.each(["reset:headers", "hang:headers", "gzip_bomb"])(
     "is replaced by an estimate when it fails (%s), and the provider gets no strike",
     async (fault) => {
       gateway.simulator.script({ path: COUNTING, fault, times: 1 });
@@ -74,6 +92,12 @@ describe("the provider's own count", () => {
       expect(after.headers["x-tm-estimate"]).toBeUndefined();
     },
   );
+
+  test("is replaced by an estimate when the provider refuses to count", async () => {
+    const answer = await count(question("test/uncounted"));
+    expectCount(answer);
+    expect(answer.headers).toMatchObject({ "x-tm-estimate": "local", "x-tm-attempts": "1" });
+  });
 });
 
 describe("the local estimate", () => {

@@ -214,7 +214,7 @@ describe("response headers", () => {
 
 /* Bytes that a proxy's parser could read differently from the gateway must not be served. */
 
-const BODY = JSON.stringify(chatBody("test/a"));
+const BODY = JSON.stringify(chatBody("test/both"));
 const LENGTH = `Content-Length: ${BODY.length}`;
 const CHUNKED = "Transfer-Encoding: chunked";
 const CHUNKS = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
-import { accountState, expectCleanRefusal } from "../support/refusals.ts";
+import { accountState, expectCleanRefusal, expectRefusal } from "../support/refusals.ts";
 
 const gateway = withGateway();
 const account = withAccount(gateway, "25.00");
@@ -127,6 +127,17 @@ describe("a dry run uses up one request of the minute and nothing else", () => {
     const estimate = Number(at(reported.json, "estimate.input_tokens")) + 64;
     expect(answer.headers["x-tm-remaining-rpm"]).toBe("3");
     expect(Number(answer.headers["x-tm-remaining-tpm"])).toBe(1_000_000 - estimate);
+  });
+
+  test("a dry run without a request left is refused", async () => {
+    const fresh = await gateway.account("1.00", { requestsPerMinute: 1 });
+    const reported = await dryRun("chat", chatBody("test/a"), fresh);
+    expect(reported.json).toMatchObject({
+      would_admit: false,
+      refusal: { code: "rate_limit", limit_scope: "key", limit_kind: "rpm" },
+    });
+    const refused = await dryRun("chat", chatBody("test/a"), fresh);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
   });
 });
 

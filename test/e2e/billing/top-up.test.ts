@@ -196,6 +196,14 @@ describe("a rule of automatic top-up", () => {
     await rounds(fixture);
     expect(charges()).toBe(6);
   });
+
+  test("counts a pending purchase against its ceiling", async () => {
+    orgId = await orgWithRule(fixture, { ...RULE, monthMaxMicroUsd: usd(99) });
+    const lost = Array.from({ length: 2 }, () => "lost_before" as const);
+    fixture.checkout.chargeFaults.push(...lost);
+    await fixture.billings[0].topUpRound();
+    expect(await view()).toMatchObject({ monthMicroUsd: usd(50), hasOpenPurchase: true });
+  });
 });
 
 describe("a charge that fails", () => {
@@ -279,6 +287,23 @@ describe("a top-up without payment events", () => {
     expect(deaf.checkout.book.payments.size).toBe(payments);
     expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
   });
+});
+
+test("a decision that several processes send at once is charged once", async () => {
+  orgId = await orgWithRule(fixture);
+  const nowMs = fixture.clock.nowMs();
+  const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+  const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
+  const wanted = { orgId, purchaseId: "pur_twice", isTestMoney: true, ...times, ...bounds };
+  const charge = await fixture.backend.topUpStore.begin(wanted, testOperator);
+  if (charge === undefined) throw new Error("nothing was due");
+  const { url: apiUrl, secretKey } = fixture.checkout;
+  const account = { secretKey: () => secretKey, webhookSecrets: () => [], apiUrl };
+  const clients = [1, 2, 3].map(() => new StripePayments(account, fixture.clock));
+  const answers = await Promise.all(clients.map(({ cards }) => cards.charge(charge)));
+  for (const client of clients) client.close();
+  expect(answers.map(({ kind }) => kind)).toEqual(["charge", "charge", "charge"]);
+  expect(charges()).toBe(1);
 });
 
 test("the next request uses a payment key that was replaced while the program runs", async () => {

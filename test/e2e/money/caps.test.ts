@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
-import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
+import { ask, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
 import { gatedManifest, withGatedProvider } from "../../support/gated-provider.ts";
