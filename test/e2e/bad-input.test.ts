@@ -169,8 +169,8 @@ describe("an unusual but valid request", () => {
     const body = { ...good[MESSAGES], max_tokens: undefined };
     expect((await post(MESSAGES, { body })).status).toBe(200);
     expect(gateway.simulator.calls().at(-1)?.body).toMatchObject({ max_tokens: 4096 });
-    const named = { ...body, max_completion_tokens: 7 };
-    expect((await post(MESSAGES, { body: named })).status).toBe(200);
+    const renamed = { ...body, max_completion_tokens: 7 };
+    expect((await post(MESSAGES, { body: renamed })).status).toBe(200);
     expect(gateway.simulator.calls().at(-1)?.body).toMatchObject({ max_tokens: 7 });
   });
 

@@ -51,7 +51,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       keyCacheMs: 3_600_000,
     }));
     const account = withAccount(gateway, "1000", { requestsPerMinute: 100_000 });
-    const folder = withOperatorFolder({
+    const operated = withOperatorFolder({
       get url() {
         return gateway.simulator.url;
       },
@@ -229,7 +229,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
     });
 
     test("TmChargedUnknown: the alert ends by itself, and the books balance", async () => {
-      const doomed = await serve(folder, { DATABASE_URL: database.connectionString });
+      const doomed = await serve(operated, { DATABASE_URL: database.connectionString });
       const url = String(doomed.ready["gateway_url"]);
       const before = gateway.simulator.counts().total;
       const lost = ask(url, asked("hold", "op/model")).catch(() => undefined);
