@@ -138,66 +138,6 @@ describe("the routing policy", () => {
   });
 });
 
-describe("connections", () => {
-  const sealed = Buffer.from(Array.from({ length: 256 }, (_, at) => at));
-  let made = 0;
-
-  async function connect(
-    of: { readonly orgId: OrgId; readonly keyId?: KeyId },
-    providerId: string,
-    bytes: Buffer = sealed,
-  ): Promise<string> {
-    const id = `conn_${++made}`;
-    await backend.query(
-      `insert into connection (connection_id, org_id, key_id, provider_id, name, label, sealed_key)
-      values ($1, $2, $3, $4, 'mine', 'sk-…', $5)`,
-      [id, of.orgId, of.keyId ?? null, providerId, bytes],
-    );
-    return id;
-  }
-
-  test("a key has the connections of its organization, byte for byte, and no others", async () => {
-    const { orgId } = key;
-    const shared = await connect({ orgId }, "acme-ai");
-    await connect({ orgId: foreign.orgId }, "acme-ai");
-    const expected = { connectionId: shared, providerId: "acme-ai", sealedKey: sealed };
-    expect((await rulesOf(key)).connections).toEqual([expected]);
-    expect((await rulesOf(second)).connections).toEqual([expected]);
-    expect((await rulesOf(foreign)).connections).toHaveLength(1);
-  });
-
-  test("a connection of the key replaces the organization's, for that key and provider", async () => {
-    const { orgId } = key;
-    const shared = await connect({ orgId }, "acme-ai");
-    const other = await connect({ orgId }, "other-ai");
-    const own = await connect(key, "acme-ai", Buffer.from("own"));
-    await connect(second, "third-ai");
-    expect(idsOf(await rulesOf(key))).toEqual([own, other]);
-    expect((await rulesOf(key)).connections[0]).toEqual({
-      connectionId: own,
-      providerId: "acme-ai",
-      keyId: key.keyId,
-      sealedKey: Buffer.from("own"),
-    });
-    expect(idsOf(await rulesOf(second))).toEqual([shared, other, `conn_${made}`]);
-  });
-
-  test("a disabled connection is gone, and the organization's takes its place", async () => {
-    const { orgId } = key;
-    const shared = await connect({ orgId }, "acme-ai");
-    const own = await connect(key, "acme-ai");
-    const disable = "update connection set disabled_at = now() where connection_id = $1";
-    await backend.query(disable, [own]);
-    expect(idsOf(await rulesOf(key))).toEqual([shared]);
-    await backend.query(disable, [shared]);
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
-  });
-
-  function idsOf({ connections }: AccountRules): readonly string[] {
-    return connections.map((each) => each.connectionId);
-  }
-});
-
 describe("usage holds", () => {
   async function hold(
     family: string,
@@ -210,25 +150,6 @@ describe("usage holds", () => {
       [key.orgId, family, state, seconds],
     );
   }
-
-  test("a limit on a kind of request has an end, and an expired limit is gone", async () => {
-    await hold("images", "limited", -1);
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
-    await hold("chat", "limited", 600);
-    const [row] = await backend.query(
-      "select floor(extract(epoch from until_at) * 1000)::text as ms from usage_hold " +
-        "where org_id = $1 and family = 'chat'",
-      [key.orgId],
-    );
-    const { abuseRestrictions } = await rulesOf(second);
-    expect(abuseRestrictions).toEqual([
-      { family: "chat", state: "limited", untilMs: expect.any(Number) as number },
-    ]);
-    expect(
-      Math.abs((abuseRestrictions[0]?.untilMs ?? 0) - Number(row?.["ms"])),
-    ).toBeLessThanOrEqual(1);
-    expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
-  });
 
   test("a restriction wins over a limit of its kind, and the longer of two limits wins", async () => {
     await hold("chat", "limited", 60);
@@ -244,18 +165,6 @@ describe("usage holds", () => {
     expect(abuseRestrictions[0]).not.toHaveProperty("untilMs");
     const [now] = await backend.query("select (extract(epoch from now()) * 1000)::text as ms");
     expect(abuseRestrictions[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
-  });
-
-  test("a lifted hold is gone, and the limit below it applies again", async () => {
-    await hold("chat", "limited", 600);
-    await hold("chat", "restricted", null);
-    const lift = "update usage_hold set lifted_at = now() where org_id = $1 and state = $2";
-    await backend.query(lift, [key.orgId, "restricted"]);
-    expect((await rulesOf(key)).abuseRestrictions).toMatchObject([
-      { family: "chat", state: "limited" },
-    ]);
-    await backend.query(lift, [key.orgId, "limited"]);
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 });
 

@@ -24,23 +24,16 @@ beforeEach(async () => {
 const rulesOf = rulesReader(backend);
 
 describe("an organization without rules", () => {
-  test("has the shared plain rules, which take no space in the cache", async () => {
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
-  });
-
-  test("is on trial until it buys credit, whatever trial credit it was given before", async () => {
+  test("is on trial until it buys credit, whatever trial credit it is given before or after", async () => {
     const trial = await addKey(backend, await addOrg(backend));
     expect(await rulesOf(trial)).toEqual({ ...PLAIN_RULES, isTrial: true });
     await grant(backend, trial.orgId, "trial");
     const record = await findKey(backend.keyStore, trial.digest);
     expect(record).toMatchObject({ funded: true, rules: { isTrial: true } });
-    await grant(backend, trial.orgId, "bought");
-    expect(await rulesOf(trial)).toBe(PLAIN_RULES);
-  });
-
-  test("stays off trial after it bought credit, whatever trial credit follows", async () => {
-    await grant(backend, key.orgId, "trial");
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
+    for (const credit of ["bought", "trial"] as const) {
+      await grant(backend, trial.orgId, credit);
+      expect(await rulesOf(trial)).toBe(PLAIN_RULES);
+    }
   });
 
   test("has the plain rules again after every rule was removed", async () => {
@@ -154,14 +147,6 @@ describe("stored limits", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("removing the customer's own limit keeps the limit of the contract", async () => {
-    const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 64 }, testOperator);
-    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: 3 }, testOperator);
-    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: null }, testOperator);
-    expect((await rulesOf(key)).limits).toEqual([{ ...ORG, concurrent: 64 }]);
-  });
-
   test("an unknown organization or a key of another one changes nothing", async () => {
     const { rulesStore } = backend;
     const change = { requestsPerMinute: 1 };
@@ -195,7 +180,7 @@ describe("stored limits", () => {
   test("simultaneous changes of different values are all kept", async () => {
     const { rulesStore } = backend;
     const values = { requestsPerMinute: 11, tokensPerMinute: 12, concurrent: 13 };
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 5; round++) {
       const target = { source: "self", scope: "model", modelId: `acme/${round}` } as const;
       await Promise.all(
         Object.entries(values).map(([name, value]) =>
@@ -204,14 +189,14 @@ describe("stored limits", () => {
       );
     }
     const limits = await rulesStore.listLimits(key.orgId);
-    expect(limits).toHaveLength(20);
+    expect(limits).toHaveLength(5);
     for (const limit of limits) expect(limit).toMatchObject(values);
   });
 
   test("simultaneous removals leave no empty limit and lose no new value", async () => {
     const { rulesStore } = backend;
     const { orgId } = key;
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 5; round++) {
       await rulesStore.changeLimit(
         orgId,
         ORG,
@@ -242,19 +227,6 @@ describe("stored limits", () => {
     } finally {
       await backend.query("drop function refuse cascade");
     }
-    expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
-  });
-
-  test("a change that the database refuses leaves no trace, and the store still works", async () => {
-    const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
-    const wrong = rulesStore.changeLimit(
-      key.orgId,
-      ORG,
-      { requestsPerMinute: 9, concurrent: 0 },
-      testOperator,
-    );
-    await expect(wrong).rejects.toThrow("limit_override_concurrency_check");
     expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
   });
 });

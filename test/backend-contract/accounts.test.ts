@@ -73,20 +73,6 @@ test("a key is found by its digest with everything that the gateway needs", asyn
   expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
 });
 
-test("a disabled key stays disabled since its first disabling", async () => {
-  const { accountStore } = backend;
-  const { keyId, orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const disabled = await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
-  expect(disabled?.[0]?.disabledAtMs).not.toBeNull();
-  expect(await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator)).toEqual(
-    disabled,
-  );
-  expect(await accountStore.listKeys(orgId)).toEqual(disabled);
-  expect(
-    await accountStore.editKeys("anyone", ["key_unknown"], { disable: true }, testOperator),
-  ).toBeUndefined();
-});
-
 test("two keys cannot share a digest", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const key = {
@@ -134,15 +120,6 @@ test("a reference that is reused with other terms is refused and changes nothing
   );
   expect(balances.map((balance) => balance.settledMicroUsd)).toEqual([7n, 0n]);
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
-});
-
-test("a cap can be set and removed, but only for a known organization", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  expect(await backend.accountStore.setOrgCap(orgId, microUsd(9n), testOperator)).toBe(true);
-  expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBe(9n);
-  expect(await backend.accountStore.setOrgCap(orgId, null, testOperator)).toBe(true);
-  expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBeNull();
-  expect(await backend.accountStore.setOrgCap("org_unknown", null, testOperator)).toBe(false);
 });
 
 test("migrations run once, even by concurrent starts", async () => {

@@ -98,6 +98,27 @@ async function joinable(subject: string): Promise<void> {
   people.set(subject, accountId);
 }
 
+const LATE = "2099-01-31T00:00:00.000Z";
+
+/** An edit of the key that was created: by its owner, or by an operator for any organization. */
+function edit(
+  change: Parameters<typeof backend.accountStore.editKeys>[2],
+  before: object | null,
+  after: object,
+  by: ChangedBy = account,
+): Write {
+  return {
+    run: async () => {
+      await backend.accountStore.editKeys(by === account ? orgId : "anyone", [keyId], change, by);
+      return { by, target: keyId, before, after };
+    },
+  };
+}
+
+function digestOf({ digest, label }: ReturnType<typeof createVirtualKey>) {
+  return { digest, label };
+}
+
 /** The author of a change to the team: only a member may, whose role allows it. */
 const owner = () => byAccount(people.get("first") ?? "");
 
@@ -300,72 +321,28 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: account, target: keyId, before: null, after };
     },
   },
-  "key.rename": {
-    run: async () => {
-      // A key is pasted into the wrong field.
-      await backend.accountStore.editKeys(orgId, [keyId], { name: `mine ${fresh.raw}` }, account);
-      const after = { name: "mine tm_vk_[redacted]" };
-      return { by: account, target: keyId, before: { name: "ci" }, after };
-    },
-  },
-  "key.cap": {
-    run: async () => {
-      await backend.accountStore.editKeys("anyone", [keyId], { caps: { month: null } }, operator);
-      const [before, after] = [{ cap_usd: "0.000001" }, { cap_usd: null }];
-      return { by: operator, target: keyId, before, after };
-    },
-  },
-  "key.week-cap": {
-    run: async () => {
-      await backend.accountStore.editKeys(
-        "anyone",
-        [keyId],
-        { caps: { week: microUsd(2n) } },
-        operator,
-      );
-      const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000002" }];
-      return { by: operator, target: keyId, before, after };
-    },
-  },
-  "key.day-cap": {
-    run: async () => {
-      await backend.accountStore.editKeys(orgId, [keyId], { caps: { day: microUsd(1n) } }, account);
-      const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000001" }];
-      return { by: account, target: keyId, before, after };
-    },
-  },
-  "key.tags": {
-    run: async () => {
-      const tags = ["batch", "eu"];
-      await backend.accountStore.editKeys(orgId, [keyId], { tags }, account);
-      return { by: account, target: keyId, before: { tags: [] }, after: { tags } };
-    },
-  },
-  "key.rotate": {
-    run: async () => {
-      const { digest, label } = createVirtualKey();
-      const oldUntilMs = Date.parse("2099-01-31T00:00:00Z");
-      const rotate = { digest, label, oldUntilMs };
-      await backend.accountStore.editKeys(orgId, [keyId], { rotate }, account);
-      const after = { old_works_until: "2099-01-31T00:00:00.000Z" };
-      return { by: account, target: keyId, before: null, after };
-    },
-  },
-  "key.expiry": {
-    run: async () => {
-      const atMs = Date.parse("2099-01-31T00:00:00Z");
-      await backend.accountStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, account);
-      const [before, after] = [{ expires_at: null }, { expires_at: "2099-01-31T00:00:00.000Z" }];
-      return { by: account, target: keyId, before, after };
-    },
-  },
-  "key.models": {
-    run: async () => {
-      const models = ["acme/nib"];
-      await backend.accountStore.editKeys(orgId, [keyId], { models }, account);
-      return { by: account, target: keyId, before: { models: null }, after: { models } };
-    },
-  },
+  // A key is pasted into the wrong field.
+  "key.rename": edit(
+    { name: `mine ${fresh.raw}` },
+    { name: "ci" },
+    { name: "mine tm_vk_[redacted]" },
+  ),
+  "key.cap": edit({ caps: { month: null } }, { cap_usd: "0.000001" }, { cap_usd: null }, operator),
+  "key.week-cap": edit(
+    { caps: { week: microUsd(2n) } },
+    { cap_usd: null },
+    { cap_usd: "0.000002" },
+    operator,
+  ),
+  "key.day-cap": edit({ caps: { day: microUsd(1n) } }, { cap_usd: null }, { cap_usd: "0.000001" }),
+  "key.tags": edit({ tags: ["batch", "eu"] }, { tags: [] }, { tags: ["batch", "eu"] }),
+  "key.rotate": edit(
+    { rotate: { ...digestOf(createVirtualKey()), oldUntilMs: Date.parse(LATE) } },
+    null,
+    { old_works_until: LATE },
+  ),
+  "key.expiry": edit({ expiresAtMs: Date.parse(LATE) }, { expires_at: null }, { expires_at: LATE }),
+  "key.models": edit({ models: ["acme/nib"] }, { models: null }, { models: ["acme/nib"] }),
   "limit.change": {
     prepare: () =>
       backend.rulesStore.changeLimit(orgId, selfLimit(), { requestsPerMinute: 9 }, virtualKey),
@@ -378,13 +355,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: virtualKey, target: keyId, before, after };
     },
   },
-  "key.disable": {
-    run: async () => {
-      await backend.accountStore.editKeys(orgId, [keyId], { disable: true }, account);
-      const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
-      return { by: account, target: keyId, before, after };
-    },
-  },
+  "key.disable": edit({ disable: true }, { disabled_at: null }, { disabled_at: isoInstant }),
   "endpoint.add": {
     run: async () => {
       const limits = { requestsPerSecond: 3 };

@@ -186,8 +186,11 @@ test("a virtual key has its own connections before those of its organization", a
     if (connection === undefined) return undefined;
     return vault.open(connection.sealedKey, { ...connection, orgId });
   };
+  await made(orgId, { keyId: otherKey, providerId: "other-ai" as ProviderId });
+  const { keyId: stranger } = await newOrg();
   expect(await providerKeyOf(keyId)).toBe("sk-of-one-virtual-key");
   expect(await providerKeyOf(otherKey)).toBe(PROVIDER_KEY);
+  expect(await providerKeyOf(stranger)).toBeUndefined();
   await backend.connectionStore.disable(ofKey.connectionId, orgId, testOperator);
   expect(await providerKeyOf(keyId)).toBe(PROVIDER_KEY);
   await backend.connectionStore.disable(ofOrg.connectionId, orgId, testOperator);

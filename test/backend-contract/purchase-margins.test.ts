@@ -62,26 +62,48 @@ async function expectWhole(): Promise<void> {
 
 const unknown = (id: AttemptId): CloseRow => voidRow(id, { basis: "unknown_after_crash" });
 
-test("the platform keeps what a customer pays above the debt to the provider", async () => {
-  const provider = "cheap" as ProviderId;
+test.each([
+  [
+    "keeps what a customer pays above the debt to the provider",
+    "cheap",
+    90_999_999n,
+    60_000_001n,
+    {
+      accrued: 60n,
+      margin: 30n,
+      debit: "90",
+      overrun: "0",
+      owed_pico: "60000001",
+    },
+  ],
+  [
+    "pays a debt to the provider above what the customer pays",
+    "dear",
+    10_000_000n,
+    12_999_999n,
+    {
+      accrued: 12n,
+      margin: -2n,
+      debit: "10",
+    },
+  ],
+  [
+    "has the margin of the whole cost when that is above the reserve",
+    "over",
+    150_000_000n,
+    120_000_000n,
+    {
+      accrued: 120n,
+      margin: 30n,
+      debit: "100",
+      overrun: "50",
+    },
+  ],
+] as const)("the platform %s", async (_what, name, cost, owed, money) => {
+  const provider = name as ProviderId;
   const id = await held(provider);
-  await backend.ledgerBatchStore.closeBatch([ending(id, 90_999_999n, 60_000_001n)]);
-  expect(await moneyOf(provider)).toEqual({
-    accrued: 60n,
-    margin: 30n,
-    debit: "90",
-    overrun: "0",
-    owed_pico: "60000001",
-    cache_write_1h: "5",
-  });
-  await expectWhole();
-});
-
-test("the platform pays a debt to the provider above what the customer pays", async () => {
-  const provider = "dear" as ProviderId;
-  const id = await held(provider);
-  await backend.ledgerBatchStore.closeBatch([ending(id, 10_000_000n, 12_999_999n)]);
-  expect(await moneyOf(provider)).toMatchObject({ accrued: 12n, margin: -2n, debit: "10" });
+  await backend.ledgerBatchStore.closeBatch([ending(id, cost, owed)]);
+  expect(await moneyOf(provider)).toMatchObject({ ...money, cache_write_1h: "5" });
   await expectWhole();
 });
 
@@ -103,15 +125,6 @@ test("listings that lost money are reported, and those that earned money are not
     { providerId: dear, modelId: expect.any(String) as string, attempts: 2, lostMicroUsd: 7n },
   ]);
   expect(await backend.listingLosses(7)).toEqual([]);
-});
-
-test("a cost above the reserve leaves the margin of the whole cost", async () => {
-  const provider = "over" as ProviderId;
-  const id = await held(provider);
-  await backend.ledgerBatchStore.closeBatch([ending(id, 150_000_000n, 120_000_000n)]);
-  const found = await moneyOf(provider);
-  expect(found).toMatchObject({ accrued: 120n, margin: 30n, debit: "100", overrun: "50" });
-  await expectWhole();
 });
 
 test("a charge after a crash owes the provider nothing until its end is observed", async () => {

@@ -290,7 +290,7 @@ describe("statements of months", () => {
         await expectStatements(own);
         await expectStatements(other);
       }),
-      { numRuns: quickOrDeep(4, 150) },
+      { numRuns: quickOrDeep(2, 150) },
     );
   });
 

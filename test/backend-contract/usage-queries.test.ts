@@ -152,29 +152,6 @@ describe("the summing of days", () => {
     expect(await spentMicroUsd()).toBe(113n);
   });
 
-  test("counts a request over midnight once, before and after its days are summed up", async () => {
-    const { journal, orgId, range } = await journalOf(spec(0, { org: 1 }), spec(1, { org: 1 }));
-    await rollAll(backend);
-    const attempts = [
-      { ...settled, cost: 5 },
-      { ...settled, nextDay: true, cost: 7 },
-    ];
-    await journal.write([spec(0, { attempts })]);
-    const expectOne = async (): Promise<void> => {
-      const { totals } = await backend.usageReports.report(range, "day");
-      expect(totals).toMatchObject({ requests: 1, debitMicroUsd: 12n });
-    };
-    await expectOne();
-    await rollAll(backend);
-    const rolled = `select to_char(day, 'YYYY-MM-DD') as day, debit::integer as debit
-      from usage_rolled where org_id = $1 order by day`;
-    expect(await backend.query(rolled, [orgId])).toEqual([
-      { day: journal.dayOf(0), debit: 5 },
-      { day: journal.dayOf(1), debit: 7 },
-    ]);
-    await expectOne();
-  });
-
   test("counts a request over midnight once while an attempt of it is open", async () => {
     const [open, failed] = [
       { ...settled, end: "open" as const, cost: 0 },
@@ -300,18 +277,6 @@ test("only a request that succeeded counts as a first success", async () => {
   const found = await backend.usageReports.firstSuccess(both.orgId);
   const reported = found && (await backend.usageReports.request(both.orgId, found));
   expect(reported).toMatchObject({ request: { status: "succeeded" } });
-});
-
-test("a request whose client left before dispatch counts as cancelled", async () => {
-  const { range } = await journalOf(spec(2, { attempts: [] }), spec(2, { key: 1, attempts: [] }));
-  const byStatus = { rejected_by_gateway: 1, cancelled: 1, failed: 0 };
-  const { totals } = await backend.usageReports.report(range, "status");
-  expect(totals).toMatchObject({ requests: 2, byStatus });
-  const page = { limit: 5 };
-  const left = await backend.usageReports.requests({ ...range, statuses: ["cancelled"] }, page);
-  expect(left.rows.map(({ status, errorClass }) => [status, errorClass])).toEqual([
-    ["cancelled", "client_left"],
-  ]);
 });
 
 describe("a key", () => {

@@ -177,15 +177,16 @@ async function expectRequests(filter: ReportFilter, requests: readonly ModelRequ
   return walked;
 }
 
-async function expectPages(filter: ReportFilter, walked: readonly unknown[]): Promise<void> {
-  const paged = [];
+/** All requests of a filter, by pages of four. */
+async function readPages(filter: ReportFilter, sort: { readonly sort?: RequestSort } = {}) {
+  const paged: ReportedRequest[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = { limit: 4, ...(cursor === undefined ? {} : { cursor }) };
+    const page = { limit: 4, ...sort, ...(cursor === undefined ? {} : { cursor }) };
     const { rows, nextCursor } = await backend.usageReports.requests(filter, page);
     paged.push(...rows);
     cursor = nextCursor;
   }
-  expect(paged).toEqual(walked);
+  return paged;
 }
 
 const SORTS = {
@@ -221,13 +222,7 @@ async function expectSorted(
   for (const by of Object.keys(SORTS) as RequestSortBy[]) {
     for (const direction of ["asc", "desc"] as const) {
       const sort = { by, direction };
-      const paged = [];
-      for (let cursor: string | null | undefined; cursor !== null;) {
-        const page = { limit: 4, sort, ...(cursor === undefined ? {} : { cursor }) };
-        const { rows, nextCursor } = await backend.usageReports.requests(filter, page);
-        paged.push(...rows.map(({ requestId }) => requestId));
-        cursor = nextCursor;
-      }
+      const paged = (await readPages(filter, { sort })).map(({ requestId }) => requestId);
       expect(paged, `${by} ${direction}`).toEqual(sorted(walked, sort));
     }
   }
@@ -277,7 +272,12 @@ async function expectGroupSums(filter: ReportFilter, cursor: string | undefined)
   }
 }
 
-async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]): Promise<void> {
+/** Pages and sorts read the requests themselves and no sums: the end of a history is enough. */
+async function expectAll(
+  journal: UsageJournal,
+  filters: readonly FilterSpec[],
+  { isEnd = false } = {},
+): Promise<void> {
   for (const org of journal.orgs) {
     const all = await readRequests(backend, org.orgId);
     for (const [at, spec] of filters.entries()) {
@@ -290,8 +290,10 @@ async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]):
       expectSeries(report, requests, { filter, by });
       const walked = await expectRequests(filter, requests);
       if (at > 0) continue;
-      await expectPages(filter, walked);
-      await expectSorted(filter, walked);
+      if (isEnd) {
+        expect(await readPages(filter)).toEqual(walked);
+        await expectSorted(filter, walked);
+      }
       await expectGroupSums(filter, walked[Math.floor(walked.length / 2)]?.requestId);
     }
   }
@@ -310,9 +312,9 @@ test("figures equal those of the rows, for any query and whatever was summed bef
       async (early, late, filters) => {
         const journal = await UsageJournal.make(backend, member);
         await journal.write(early);
-        await expectAll(journal, filters.slice(0, 2));
+        await expectAll(journal, filters.slice(0, 1));
         await rollAll(backend);
-        await expectAll(journal, filters);
+        await expectAll(journal, filters.slice(0, 2));
         await journal.refuseLate();
         await expectAll(journal, filters.slice(0, 1));
         await rollAll(backend);
@@ -323,7 +325,7 @@ test("figures equal those of the rows, for any query and whatever was summed bef
         await journal.endLate();
         await expectAll(journal, filters);
         await rollAll(backend);
-        await expectAll(journal, filters);
+        await expectAll(journal, filters, { isEnd: true });
         // Half of what is written is for an hour: that is summed up, too.
         expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
