@@ -161,56 +161,38 @@ describe("stored limits", () => {
   });
 
   test("a target that contradicts itself is a fault of the program", async () => {
-    const wrong: readonly LimitTarget[] = [
-      { source: "self", scope: "model" },
-      { source: "self", scope: "key", keyId: key.keyId, modelId: "acme/a" },
-      { source: "self", scope: "org", keyId: key.keyId },
-    ];
-    for (const target of wrong) {
-      const change = backend.rulesStore.changeLimit(
-        key.orgId,
-        target,
-        { concurrent: 1 },
-        testOperator,
-      );
-      await expect(change).rejects.toThrow("a limit of scope");
-    }
+    const wrong: LimitTarget = { source: "self", scope: "org", keyId: key.keyId };
+    const change = backend.rulesStore.changeLimit(
+      key.orgId,
+      wrong,
+      { concurrent: 1 },
+      testOperator,
+    );
+    await expect(change).rejects.toThrow("a limit of scope");
   });
 
-  test("simultaneous changes of different values are all kept", async () => {
+  test("simultaneous changes are all kept, and simultaneous removals leave no empty limit", async () => {
     const { rulesStore } = backend;
     const values = { requestsPerMinute: 11, tokensPerMinute: 12, concurrent: 13 };
+    const change = (target: LimitTarget, to: Parameters<typeof rulesStore.changeLimit>[2]) =>
+      rulesStore.changeLimit(key.orgId, target, to, testOperator);
     for (let round = 0; round < 5; round++) {
-      const target = { source: "self", scope: "model", modelId: `acme/${round}` } as const;
       await Promise.all(
-        Object.entries(values).map(([name, value]) =>
-          rulesStore.changeLimit(key.orgId, target, { [name]: value }, testOperator),
+        Object.entries(values).flatMap(([name, value]) =>
+          [ORG, OWN_ORG].map((target) => change(target, { [name]: value })),
         ),
       );
-    }
-    const limits = await rulesStore.listLimits(key.orgId);
-    expect(limits).toHaveLength(5);
-    for (const limit of limits) expect(limit).toMatchObject(values);
-  });
-
-  test("simultaneous removals leave no empty limit and lose no new value", async () => {
-    const { rulesStore } = backend;
-    const { orgId } = key;
-    for (let round = 0; round < 5; round++) {
-      await rulesStore.changeLimit(
-        orgId,
-        ORG,
-        { requestsPerMinute: 1, concurrent: 1 },
-        testOperator,
-      );
-      await rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: 1 }, testOperator);
-      await Promise.all([
-        rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: null }, testOperator),
-        rulesStore.changeLimit(orgId, ORG, { concurrent: null }, testOperator),
-        rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: null }, testOperator),
-        rulesStore.changeLimit(orgId, OWN_ORG, { tokensPerMinute: 5 }, testOperator),
-      ]);
-      expect(await rulesStore.listLimits(orgId)).toEqual([{ ...OWN_ORG, tokensPerMinute: 5 }]);
+      const listed = await rulesStore.listLimits(key.orgId);
+      expect(listed).toHaveLength(2);
+      for (const limit of listed) expect(limit).toMatchObject(values);
+      const removals = Object.keys(values).map((name) => change(ORG, { [name]: null }));
+      const others = [
+        change(OWN_ORG, { requestsPerMinute: null }),
+        change(OWN_ORG, { tokensPerMinute: 5 }),
+        change(OWN_ORG, { concurrent: null }),
+      ];
+      await Promise.all([...removals, ...others]);
+      expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...OWN_ORG, tokensPerMinute: 5 }]);
     }
   });
 

@@ -123,15 +123,14 @@ describe("an active connection per provider", () => {
       expect(await backend.connectionStore.create(again, testOperator)).toBe("taken");
     }
     expect(await backend.connectionStore.list(orgId)).toEqual(all);
-  });
-
-  test("is unique also when eight are created at once", async () => {
-    const { orgId } = await newOrg();
+    // Of several that are created at once, one is.
+    const third = { providerId: "third-ai" as ProviderId };
     const outcomes = await Promise.all(
-      Array.from({ length: 8 }, () => backend.connectionStore.create(sealed(orgId), testOperator)),
+      Array.from({ length: 8 }, () =>
+        backend.connectionStore.create(sealed(orgId, third), testOperator),
+      ),
     );
     expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(7);
-    expect(await backend.connectionStore.list(orgId)).toHaveLength(1);
   });
 
   test("is not created for an unknown organization, or for another organization's key", async () => {

@@ -123,19 +123,6 @@ describe("a sign-in link that was printed on the machine", () => {
     expect(await read(claimed)).toBeUndefined();
   });
 
-  test("works at any instance, and its session is known to all of them", async () => {
-    const second = await startOidcConsole({
-      store: backend.identityStore,
-      clock: site.clock,
-      answersAs: site.url,
-    });
-    const token = await printed();
-    const claimed = await claim(token, { at: second.identity });
-    expect(await read(claimed)).toMatchObject({ email: "owner@home.example" });
-    expect(await claim(token)).toBeUndefined();
-    await second.close();
-  });
-
   test("does not work beside an identity provider, or where local sign-in is off", async () => {
     const claimed = await claim(await printed());
     const token = await printed();

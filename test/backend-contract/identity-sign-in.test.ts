@@ -195,13 +195,6 @@ describe("a callback", () => {
     expect((await browser.open(callback.href)).path).toBe("/");
   });
 
-  test("in another browser does not sign in", async () => {
-    const callback = await arrived(new CookieBrowser());
-    const other = new CookieBrowser();
-    expect((await other.open(callback.href)).path).toMatch(/reason=failed/);
-    expect(await sessionOf(other)).toBeUndefined();
-  });
-
   test("with another state is refused, and the real one still works", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);

@@ -63,47 +63,20 @@ async function expectWhole(): Promise<void> {
 const unknown = (id: AttemptId): CloseRow => voidRow(id, { basis: "unknown_after_crash" });
 
 test.each([
+  ["keeps what exceeds the debt to the provider", 90_999_999n, 60_000_001n, [60n, 30n, "90", "0"]],
+  ["pays what the customer does not", 10_000_000n, 12_999_999n, [12n, -2n, "10", "0"]],
   [
-    "keeps what a customer pays above the debt to the provider",
-    "cheap",
-    90_999_999n,
-    60_000_001n,
-    {
-      accrued: 60n,
-      margin: 30n,
-      debit: "90",
-      overrun: "0",
-      owed_pico: "60000001",
-    },
-  ],
-  [
-    "pays a debt to the provider above what the customer pays",
-    "dear",
-    10_000_000n,
-    12_999_999n,
-    {
-      accrued: 12n,
-      margin: -2n,
-      debit: "10",
-    },
-  ],
-  [
-    "has the margin of the whole cost when that is above the reserve",
-    "over",
+    "has the margin of a cost above its reserve",
     150_000_000n,
     120_000_000n,
-    {
-      accrued: 120n,
-      margin: 30n,
-      debit: "100",
-      overrun: "50",
-    },
+    [120n, 30n, "100", "50"],
   ],
-] as const)("the platform %s", async (_what, name, cost, owed, money) => {
-  const provider = name as ProviderId;
+] as const)("the platform %s", async (what, cost, owed, [accrued, margin, debit, overrun]) => {
+  const provider = what.replaceAll(" ", "-") as ProviderId;
   const id = await held(provider);
   await backend.ledgerBatchStore.closeBatch([ending(id, cost, owed)]);
-  expect(await moneyOf(provider)).toMatchObject({ ...money, cache_write_1h: "5" });
+  const attempt = { debit, overrun, owed_pico: String(owed), cache_write_1h: "5" };
+  expect(await moneyOf(provider)).toEqual({ accrued, margin, ...attempt });
   await expectWhole();
 });
 

@@ -152,6 +152,21 @@ describe("the summing of days", () => {
     expect(await spentMicroUsd()).toBe(113n);
   });
 
+  test("counts the attempts of a request over midnight each in its own day", async () => {
+    const attempts = [
+      { ...settled, cost: 5 },
+      { ...settled, nextDay: true, cost: 7 },
+    ];
+    const { journal, orgId } = await journalOf(spec(0, { attempts }));
+    await rollAll(backend);
+    const rolled = `select to_char(day, 'YYYY-MM-DD') as day, debit::integer as debit
+      from usage_rolled where org_id = $1 order by day`;
+    expect(await backend.query(rolled, [orgId])).toEqual([
+      { day: journal.dayOf(0), debit: 5 },
+      { day: journal.dayOf(1), debit: 7 },
+    ]);
+  });
+
   test("counts a request over midnight once while an attempt of it is open", async () => {
     const [open, failed] = [
       { ...settled, end: "open" as const, cost: 0 },
