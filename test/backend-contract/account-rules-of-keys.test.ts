@@ -51,17 +51,14 @@ describe("dedicated endpoints", () => {
     expect(await rulesStore.listEndpoints(key.orgId)).toEqual([endpoint]);
     expect(await rulesStore.listEndpoints(foreign.orgId)).toEqual([]);
     expect(await rulesStore.listEndpoints()).toContainEqual(endpoint);
-  });
-
-  test("an endpoint without limits has none, and endpoints are listed oldest first", async () => {
-    const { rulesStore } = backend;
-    const providerIds = [`private-${++made}`, `private-${++made}`];
-    for (const providerId of providerIds) {
-      await rulesStore.createEndpoint({ orgId: key.orgId, providerId, limits: {} }, testOperator);
-    }
+    // The oldest comes first; one without limits has none.
+    const later = { orgId: key.orgId, providerId: `private-${++made}`, limits: {} };
+    await rulesStore.createEndpoint(later, testOperator);
     const { endpoints } = await rulesOf(key);
-    expect(endpoints.map((each) => each.providerId)).toEqual(providerIds);
-    expect(endpoints.map((each) => each.limits)).toEqual([{}, {}]);
+    expect(endpoints.map((each) => [each.providerId, each.limits])).toEqual([
+      [providerId, limits],
+      [later.providerId, {}],
+    ]);
   });
 
   test("a private manifest belongs to one endpoint, and is free after that was removed", async () => {
@@ -85,14 +82,6 @@ describe("dedicated endpoints", () => {
     );
     expect((await rulesOf(foreign)).endpoints).toMatchObject([{ providerId }]);
     expect(again).not.toMatchObject({ endpointId });
-  });
-
-  test("an unknown organization gets no endpoint, even when the manifest is taken", async () => {
-    const { rulesStore } = backend;
-    const endpoint = { orgId: NO_ORG, providerId: `private-${++made}`, limits: {} };
-    expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
-    await rulesStore.createEndpoint({ ...endpoint, orgId: key.orgId }, testOperator);
-    expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
   });
 });
 
@@ -130,12 +119,6 @@ describe("the routing policy", () => {
     }
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
-
-  test("an unknown organization has no policy, and none can be set or removed", async () => {
-    expect(await backend.rulesStore.setPolicy(NO_ORG, policy, testOperator)).toBe(false);
-    expect(await backend.rulesStore.setPolicy(NO_ORG, {}, testOperator)).toBe(false);
-    expect(await backend.rulesStore.findPolicy(NO_ORG)).toBeUndefined();
-  });
 });
 
 describe("usage holds", () => {
@@ -166,6 +149,19 @@ describe("usage holds", () => {
     const [now] = await backend.query("select (extract(epoch from now()) * 1000)::text as ms");
     expect(abuseRestrictions[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
   });
+});
+
+test("an unknown organization gets no endpoint and no policy", async () => {
+  const { rulesStore } = backend;
+  const endpoint = { orgId: NO_ORG, providerId: "private-of-one", limits: {} };
+  expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
+  await rulesStore.createEndpoint({ ...endpoint, orgId: key.orgId }, testOperator);
+  // Even when the manifest is taken.
+  expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
+  for (const policy of [{ timeoutMs: 1 }, {}]) {
+    expect(await rulesStore.setPolicy(NO_ORG, policy, testOperator)).toBe(false);
+  }
+  expect(await rulesStore.findPolicy(NO_ORG)).toBeUndefined();
 });
 
 describe("a key that is looked up by its id", () => {

@@ -122,11 +122,6 @@ test("a reference that is reused with other terms is refused and changes nothing
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });
 
-test("migrations run once, even by concurrent starts", async () => {
-  const names = await Promise.all([backend.migrate(), backend.migrate()]);
-  expect(names).toEqual([[], []]);
-});
-
 test("changes are received from the new server after a switch-over with old sessions", async () => {
   const listeners = `select pid from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket notices'`;

@@ -264,41 +264,35 @@ describe("delivery by e-mail", () => {
     expect(line?.lastAnswer).toMatch(/^250/);
   });
 
-  test("is tried again with the same message id when the mail server fails for a while", async () => {
+  test("is tried again with the same message id while the mail server fails, not for no mailbox", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
-    const sender = worker();
-    mail.refuseWith = 451;
-    await sender.deliverDue();
-    mail.refuseWith = undefined;
-    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "waiting", tries: 1 }]);
+    const deliver = async (refuseWith?: number, password?: string): Promise<number> => {
+      mail.refuseWith = refuseWith;
+      await backend.query("update alert_delivery set next_at = now()");
+      const sender = worker(password);
+      const tried = await sender.deliverDue();
+      expect(await sender.deliverDue()).toBe(0);
+      await sender.close();
+      mail.refuseWith = undefined;
+      return tried;
+    };
+    const waiting = (tries: number): object[] => [{ state: "waiting", tries }];
+    await deliver(undefined, "wrong");
+    expect(await backend.alertStore.log(orgId)).toMatchObject(waiting(1));
+    await deliver(451);
+    expect(await backend.alertStore.log(orgId)).toMatchObject(waiting(2));
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([
       { failingSinceMs: expect.any(Number) },
     ]);
-    expect(await sender.deliverDue()).toBe(0);
-    await backend.query("update alert_delivery set next_at = now()");
-    await sender.deliverDue();
-    await sender.close();
+    await deliver();
     const [line] = await backend.alertStore.log(orgId);
-    expect(line).toMatchObject({ kind: "alerts.test", state: "delivered", tries: 2 });
+    expect(line).toMatchObject({ kind: "alerts.test", state: "delivered", tries: 3 });
     expect(mail.received.at(-1)?.source).toContain(`<${line?.eventId}.${destinationId}@`);
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ failingSinceMs: null }]);
-  });
-
-  test("is not tried again for an unknown mailbox, and is tried again after a wrong password", async () => {
-    const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
-    const stranger = worker("wrong");
-    await stranger.deliverDue();
-    await stranger.close();
-    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "waiting" }]);
-    await backend.query("update alert_delivery set next_at = now()");
-    mail.refuseWith = 550;
-    const sender = worker();
-    await sender.deliverDue();
-    await sender.close();
-    mail.refuseWith = undefined;
-    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "failed", tries: 2 }]);
+    await deliver(550);
+    expect((await backend.alertStore.log(orgId))[0]).toMatchObject({ state: "failed", tries: 1 });
   });
 
   test("disables a destination that failed for days, and reports that with an event", async () => {

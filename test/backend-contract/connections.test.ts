@@ -147,20 +147,6 @@ describe("an active connection per provider", () => {
   });
 });
 
-test("another organization's connection is answered like an unknown connection", async () => {
-  const { orgId } = await newOrg();
-  const stranger = await newOrg();
-  const { connectionId } = await made(orgId);
-  const { connectionStore } = backend;
-  expect(await connectionStore.list(stranger.orgId)).toEqual([]);
-  expect(await connectionStore.find(connectionId, stranger.orgId)).toBeUndefined();
-  expect(await connectionStore.disable(connectionId, stranger.orgId, testOperator)).toBeUndefined();
-  expect(await connectionStore.find(connectionId, orgId)).toMatchObject({ disabledAtMs: null });
-  expect(await connectionStore.find(connectionId, "operator")).toMatchObject({ connectionId });
-  expect(await connectionStore.find("conn_unknown", "operator")).toBeUndefined();
-  expect(await connectionStore.disable("conn_unknown", "operator", testOperator)).toBeUndefined();
-});
-
 test("a disabled connection stays disabled, its key is erased, and a new one can follow", async () => {
   const { orgId } = await newOrg();
   const { connectionId } = await made(orgId);
