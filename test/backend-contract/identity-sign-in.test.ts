@@ -22,11 +22,7 @@ beforeAll(async () => {
     log: { info: note, warn: note, error: note },
     config: async (url) => {
       provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
-      return {
-        oidcIssuer: provider.issuer,
-        oidcClientId: provider.clientId,
-        oidcClientSecret: provider.clientSecret,
-      };
+      return configOf(provider);
     },
   });
 });
@@ -34,6 +30,10 @@ afterAll(async () => {
   await console_.close();
   await provider.close();
 });
+
+function configOf({ issuer, clientId, clientSecret }: ScriptedProvider) {
+  return { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret };
+}
 
 interface FreshConsole extends OidcConsole {
   readonly provider: ScriptedProvider;
@@ -50,11 +50,7 @@ async function freshConsole(
       const redirectUris = [`${url}/auth/callback`];
       const own = await startOidcProvider({ redirectUris, ...options });
       started.push(own);
-      return {
-        oidcIssuer: own.issuer,
-        oidcClientId: own.clientId,
-        oidcClientSecret: own.clientSecret,
-      };
+      return configOf(own);
     },
   });
   const [own] = started;
@@ -79,11 +75,17 @@ async function signIn(browser = new CookieBrowser(), query = ""): Promise<Landin
   return await browser.open(`${console_.url}/auth/start${query}`);
 }
 
-async function signedIn(change: object = {}): Promise<CookieBrowser> {
-  provider.signInAs(person(change));
+async function signedIn(who = person()): Promise<CookieBrowser> {
+  provider.signInAs(who);
   const browser = new CookieBrowser();
   await signIn(browser);
   return browser;
+}
+
+/** The callback of a browser that sends these cookies. */
+function finish(callback: URL, cookieHeader: string, { identity } = console_) {
+  const url = callback.pathname + callback.search;
+  return identity.finishSignIn({ url, cookieHeader, userAgent: undefined, requestId: "r" });
 }
 
 const headerOf = (browser: CookieBrowser): string => browser.header(new URL(console_.url));
@@ -124,7 +126,7 @@ describe("signing in", () => {
   });
 
   test("with an unverified address leads to the verify page only", async () => {
-    const browser = await signedIn({ emailVerified: false });
+    const browser = await signedIn(person({ emailVerified: false }));
     expect(await sessionOf(browser)).toMatchObject({ isVerified: false });
     provider.signInAs(person({ emailVerified: "true" }));
     expect((await signIn()).path).toBe("/verify");
@@ -182,12 +184,7 @@ describe("a callback", () => {
     const callback = await arrived(browser);
     const before = browser.header(callback);
     expect((await browser.open(callback.href)).path).toBe("/welcome");
-    const again = await console_.identity.finishSignIn({
-      url: callback.pathname + callback.search,
-      cookieHeader: before,
-      userAgent: undefined,
-      requestId: "r",
-    });
+    const again = await finish(callback, before);
     // The browser's sign-in cookie is used up, and the provider redeems a code only once.
     expect(again.location).toBe("/sign-in?reason=failed&request_id=r");
     expect(again.cookies).toEqual([expect.stringMatching(/^tm_tx=;/)]);
@@ -245,13 +242,7 @@ describe("a callback", () => {
     const at = Math.floor(sealed.length / 2);
     const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
     for (const cookie of ["", altered, sealed.slice(0, -4), other]) {
-      const { location, cookies } = await console_.identity.finishSignIn({
-        url: callback.pathname + callback.search,
-        cookieHeader: `tm_tx=${cookie}`,
-        userAgent: undefined,
-        requestId: "r",
-      });
-      expect({ location, cookies }).toEqual({
+      expect(await finish(callback, `tm_tx=${cookie}`)).toEqual({
         location: "/sign-in?reason=failed&request_id=r",
         cookies: [],
       });
@@ -265,19 +256,10 @@ describe("a callback", () => {
     const other = await startOidcConsole({
       store: backend.identityStore,
       answersAs: console_.url,
-      config: async () => ({
-        oidcIssuer: provider.issuer,
-        oidcClientId: provider.clientId,
-        oidcClientSecret: provider.clientSecret,
-      }),
+      config: async () => configOf(provider),
     });
-    const { location } = await other.identity.finishSignIn({
-      url: callback.pathname + callback.search,
-      cookieHeader: browser.header(callback),
-      userAgent: undefined,
-      requestId: "r",
-    });
-    expect(location).toBe("/welcome");
+    const finished = await finish(callback, browser.header(callback), other);
+    expect(finished.location).toBe("/welcome");
     await other.close();
   });
 
@@ -310,11 +292,7 @@ describe("a callback", () => {
 describe("a session", () => {
   test("that is signed out here continues in another browser", async () => {
     const ada = person();
-    provider.signInAs(ada);
-    const here = new CookieBrowser();
-    const there = new CookieBrowser();
-    await signIn(here);
-    await signIn(there);
+    const [here, there] = [await signedIn(ada), await signedIn(ada)];
     const session = await sessionOf(here);
     assert(session !== undefined, "signed in");
     expect(await console_.identity.profile(session)).toMatchObject({
@@ -333,60 +311,40 @@ describe("a session", () => {
   });
 
   test("that never existed has no reason for its end", async () => {
+    const unknown = `tm_session=${"A".repeat(43)}`;
     expect(await console_.identity.readSession(undefined)).toBeUndefined();
-    expect(
-      await console_.identity.sessionEndReason(`tm_session=${"A".repeat(43)}`),
-    ).toBeUndefined();
-    expect(await console_.identity.reveal(`tm_session=${"A".repeat(43)}`)).toBeUndefined();
+    expect(await console_.identity.sessionEndReason(unknown)).toBeUndefined();
+    expect(await console_.identity.reveal(unknown)).toBeUndefined();
   });
 });
 
 describe("back-channel logout", () => {
-  test("ends the session with the provider's session id, and no other", async () => {
+  test("ends the session with the provider's session id, and then all of the person", async () => {
     const ada = person();
-    provider.signInAs(ada);
-    const one = new CookieBrowser();
-    const two = new CookieBrowser();
-    await signIn(one);
+    const one = await signedIn(ada);
     const sid = provider.lastSid();
     assert(sid !== undefined, "the provider names its session");
-    await signIn(two);
-    const token = await provider.logoutToken({ sid, sub: ada.subject });
-    expect(await console_.identity.backChannelLogout(token)).toBe(true);
+    const two = await signedIn(ada);
+    const three = await signedIn(ada);
+    const stranger = await signedIn();
+    const ofOne = await provider.logoutToken({ sid, sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(ofOne)).toBe(true);
     expect(await sessionOf(one)).toBeUndefined();
     expect(await console_.identity.sessionEndReason(headerOf(one))).toBe("idp-ended");
-    expect(await sessionOf(two)).toBeDefined();
-  });
-
-  test("ends all sessions of a person when it names only the person", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const browsers = [new CookieBrowser(), new CookieBrowser()];
-    for (const browser of browsers) await signIn(browser);
-    const stranger = await signedIn();
-    const token = await provider.logoutToken({ sub: ada.subject });
-    expect(await console_.identity.backChannelLogout(token)).toBe(true);
-    for (const browser of browsers) expect(await sessionOf(browser)).toBeUndefined();
-    expect(await sessionOf(stranger)).toBeDefined();
-  });
-
-  test("works once per token", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const token = await provider.logoutToken({ sub: ada.subject });
-    expect(await console_.identity.backChannelLogout(token)).toBe(true);
-    const browser = new CookieBrowser();
-    await signIn(browser);
-    expect(await console_.identity.backChannelLogout(token)).toBe(false);
-    expect(await sessionOf(browser)).toBeDefined();
+    expect(await sessionOf(two)).toMatchObject({ email: ada.email });
+    const ofAll = await provider.logoutToken({ sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(ofAll)).toBe(true);
+    for (const browser of [two, three]) expect(await sessionOf(browser)).toBeUndefined();
+    expect(await sessionOf(stranger)).toMatchObject({ isVerified: true });
+    // A token works once.
+    const later = await signedIn(ada);
+    expect(await console_.identity.backChannelLogout(ofAll)).toBe(false);
+    expect(await sessionOf(later)).toMatchObject({ email: ada.email });
   });
 
   test("is refused with a wrong signature, audience or issuer, or as another kind of token", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const browser = new CookieBrowser();
-    await signIn(browser);
-    const sub = ada.subject;
+    const { subject: sub, ...ada } = person();
+    const browser = await signedIn({ subject: sub, ...ada });
     const wrong = [
       `${(await provider.logoutToken({ sub })).slice(0, -43)}${"A".repeat(43)}`,
       await provider.logoutToken({ sub, aud: "another-client" }),

@@ -8,9 +8,11 @@ describe("a text of a report", () => {
   test.each([
     ["the endpoint", "no answer from https://api.lab.example:8443/v1/chat", "api.lab"],
     ["its host alone", "getaddrinfo failed for api.lab.example", "api.lab"],
+    ["another address", "see http://10.0.0.5/x?key=1 and wss://a.example", "10.0.0.5"],
     ["a host with its port", "connect to other.example:443 refused", "other.example"],
     ["a name that was not found", "ENOTFOUND inner.lab", "inner.lab"],
     ["an IPv4 address", "connect ECONNREFUSED 192.168.1.20:8000", "192.168"],
+    ["an IPv6 address", "connect ECONNREFUSED fe80::1:2", "fe80"],
     ["a long IPv6 address", "to 2001:db8:0:1:1:1:1:1 failed", "2001"],
     ["a key", "the key sk-live_0123456789 is refused", "0123456789"],
     ["a virtual key", `tm_vk_${"0f".repeat(24)} is refused`, "0f0f"],

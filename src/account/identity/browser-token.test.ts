@@ -60,6 +60,7 @@ test("an address elsewhere leads nowhere", () => {
     "//evil.example",
     "/\\evil.example",
     "\\\\evil.example",
+    "/keys\\..\\evil",
     "https://evil.example/",
     "javascript:alert(1)",
     "/\t/evil.example",

@@ -67,14 +67,14 @@ test("the judge sees the prompt and each answer under its letter, and no model's
   expect(readVerdict(letterOfFour, modelIds)).toBe("one/a");
 });
 
-test.each(["b", " B.\n", "**B**", "The best answer is B."])(
+test.each(["B", "b", " B.\n", "**B**", '"B"', "Answer: B", "The best answer is B.", "(B)"])(
   "the verdict %j names the second answer",
   (reply) => {
     expect(readVerdict(reply, ["one/a", "two/b"])).toBe("two/b");
   },
 );
 
-test.each(["", "C", "A or B", "Because", "I choose neither"])(
+test.each(["", "C", "A or B", "Both are good", "Because", "A B", "Answer", "I choose neither"])(
   "the verdict %j counts for no model",
   (reply) => {
     expect(readVerdict(reply, ["one/a", "two/b"])).toBeUndefined();
