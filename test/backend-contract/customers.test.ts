@@ -99,7 +99,12 @@ describe("a key", () => {
     const { accountStore } = backend;
     for (const keyId of [foreign, managed, playground, "key_nobody"]) {
       expect(await accountStore.findKey(mine.orgId, keyId)).toBeUndefined();
-      const edit = { name: "x", caps: { month: microUsd(1n) }, models: ["acme/a"], disable: true };
+      const edit = {
+        name: "x",
+        caps: { month: microUsd(1n) },
+        models: ["acme/a"],
+        disable: true,
+      } as const;
       const edited = await accountStore.editKeys(mine.orgId, [keyId], edit, testOperator);
       expect(edited).toBeUndefined();
     }

@@ -155,6 +155,7 @@ describe("a search", () => {
     const search = await started(orgId, { prompts: slowPrompts });
     expect(await other.stop(otherId, search.searchId, testOperator)).toBeUndefined();
     expect(await other.find(otherId, search.searchId)).toBeUndefined();
+    expect(await other.find(orgId, search.searchId)).toMatchObject({ state: "running" });
     const stopped = await other.stop(orgId, search.searchId, testOperator);
     expect(stopped).toMatchObject({ state: "stopped", callsPlanned: 6 });
     expect(await keyIsDisabled(orgId, search)).toBe(true);
