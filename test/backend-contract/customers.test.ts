@@ -89,32 +89,6 @@ describe("a key", () => {
     expect(await accountStore.findKey(orgId, keyId)).toEqual(disabled?.[0]);
   });
 
-  test("of another organization or of the marketplace is answered like an unknown key", async () => {
-    const mine = await orgWithKey(backend, { creditMicroUsd: 0n });
-    const { orgId: theirs, keyId: foreign } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    const managed = await keyOf(backend, mine.orgId);
-    await backend.query("update api_key set origin = 'optimize' where key_id = $1", [managed]);
-    const playground = await backend.accountStore.playgroundKey(mine.orgId);
-    const before = await backend.query("select * from api_key order by key_id");
-    const { accountStore } = backend;
-    for (const keyId of [foreign, managed, playground, "key_nobody"]) {
-      expect(await accountStore.findKey(mine.orgId, keyId)).toBeUndefined();
-      const edit = {
-        name: "x",
-        caps: { month: microUsd(1n) },
-        models: ["acme/a"],
-        disable: true,
-      } as const;
-      const edited = await accountStore.editKeys(mine.orgId, [keyId], edit, testOperator);
-      expect(edited).toBeUndefined();
-    }
-    expect(await backend.query("select * from api_key order by key_id")).toEqual(before);
-    const ids = async (orgId: OrgId) =>
-      (await accountStore.listOwnKeys(orgId)).map((key) => key.keyId);
-    expect(await ids(mine.orgId)).toEqual([mine.keyId]);
-    expect(await ids(theirs)).toEqual([foreign]);
-  });
-
   test("is refused beyond the maximum of an organization, even by simultaneous requests", async () => {
     const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
     await backend.query(
