@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/account-rules.ts";
-import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import type { TestKey } from "../support/add-key.ts";

@@ -51,7 +51,7 @@ async function newOrg(): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId 
 }
 
 describe("a connection", () => {
-  test("is shown by the last characters of its key, and its key can be decrypted", async () => {
+  test("is shown by the last characters of its key, which the database has only encrypted", async () => {
     const { orgId } = await newOrg();
     const connection = sealed(orgId, { name: "our Acme account" });
     const created = await backend.connectionStore.create(connection, testOperator);
@@ -70,16 +70,12 @@ describe("a connection", () => {
     assert(found !== undefined, "a created connection is found");
     expect(found).toEqual({ ...(created as object), sealedKey: connection.sealedKey });
     expect(vault.open(found.sealedKey, found)).toBe(PROVIDER_KEY);
-  });
-
-  test("has no plain text of its key in the database", async () => {
-    const { connectionId } = await made((await newOrg()).orgId);
     const [row] = await backend.query(
       `select c::text || ' ' || encode(sealed_key, 'escape') as text from connection c
       where connection_id = $1`,
-      [connectionId],
+      [found.connectionId],
     );
-    expect(row?.["text"]).toContain(connectionId);
+    expect(row?.["text"]).toContain(found.connectionId);
     expect(row?.["text"]).not.toContain(PROVIDER_KEY.slice(0, 12));
     expect(row?.["text"]).not.toContain(Buffer.from(PROVIDER_KEY).toString("hex").slice(0, 24));
   });

@@ -65,8 +65,8 @@ describe("a session at an identity provider", () => {
 
   test("lasts seven days and not a second longer, however often it is used", async () => {
     await read();
-    for (let day = 1; day <= 6; day += 1) {
-      site.clock.forward(DAY_MS);
+    for (const days of [1, 3, 2]) {
+      site.clock.forward(days * DAY_MS);
       expect((await recheck()).path).toBe("/keys");
     }
     site.clock.forward(DAY_MS - MINUTE_MS);

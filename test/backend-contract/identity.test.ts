@@ -230,8 +230,8 @@ describe("an address that is verified later", () => {
 
 test("letters beyond ASCII in different cases are different mailboxes, also for an operator", async () => {
   const [capital, small] = ["Ärger@acme.example", "ärger@acme.example"];
-  const made = { name: "Acme", email: capital };
-  const { orgId } = await backend.accountStore.createOrg(made, testOperator);
+  const ofOperator = { name: "Acme", email: capital };
+  const { orgId } = await backend.accountStore.createOrg(ofOperator, testOperator);
   const other = await resolve(claimOf({ email: small, emailNorm: small }));
   expect(other.kind).toBe("created");
   const owner = await resolve(claimOf({ email: capital, emailNorm: capital }));

@@ -1,6 +1,7 @@
 import { assert, property, string, webPath } from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { runs } from "../../../test/support/depth.ts";
 import { cookieJar, safeReturnPath } from "./browser-token.ts";
 
 const token = "A".repeat(43);
@@ -89,5 +90,6 @@ test("whatever is asked for, a browser stays on our origin", () => {
         expect(new URL(safe, "https://console.example").origin).toBe("https://console.example");
       }
     }),
+    { numRuns: runs(100) },
   );
 });
