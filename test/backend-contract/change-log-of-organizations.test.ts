@@ -27,6 +27,7 @@ import {
 } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { claimOf, signInOf } from "../support/sign-in.ts";
 
 const backend = withBackend();
 const PROVIDER_KEY = "customer-provider-key-0123456789";
@@ -68,33 +69,19 @@ function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0
 }
 
 const searchId = createRecordId("search");
-const session = { sessionId: randomBytes(32), nowMs: Date.now() };
 const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
-function signIn(
-  who: { subject: string; email?: string; isVerified?: boolean },
-  sessionId = randomBytes(32),
-): Parameters<typeof backend.identityStore.resolveSignIn>[0] {
-  const { subject, email = `${subject}@example.com`, isVerified = true } = who;
-  const said = { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null };
-  const expiresAtMs = session.nowMs + 600_000;
-  const { digest, label } = createVirtualKey();
-  const trial = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
-  const sealedParts = { idpSid: null, userAgent: null };
-  return {
-    claim: said,
-    nowMs: session.nowMs,
-    session: { sessionId, expiresAtMs, ...sealedParts },
-    trialKey: { ...trial, expiresAtMs },
-    from,
-  };
-}
+/** The sign-in whose key is revealed and whose session ends. */
+const revealing = signInOf(claimOf(), { from });
+const { session, nowMs } = revealing;
 const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
 const invitationId = createRecordId("inv");
 /** Accounts by subject. */
 const people = new Map<string, string>();
 async function joinable(subject: string): Promise<void> {
-  const { accountId } = await backend.identityStore.resolveSignIn(signIn({ subject }));
+  const { accountId } = await backend.identityStore.resolveSignIn(
+    signInOf(claimOf({ subject, email: `${subject}@example.com` })),
+  );
   people.set(subject, accountId);
 }
 
@@ -414,26 +401,30 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     return { by: account, target: searchId, before, after };
   },
   "key.reveal": {
-    prepare: () =>
-      backend.identityStore.resolveSignIn(signIn({ subject: "reveal" }, session.sessionId)),
+    prepare: () => backend.identityStore.resolveSignIn(revealing),
     run: async () => {
       const { accountId } = await ownerOfSession();
       // Shown again, it adds nothing.
-      await backend.identityStore.showReveal(session.sessionId, session.nowMs, from);
-      await backend.identityStore.showReveal(session.sessionId, session.nowMs, from);
+      await backend.identityStore.showReveal(session.sessionId, nowMs, from);
+      await backend.identityStore.showReveal(session.sessionId, nowMs, from);
       const [before, after] = [{ shown: false }, { shown: true }];
       return { by: byAccount(accountId), target: accountId, before, after };
     },
   },
   "key.saved": async () => {
     const { accountId } = await ownerOfSession();
-    await backend.identityStore.endReveal(session.sessionId, session.nowMs, from);
+    await backend.identityStore.endReveal(session.sessionId, nowMs, from);
     const [before, after] = [{ saved: false }, { saved: true }];
     return { by: byAccount(accountId), target: accountId, before, after };
   },
   "session.end": async () => {
     const { accountId } = await ownerOfSession();
-    await backend.identityStore.endSession({ ...session, reason: "signed-out", from });
+    await backend.identityStore.endSession({
+      sessionId: session.sessionId,
+      nowMs,
+      reason: "signed-out",
+      from,
+    });
     const [before, after] = [{ session: "active" }, { session: "ended" }];
     return { by: byAccount(accountId), target: accountId, before, after };
   },

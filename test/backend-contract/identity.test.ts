@@ -13,9 +13,9 @@ import type { IdentityStore } from "../../src/account/identity/postgres-identity
 import { addKey } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
+import { claimOf, SIGN_IN_MS, signInOf } from "../support/sign-in.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 24 * 3_600_000;
 
 let store: IdentityStore;
@@ -24,44 +24,6 @@ const backend = withBackend();
 beforeAll(async () => {
   store = backend.identityStore;
 });
-
-let made = 0;
-/** An unknown user. */
-function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
-  made += 1;
-  const email = change.email ?? `p${made}@example.com`;
-  return {
-    issuer: "https://id.example.com",
-    subject: `subject-${made}`,
-    email,
-    emailNorm: email.toLowerCase(),
-    isVerified: true,
-    name: null,
-    ...change,
-  };
-}
-
-function signInOf(claim: SignInClaim, change: Partial<SignInToResolve> = {}): SignInToResolve {
-  return {
-    claim,
-    nowMs: NOW_MS,
-    session: {
-      sessionId: randomBytes(32),
-      expiresAtMs: NOW_MS + 7 * DAY_MS,
-      idpSid: null,
-      userAgent: null,
-    },
-    trialKey: {
-      digest: randomBytes(32),
-      label: "tm_vk_000000",
-      name: "Trial key",
-      ceiling: 20,
-      sealedKey: randomBytes(64),
-      expiresAtMs: NOW_MS + 900_000,
-    },
-    ...change,
-  };
-}
 
 function resolve(claim: SignInClaim): Promise<ResolvedSignIn> {
   return store.resolveSignIn(signInOf(claim));
@@ -355,36 +317,36 @@ describe("a key that is shown once", () => {
   test("can be shown again until its owner says that it is saved", async () => {
     const { session, trialKey } = await withReveal();
     const { sessionId } = session;
-    expect(await store.findReveal(sessionId, NOW_MS)).toMatchObject({ name: "Trial key" });
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toMatchObject({ name: "Trial key" });
     const all = await Promise.all(
-      Array.from({ length: 4 }, () => store.showReveal(sessionId, NOW_MS)),
+      Array.from({ length: 4 }, () => store.showReveal(sessionId, SIGN_IN_MS)),
     );
     for (const each of all) expect(each?.sealedKey.equals(trialKey.sealedKey)).toBe(true);
-    const ends = Array.from({ length: 4 }, () => store.endReveal(sessionId, NOW_MS));
+    const ends = Array.from({ length: 4 }, () => store.endReveal(sessionId, SIGN_IN_MS));
     expect((await Promise.all(ends)).filter(Boolean)).toHaveLength(1);
-    expect(await store.showReveal(sessionId, NOW_MS)).toBeUndefined();
-    expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
+    expect(await store.showReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
   });
 
   test("is gone after 15 minutes, and other sessions never see it", async () => {
     const { session } = await withReveal();
-    expect(await store.findReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
-    expect(await store.showReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
-    expect(await store.endReveal(session.sessionId, NOW_MS + 900_000)).toBe(false);
-    expect(await store.showReveal(randomBytes(32), NOW_MS)).toBeUndefined();
+    expect(await store.findReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBeUndefined();
+    expect(await store.showReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBeUndefined();
+    expect(await store.endReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBe(false);
+    expect(await store.showReveal(randomBytes(32), SIGN_IN_MS)).toBeUndefined();
   });
 
   test("moves with its browser to the next session, but not into another account", async () => {
     const first = await withReveal();
     const { sessionId } = first.session;
-    const reveal = await store.findReveal(sessionId, NOW_MS);
+    const reveal = await store.findReveal(sessionId, SIGN_IN_MS);
     const stranger = signInOf(claimOf({ isVerified: false }), { previous: { sessionId, reveal } });
     expect(await store.resolveSignIn(stranger)).toMatchObject({ hasReveal: false });
-    expect(await store.findReveal(stranger.session.sessionId, NOW_MS)).toBeUndefined();
+    expect(await store.findReveal(stranger.session.sessionId, SIGN_IN_MS)).toBeUndefined();
     const same = signInOf(first.claim, { previous: { sessionId, reveal } });
     expect(await store.resolveSignIn(same)).toMatchObject({ hasReveal: true });
-    expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
-    expect(await store.findReveal(same.session.sessionId, NOW_MS)).toBeDefined();
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+    expect(await store.findReveal(same.session.sessionId, SIGN_IN_MS)).toBeDefined();
   });
 });
 
@@ -392,11 +354,11 @@ test("sessions that ended long ago are deleted, but not those whose end is still
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;
-  const afterEndMs = NOW_MS + 8 * DAY_MS;
+  const afterEndMs = SIGN_IN_MS + 8 * DAY_MS;
   await store.sweep(afterEndMs);
   // The session is kept, because its browser still shows why it ended.
   expect(await store.findSession(sessionId)).toBeDefined();
-  expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
-  await store.sweep(NOW_MS + 38 * DAY_MS);
+  expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+  await store.sweep(SIGN_IN_MS + 38 * DAY_MS);
   expect(await store.findSession(sessionId)).toBeUndefined();
 });
