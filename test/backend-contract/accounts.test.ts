@@ -128,8 +128,13 @@ test("an organization has one Playground key, which no caller can present", asyn
     origin: "playground",
     requestsPerMinuteCeiling: 60,
   });
+  const { accountStore } = backend;
+  // Its organization finds and edits it no more than an unknown key.
+  expect(await accountStore.findKey(orgId, keyId ?? "")).toBeUndefined();
+  const edit = { name: "x", disable: true } as const;
+  expect(await accountStore.editKeys(orgId, [keyId ?? ""], edit, testOperator)).toBeUndefined();
   const { orgId: other } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  expect(await backend.accountStore.playgroundKey(other)).not.toBe(keyId);
+  expect(await accountStore.playgroundKey(other)).not.toBe(keyId);
 });
 
 test("a change of several keys applies to all of them or to none, and logs an entry for each", async () => {
