@@ -24,23 +24,16 @@ beforeEach(async () => {
 const rulesOf = rulesReader(backend);
 
 describe("an organization without rules", () => {
-  test("has the shared plain rules, which take no space in the cache", async () => {
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
-  });
-
-  test("is on trial until it buys credit, whatever trial credit it was given before", async () => {
+  test("is on trial until it buys credit, whatever trial credit it is given before or after", async () => {
     const trial = await addKey(backend, await addOrg(backend));
     expect(await rulesOf(trial)).toEqual({ ...PLAIN_RULES, isTrial: true });
     await grant(backend, trial.orgId, "trial");
     const record = await findKey(backend.keyStore, trial.digest);
     expect(record).toMatchObject({ funded: true, rules: { isTrial: true } });
-    await grant(backend, trial.orgId, "bought");
-    expect(await rulesOf(trial)).toBe(PLAIN_RULES);
-  });
-
-  test("stays off trial after it bought credit, whatever trial credit follows", async () => {
-    await grant(backend, key.orgId, "trial");
-    expect(await rulesOf(key)).toBe(PLAIN_RULES);
+    for (const credit of ["bought", "trial"] as const) {
+      await grant(backend, trial.orgId, credit);
+      expect(await rulesOf(trial)).toBe(PLAIN_RULES);
+    }
   });
 
   test("has the plain rules again after every rule was removed", async () => {
@@ -154,14 +147,6 @@ describe("stored limits", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("removing the customer's own limit keeps the limit of the contract", async () => {
-    const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 64 }, testOperator);
-    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: 3 }, testOperator);
-    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: null }, testOperator);
-    expect((await rulesOf(key)).limits).toEqual([{ ...ORG, concurrent: 64 }]);
-  });
-
   test("an unknown organization or a key of another one changes nothing", async () => {
     const { rulesStore } = backend;
     const change = { requestsPerMinute: 1 };
@@ -176,56 +161,38 @@ describe("stored limits", () => {
   });
 
   test("a target that contradicts itself is a fault of the program", async () => {
-    const wrong: readonly LimitTarget[] = [
-      { source: "self", scope: "model" },
-      { source: "self", scope: "key", keyId: key.keyId, modelId: "acme/a" },
-      { source: "self", scope: "org", keyId: key.keyId },
-    ];
-    for (const target of wrong) {
-      const change = backend.rulesStore.changeLimit(
-        key.orgId,
-        target,
-        { concurrent: 1 },
-        testOperator,
-      );
-      await expect(change).rejects.toThrow("a limit of scope");
-    }
+    const wrong: LimitTarget = { source: "self", scope: "org", keyId: key.keyId };
+    const change = backend.rulesStore.changeLimit(
+      key.orgId,
+      wrong,
+      { concurrent: 1 },
+      testOperator,
+    );
+    await expect(change).rejects.toThrow("a limit of scope");
   });
 
-  test("simultaneous changes of different values are all kept", async () => {
+  test("simultaneous changes are all kept, and simultaneous removals leave no empty limit", async () => {
     const { rulesStore } = backend;
     const values = { requestsPerMinute: 11, tokensPerMinute: 12, concurrent: 13 };
-    for (let round = 0; round < 20; round++) {
-      const target = { source: "self", scope: "model", modelId: `acme/${round}` } as const;
+    const change = (target: LimitTarget, to: Parameters<typeof rulesStore.changeLimit>[2]) =>
+      rulesStore.changeLimit(key.orgId, target, to, testOperator);
+    for (let round = 0; round < 5; round++) {
       await Promise.all(
-        Object.entries(values).map(([name, value]) =>
-          rulesStore.changeLimit(key.orgId, target, { [name]: value }, testOperator),
+        Object.entries(values).flatMap(([name, value]) =>
+          [ORG, OWN_ORG].map((target) => change(target, { [name]: value })),
         ),
       );
-    }
-    const limits = await rulesStore.listLimits(key.orgId);
-    expect(limits).toHaveLength(20);
-    for (const limit of limits) expect(limit).toMatchObject(values);
-  });
-
-  test("simultaneous removals leave no empty limit and lose no new value", async () => {
-    const { rulesStore } = backend;
-    const { orgId } = key;
-    for (let round = 0; round < 20; round++) {
-      await rulesStore.changeLimit(
-        orgId,
-        ORG,
-        { requestsPerMinute: 1, concurrent: 1 },
-        testOperator,
-      );
-      await rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: 1 }, testOperator);
-      await Promise.all([
-        rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: null }, testOperator),
-        rulesStore.changeLimit(orgId, ORG, { concurrent: null }, testOperator),
-        rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: null }, testOperator),
-        rulesStore.changeLimit(orgId, OWN_ORG, { tokensPerMinute: 5 }, testOperator),
-      ]);
-      expect(await rulesStore.listLimits(orgId)).toEqual([{ ...OWN_ORG, tokensPerMinute: 5 }]);
+      const listed = await rulesStore.listLimits(key.orgId);
+      expect(listed).toHaveLength(2);
+      for (const limit of listed) expect(limit).toMatchObject(values);
+      const removals = Object.keys(values).map((name) => change(ORG, { [name]: null }));
+      const others = [
+        change(OWN_ORG, { requestsPerMinute: null }),
+        change(OWN_ORG, { tokensPerMinute: 5 }),
+        change(OWN_ORG, { concurrent: null }),
+      ];
+      await Promise.all([...removals, ...others]);
+      expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...OWN_ORG, tokensPerMinute: 5 }]);
     }
   });
 
@@ -244,19 +211,6 @@ describe("stored limits", () => {
     }
     expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
   });
-
-  test("a change that the database refuses leaves no trace, and the store still works", async () => {
-    const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
-    const wrong = rulesStore.changeLimit(
-      key.orgId,
-      ORG,
-      { requestsPerMinute: 9, concurrent: 0 },
-      testOperator,
-    );
-    await expect(wrong).rejects.toThrow("limit_override_concurrency_check");
-    expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
-  });
 });
 
 describe("the right of keys to set limits of their organization", () => {
@@ -266,5 +220,167 @@ describe("the right of keys to set limits of their organization", () => {
     expect(await rulesOf(key)).toEqual({ ...PLAIN_RULES, keysMaySetOrgLimits: true });
     expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
     expect(await rulesStore.setKeysMaySetOrgLimits(NO_ORG, true, testOperator)).toBe(false);
+  });
+});
+
+describe("dedicated endpoints", () => {
+  let made = 0;
+  const limits = {
+    requestsPerSecond: 5,
+    paced: { perSecond: 2.5, waitMsMax: 0 },
+    requestsPerMinute: 60,
+    tokensPerMinute: 9_000,
+    concurrent: 4,
+  };
+
+  test("an endpoint belongs to its organization with all its limits, for every key", async () => {
+    const { rulesStore } = backend;
+    const providerId = `private-${++made}`;
+    const endpoint = await rulesStore.createEndpoint(
+      { orgId: key.orgId, providerId, limits },
+      testOperator,
+    );
+    const shared = {
+      endpointId: expect.stringMatching(/^endpoint_[0-9a-f]{24}$/),
+      providerId,
+      limits,
+    };
+    const createdAtMs = expect.any(Number) as number;
+    expect(endpoint).toEqual({ ...shared, orgId: key.orgId, createdAtMs });
+    expect((await rulesOf(key)).endpoints).toEqual([shared]);
+    expect((await rulesOf(second)).endpoints).toEqual([shared]);
+    expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
+    expect(await rulesStore.listEndpoints(key.orgId)).toEqual([endpoint]);
+    expect(await rulesStore.listEndpoints(foreign.orgId)).toEqual([]);
+    expect(await rulesStore.listEndpoints()).toContainEqual(endpoint);
+    // The oldest comes first; one without limits has none.
+    const later = { orgId: key.orgId, providerId: `private-${++made}`, limits: {} };
+    await rulesStore.createEndpoint(later, testOperator);
+    const { endpoints } = await rulesOf(key);
+    expect(endpoints.map((each) => [each.providerId, each.limits])).toEqual([
+      [providerId, limits],
+      [later.providerId, {}],
+    ]);
+  });
+
+  test("a private manifest belongs to one endpoint, and is free after that was removed", async () => {
+    const { rulesStore } = backend;
+    const providerId = `private-${++made}`;
+    const asked = [key.orgId, key.orgId, foreign.orgId].map((orgId) =>
+      rulesStore.createEndpoint({ orgId, providerId, limits: {} }, testOperator),
+    );
+    const outcomes = await Promise.all(asked);
+    const winners = outcomes.filter((each) => each !== "taken");
+    expect(winners).toHaveLength(1);
+    const endpointId = winners[0]?.endpointId ?? "";
+    expect(await rulesStore.removeEndpoint(endpointId, testOperator)).toBe(true);
+    expect(await rulesStore.removeEndpoint(endpointId, testOperator)).toBe(false);
+    expect(await rulesStore.removeEndpoint("endpoint_none", testOperator)).toBe(false);
+    expect(await rulesOf(key)).toBe(PLAIN_RULES);
+    expect(await rulesStore.listEndpoints(key.orgId)).toEqual([]);
+    const again = await rulesStore.createEndpoint(
+      { orgId: foreign.orgId, providerId, limits: {} },
+      testOperator,
+    );
+    expect((await rulesOf(foreign)).endpoints).toMatchObject([{ providerId }]);
+    expect(again).not.toMatchObject({ endpointId });
+  });
+});
+
+describe("the routing policy", () => {
+  const policy = {
+    timeoutMs: 30_000,
+    only: ["acme-ai", "other"],
+    ignore: ["bad, really"],
+    promptLogging: "none",
+  } as const;
+
+  test("a policy applies to every key of its organization, and to no other organization", async () => {
+    const { rulesStore } = backend;
+    expect(await rulesStore.findPolicy(key.orgId)).toBeUndefined();
+    expect(await rulesStore.setPolicy(key.orgId, policy, testOperator)).toBe(true);
+    expect(await rulesStore.findPolicy(key.orgId)).toEqual(policy);
+    expect((await rulesOf(key)).policy).toEqual(policy);
+    expect((await rulesOf(second)).policy).toEqual(policy);
+    expect(await rulesStore.findPolicy(foreign.orgId)).toBeUndefined();
+    expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
+  });
+
+  test("a policy is replaced whole; an empty policy or one of empty lists removes it", async () => {
+    const { rulesStore } = backend;
+    await rulesStore.setPolicy(key.orgId, policy, testOperator);
+    expect(await rulesStore.setPolicy(key.orgId, { promptLogging: "none" }, testOperator)).toBe(
+      true,
+    );
+    expect(await rulesStore.findPolicy(key.orgId)).toEqual({ promptLogging: "none" });
+    await rulesStore.setPolicy(key.orgId, { timeoutMs: 1, only: [] }, testOperator);
+    expect(await rulesStore.findPolicy(key.orgId)).toEqual({ timeoutMs: 1 });
+    for (const nothing of [{}, {}, { only: [], ignore: [] }]) {
+      expect(await rulesStore.setPolicy(key.orgId, nothing, testOperator)).toBe(true);
+      expect(await rulesStore.findPolicy(key.orgId)).toBeUndefined();
+    }
+    expect(await rulesOf(key)).toBe(PLAIN_RULES);
+  });
+});
+
+describe("usage holds", () => {
+  async function hold(
+    family: string,
+    state: "limited" | "restricted",
+    seconds: number | null,
+  ): Promise<void> {
+    await backend.query(
+      `insert into usage_hold (org_id, family, state, reason, until_at)
+      values ($1, $2, $3, 'too many refusals', now() + $4 * interval '1 second')`,
+      [key.orgId, family, state, seconds],
+    );
+  }
+
+  test("a restriction wins over a limit of its kind, and the longer of two limits wins", async () => {
+    await hold("chat", "limited", 60);
+    await hold("chat", "restricted", null);
+    await hold("chat", "limited", 6_000);
+    await hold("images", "limited", 9_000);
+    await hold("images", "limited", 60);
+    const { abuseRestrictions } = await rulesOf(key);
+    expect(abuseRestrictions).toMatchObject([
+      { family: "chat", state: "restricted" },
+      { family: "images", state: "limited" },
+    ]);
+    expect(abuseRestrictions[0]).not.toHaveProperty("untilMs");
+    const [now] = await backend.query("select (extract(epoch from now()) * 1000)::text as ms");
+    expect(abuseRestrictions[1]?.untilMs).toBeGreaterThan(Number(now?.["ms"]) + 5_000_000);
+  });
+});
+
+test("an unknown organization gets no endpoint and no policy", async () => {
+  const { rulesStore } = backend;
+  const endpoint = { orgId: NO_ORG, providerId: "private-of-one", limits: {} };
+  expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
+  await rulesStore.createEndpoint({ ...endpoint, orgId: key.orgId }, testOperator);
+  // Even when the manifest is taken.
+  expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
+  for (const policy of [{ timeoutMs: 1 }, {}]) {
+    expect(await rulesStore.setPolicy(NO_ORG, policy, testOperator)).toBe(false);
+  }
+  expect(await rulesStore.findPolicy(NO_ORG)).toBeUndefined();
+});
+
+describe("a key that is looked up by its id", () => {
+  test("is the same as by its digest, disabled keys included", async () => {
+    const { rulesStore, keyStore, accountStore } = backend;
+    await rulesStore.changeLimit(
+      key.orgId,
+      { ...ORG, scope: "key" },
+      { concurrent: 3 },
+      testOperator,
+    );
+    const found = await rulesStore.findKey(key.keyId);
+    expect(found?.rules.limits).toHaveLength(1);
+    expect(found).toEqual(await findKey(keyStore, key.digest));
+    await accountStore.editKeys("anyone", [key.keyId], { disable: true }, testOperator);
+    expect(await rulesStore.findKey(key.keyId)).toEqual({ ...found, disabled: true });
+    expect((await rulesStore.findKey(foreign.keyId))?.rules).toBe(PLAIN_RULES);
+    expect(await rulesStore.findKey("key_none")).toBeUndefined();
   });
 });

@@ -1,35 +1,224 @@
-import { createHash } from "node:crypto";
-import { expect, test } from "vitest";
+import { createHash, randomBytes } from "node:crypto";
+import type { Pool } from "pg";
+import { describe, expect, test } from "vitest";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
+import type { NewKey } from "../../src/gateway/accounts/key-store.ts";
+import { KEYS_PER_ORG_MAX } from "../../src/kernel/core/constants.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
+import { openPool } from "../../src/kernel/storage/connection.ts";
 import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
 import { until } from "../support/books.ts";
 import { findKey } from "../support/find-key.ts";
-import { orgWithKey } from "../support/ledger-rows.ts";
+import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const backend = withBackend();
 
-test("an organization made by an operator has an empty wallet and a verified address", async () => {
-  const { accountStore } = backend;
-  const before = systemClock.nowMs();
-  const org = await accountStore.createOrg(
-    { name: "Acme", email: "ops@example.com" },
-    testOperator,
-  );
-  expect(org).toMatchObject({
-    name: "Acme",
-    email: "ops@example.com",
-    balanceMicroUsd: 0n,
-    heldMicroUsd: 0n,
+function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
+  return {
+    orgId,
+    name: "batch job",
+    origin: "console",
+    digest: randomBytes(32),
+    label: "tm_vk_012345",
+    requestsPerMinuteCeiling: 300,
+    ...change,
+  };
+}
+
+describe("an organization", () => {
+  test("has an empty wallet, shows its cap and whether it was ever funded", async () => {
+    const { accountStore, creditStore, recordStore } = backend;
+    const before = systemClock.nowMs();
+    const made = { name: "Acme", email: "ops@example.com" };
+    const org = await accountStore.createOrg(made, testOperator);
+    const plain = { capMicroUsd: null, isFunded: false, keysMaySetOrgLimits: false };
+    expect(org).toMatchObject({ ...made, ...plain, balanceMicroUsd: 0n, heldMicroUsd: 0n });
+    expect(org.createdAtMs).toBeGreaterThan(before - 60_000);
+    const { orgId } = org;
+    expect(await accountStore.findOrg(orgId)).toEqual(org);
+    expect(await accountStore.listOrgs()).toContainEqual(org);
+    const grant = { orgId, amountMicroUsd: microUsd(5n), ref: `fund ${orgId}` };
+    await creditStore.grant(grant, testOperator);
+    expect(await accountStore.setOrgCap(orgId, microUsd(7n), testOperator)).toBe(true);
+    expect(await accountStore.renameOrg(orgId, "Acme Labs", testOperator)).toBe(true);
+    const changed = { name: "Acme Labs", capMicroUsd: 7n, isFunded: true };
+    expect(await accountStore.findOrg(orgId)).toMatchObject(changed);
+    expect((await recordStore.monthSpend(orgId)).capMicroUsd).toBe(7n);
+    await accountStore.setOrgCap(orgId, null, testOperator);
+    expect((await accountStore.findOrg(orgId))?.capMicroUsd).toBeNull();
   });
-  expect(org.createdAtMs).toBeGreaterThan(before - 60_000);
-  expect(await accountStore.findOrg(org.orgId)).toEqual(org);
-  expect(await accountStore.listOrgs()).toContainEqual(org);
-  expect(await accountStore.findOrg("org_unknown")).toBeUndefined();
+
+  test("that is unknown is not found and cannot be changed", async () => {
+    const nobody = "org_nobody" as OrgId;
+    expect(await backend.accountStore.findOrg(nobody)).toBeUndefined();
+    expect(await backend.accountStore.renameOrg(nobody, "x", testOperator)).toBe(false);
+    expect(await backend.accountStore.setOrgCap(nobody, null, testOperator)).toBe(false);
+    expect(await backend.accountStore.listOwnKeys(nobody)).toEqual([]);
+  });
+});
+
+describe("a key", () => {
+  test("can be created, renamed, capped, given an expiry and permanently disabled", async () => {
+    const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    const made = await backend.accountStore.createOwnKey(newKey(orgId), testOperator);
+    if (made === "too_many") throw new Error("another one was possible");
+    const { keyId } = made;
+    expect(await backend.accountStore.findKey(orgId, keyId)).toEqual(made);
+    const keys = await backend.accountStore.listOwnKeys(orgId);
+    expect(keys.map((key) => key.keyId)).toEqual([keyId, older]);
+    const { accountStore } = backend;
+    const expiresAtMs = Date.parse("2099-01-31T00:00:00Z");
+    for (const change of [
+      { name: "nightly" },
+      { caps: { month: microUsd(9n) } },
+      { caps: { month: null } },
+      { expiresAtMs },
+      { expiresAtMs: null },
+      { models: ["acme/b", "acme/a"] },
+      { models: null },
+    ]) {
+      const edited = await accountStore.editKeys(orgId, [keyId], change, testOperator);
+      expect(edited).toMatchObject([change]);
+    }
+    const disabled = await accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator);
+    expect(disabled?.[0]?.disabledAtMs).not.toBeNull();
+    expect(await accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator)).toEqual(
+      disabled,
+    );
+    expect(await accountStore.findKey(orgId, keyId)).toEqual(disabled?.[0]);
+  });
+
+  test("is refused beyond the maximum of an organization, even by simultaneous requests", async () => {
+    const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    await backend.query(
+      `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+      select 'key_many_' || n, $1, sha256(('many ' || n)::bytea), 'tm', 'many', 'console', 300
+      from generate_series(1, $2::integer) as t(n)`,
+      [orgId, KEYS_PER_ORG_MAX - 3],
+    );
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        backend.accountStore.createOwnKey(newKey(orgId), testOperator),
+      ),
+    );
+    expect(asked.filter((made) => made === "too_many")).toHaveLength(4);
+    expect(await backend.accountStore.listOwnKeys(orgId)).toHaveLength(KEYS_PER_ORG_MAX);
+  });
+});
+
+test("an organization has one Playground key, which no caller can present", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const asked = await Promise.all(
+    Array.from({ length: 5 }, () => backend.accountStore.playgroundKey(orgId)),
+  );
+  expect(new Set(asked).size).toBe(1);
+  const rows = await backend.query(
+    "select key_id, rpm_ceiling, label from api_key where org_id = $1 and origin = 'playground'",
+    [orgId],
+  );
+  expect(rows).toEqual([{ key_id: asked[0], rpm_ceiling: 60, label: "playground" }]);
+  const [keyId] = asked;
+  expect(keyId && (await backend.rulesStore.findKey(keyId))).toMatchObject({
+    orgId,
+    origin: "playground",
+    requestsPerMinuteCeiling: 60,
+  });
+  const { accountStore } = backend;
+  // Its organization finds and edits it no more than an unknown key.
+  expect(await accountStore.findKey(orgId, keyId ?? "")).toBeUndefined();
+  const edit = { name: "x", disable: true } as const;
+  expect(await accountStore.editKeys(orgId, [keyId ?? ""], edit, testOperator)).toBeUndefined();
+  const { orgId: other } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  expect(await accountStore.playgroundKey(other)).not.toBe(keyId);
+});
+
+test("a change of several keys applies to all of them or to none, and logs an entry for each", async () => {
+  const { orgId, keyId: first } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const { keyId: another } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const second = await keyOf(backend, orgId);
+  const store = backend.accountStore;
+  const edit = { caps: { day: microUsd(7n) }, tags: ["batch"], name: "both" };
+  const limit = {
+    target: { source: "self", scope: "key", keyId: first },
+    change: { requestsPerMinute: 9 },
+  } as const;
+  const logged = async (): Promise<number> => {
+    const sql = "select count(*)::integer as n from change where org_id = $1";
+    return Number((await backend.query(sql, [orgId]))[0]?.["n"]);
+  };
+  const before = await logged();
+  expect(
+    await store.editKeys(orgId, [first, another], { ...edit, limit }, testOperator),
+  ).toBeUndefined();
+  expect(await store.findKey(orgId, first)).toMatchObject({ caps: { day: null }, tags: [] });
+  expect(await backend.rulesStore.listLimits(orgId)).toEqual([]);
+  expect(await logged()).toBe(before);
+  await store.editKeys(orgId, [first, second], { ...edit, limit }, testOperator);
+  for (const keyId of [first, second]) {
+    expect(await store.findKey(orgId, keyId)).toMatchObject({
+      name: "both",
+      caps: { day: 7n },
+      tags: ["batch"],
+    });
+  }
+  expect(await backend.rulesStore.listLimits(orgId)).toMatchObject([{ requestsPerMinute: 9 }]);
+  expect(await logged()).toBe(before + 7);
+});
+
+/** Makes an account with its organization and without a row of membership. */
+async function plainAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
+  await pool.query(
+    "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
+    [orgId, name, `${name}@example.com`],
+  );
+  await pool.query(
+    `insert into console_account
+      (account_id, org_id, email, email_norm, email_verified_at, name, created_at)
+    values ($1, $2, $3, $3, now(), null, '2026-01-02T03:04:05Z')`,
+    [`acct_${name}`, orgId, `${name}@example.com`],
+  );
+}
+
+async function membersIn(pool: Pool): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    "select org_id || ' ' || account_id || ' ' || role as line from org_member order by 1",
+  );
+  return rows.map(({ line }) => line);
+}
+
+describe("every write of accounts", () => {
+  test("keeps an account a member of its own organization, and of no former one", async () => {
+    const pool = openPool(backend.connectionString, silentLog);
+    await plainAccount(pool, "cid");
+    expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
+    // An organization that an operator made is adopted.
+    await backend.accountStore.createOrg({ name: "x", email: "cid@example.com" }, testOperator);
+    const { rows } = await pool.query<{ org_id: OrgId }>("select org_id from org where name = 'x'");
+    const [made] = rows;
+    await pool.query("update console_account set org_id = $1 where account_id = 'acct_cid'", [
+      made?.org_id,
+    ]);
+    const own = (await membersIn(pool)).filter((line) => line.includes("acct_cid"));
+    expect(own).toEqual([`${made?.org_id} acct_cid owner`]);
+    await pool.query("delete from console_account where account_id = 'acct_cid'");
+    expect((await membersIn(pool)).filter((line) => line.includes("acct_cid"))).toEqual([]);
+    await pool.end();
+  });
+
+  test("that moves no account does not add a removed member again", async () => {
+    const pool = openPool(backend.connectionString, silentLog);
+    await plainAccount(pool, "dan");
+    await pool.query("delete from org_member where account_id = 'acct_dan'");
+    await pool.query("update console_account set name = 'Dan' where account_id = 'acct_dan'");
+    await pool.query("update console_account set org_id = org_id where account_id = 'acct_dan'");
+    expect((await membersIn(pool)).filter((line) => line.includes("acct_dan"))).toEqual([]);
+    await pool.end();
+  });
 });
 
 test("a key is found by its digest with everything that the gateway needs", async () => {
@@ -73,30 +262,9 @@ test("a key is found by its digest with everything that the gateway needs", asyn
   expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
 });
 
-test("a disabled key stays disabled since its first disabling", async () => {
-  const { accountStore } = backend;
-  const { keyId, orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const disabled = await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
-  expect(disabled?.[0]?.disabledAtMs).not.toBeNull();
-  expect(await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator)).toEqual(
-    disabled,
-  );
-  expect(await accountStore.listKeys(orgId)).toEqual(disabled);
-  expect(
-    await accountStore.editKeys("anyone", ["key_unknown"], { disable: true }, testOperator),
-  ).toBeUndefined();
-});
-
 test("two keys cannot share a digest", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const key = {
-    orgId,
-    name: "twin",
-    origin: "console" as const,
-    digest: Buffer.alloc(32, 9),
-    label: "tm-twin-0000",
-    requestsPerMinuteCeiling: 300,
-  };
+  const key = newKey(orgId);
   await backend.accountStore.createKey(key, testOperator);
   await expect(backend.accountStore.createKey(key, testOperator)).rejects.toThrow(
     "api_key_digest_key",
@@ -134,20 +302,6 @@ test("a reference that is reused with other terms is refused and changes nothing
   );
   expect(balances.map((balance) => balance.settledMicroUsd)).toEqual([7n, 0n]);
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
-});
-
-test("a cap can be set and removed, but only for a known organization", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  expect(await backend.accountStore.setOrgCap(orgId, microUsd(9n), testOperator)).toBe(true);
-  expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBe(9n);
-  expect(await backend.accountStore.setOrgCap(orgId, null, testOperator)).toBe(true);
-  expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBeNull();
-  expect(await backend.accountStore.setOrgCap("org_unknown", null, testOperator)).toBe(false);
-});
-
-test("migrations run once, even by concurrent starts", async () => {
-  const names = await Promise.all([backend.migrate(), backend.migrate()]);
-  expect(names).toEqual([[], []]);
 });
 
 test("changes are received from the new server after a switch-over with old sessions", async () => {

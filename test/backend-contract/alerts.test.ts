@@ -124,6 +124,8 @@ describe("one event is made for", () => {
   test("a balance below its threshold, however many processes look at it", async () => {
     await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
     await setBalance(6_000_000n);
+    // A balance is not low by what requests hold.
+    await backend.query("update account set reserved = 4000000 where org_id = $1", [orgId]);
     expect(await backend.alertQueue.notice()).toBe(0);
     await setBalance(4_999_999n);
     const both = [backend, other, backend, other].map(({ alertQueue }) => alertQueue.notice());
@@ -145,13 +147,6 @@ describe("one event is made for", () => {
     await setBalance(1_000_000n);
     await backend.alertQueue.notice();
     expect(await told()).toHaveLength(2);
-  });
-
-  test("no balance that is low only by what requests hold", async () => {
-    await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
-    await setBalance(6_000_000n);
-    await backend.query("update account set reserved = 5000000 where org_id = $1", [orgId]);
-    expect(await backend.alertQueue.notice()).toBe(0);
   });
 
   test("each percentage of a cap, but only the higher one of two that are passed at once", async () => {
@@ -269,41 +264,35 @@ describe("delivery by e-mail", () => {
     expect(line?.lastAnswer).toMatch(/^250/);
   });
 
-  test("is tried again with the same message id when the mail server fails for a while", async () => {
+  test("is tried again with the same message id while the mail server fails, not for no mailbox", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
-    const sender = worker();
-    mail.refuseWith = 451;
-    await sender.deliverDue();
-    mail.refuseWith = undefined;
-    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "waiting", tries: 1 }]);
+    const deliver = async (refuseWith?: number, password?: string): Promise<number> => {
+      mail.refuseWith = refuseWith;
+      await backend.query("update alert_delivery set next_at = now()");
+      const sender = worker(password);
+      const tried = await sender.deliverDue();
+      expect(await sender.deliverDue()).toBe(0);
+      await sender.close();
+      mail.refuseWith = undefined;
+      return tried;
+    };
+    const waiting = (tries: number): object[] => [{ state: "waiting", tries }];
+    await deliver(undefined, "wrong");
+    expect(await backend.alertStore.log(orgId)).toMatchObject(waiting(1));
+    await deliver(451);
+    expect(await backend.alertStore.log(orgId)).toMatchObject(waiting(2));
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([
       { failingSinceMs: expect.any(Number) },
     ]);
-    expect(await sender.deliverDue()).toBe(0);
-    await backend.query("update alert_delivery set next_at = now()");
-    await sender.deliverDue();
-    await sender.close();
+    await deliver();
     const [line] = await backend.alertStore.log(orgId);
-    expect(line).toMatchObject({ kind: "alerts.test", state: "delivered", tries: 2 });
+    expect(line).toMatchObject({ kind: "alerts.test", state: "delivered", tries: 3 });
     expect(mail.received.at(-1)?.source).toContain(`<${line?.eventId}.${destinationId}@`);
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ failingSinceMs: null }]);
-  });
-
-  test("is not tried again for an unknown mailbox, and is tried again after a wrong password", async () => {
-    const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
-    const stranger = worker("wrong");
-    await stranger.deliverDue();
-    await stranger.close();
-    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "waiting" }]);
-    await backend.query("update alert_delivery set next_at = now()");
-    mail.refuseWith = 550;
-    const sender = worker();
-    await sender.deliverDue();
-    await sender.close();
-    mail.refuseWith = undefined;
-    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "failed", tries: 2 }]);
+    await deliver(550);
+    expect((await backend.alertStore.log(orgId))[0]).toMatchObject({ state: "failed", tries: 1 });
   });
 
   test("disables a destination that failed for days, and reports that with an event", async () => {
@@ -326,16 +315,6 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
   });
 
-  test("is dropped when its destination is removed", async () => {
-    const destinationId = await addAddress();
-    await backend.alertStore.sendTest(orgId, destinationId);
-    await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
-    const sender = worker();
-    expect(await sender.deliverDue()).toBe(0);
-    await sender.close();
-    expect(await backend.alertStore.destinations(orgId)).toEqual([]);
-  });
-
   test("a stop link from a removed destination also drops what waits for the address added again", async () => {
     const removed = await addAddress();
     await backend.alertStore.sendTest(orgId, removed);
@@ -352,11 +331,14 @@ describe("delivery by e-mail", () => {
     });
   });
 
-  test("a removed destination is deleted 90 days later, with its deliveries", async () => {
+  test("a removed destination gets no delivery, and is deleted with its deliveries 90 days later", async () => {
     const destinationId = await addAddress();
     const kept = await addAddress("kept@example.com");
     await backend.alertStore.sendTest(orgId, destinationId);
     await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
+    const sender = worker();
+    expect(await sender.deliverDue()).toBe(0);
+    await sender.close();
     const left = async (): Promise<unknown[]> => {
       const read =
         "select destination_id as id from alert_destination where org_id = $1 order by 1";
@@ -371,16 +353,5 @@ describe("delivery by e-mail", () => {
     await backend.query(`update alert_event set at = ${longAgo}`);
     await backend.alertQueue.notice();
     expect(await left()).toEqual([kept]);
-  });
-
-  test("a destination of another organization cannot be tested, removed or seen", async () => {
-    const destinationId = await addAddress();
-    const org = { name: "Other", email: "o@example.com" };
-    const { orgId: stranger } = await backend.accountStore.createOrg(org, testOperator);
-    expect(await backend.alertStore.sendTest(stranger, destinationId)).toBeUndefined();
-    const removed = backend.alertStore.removeDestination(stranger, destinationId, testOperator);
-    expect(await removed).toBe(false);
-    expect(await backend.alertStore.destinations(stranger)).toEqual([]);
-    expect(await backend.alertStore.log(stranger)).toEqual([]);
   });
 });

@@ -33,52 +33,42 @@ const periodTarget = expect.stringMatching(/^acme-ai 2\d{3}-/) as unknown;
 const listing = { providerId: "lab", modelId: "m" };
 
 const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
-  "console-link.create": {
-    run: async () => {
-      const link = { tokenHash: randomBytes(32), email: "ann@example.com" };
-      await books.backend.identityStore.links.addClaim(
-        { ...link, expiresAtMs: Date.now() },
-        operator,
-      );
-      const after = { expires_at: isoInstant };
-      return { by: operator, target: "a…@example.com", before: null, after };
-    },
+  "console-link.create": async () => {
+    const link = { tokenHash: randomBytes(32), email: "ann@example.com" };
+    await books.backend.identityStore.links.addClaim(
+      { ...link, expiresAtMs: Date.now() },
+      operator,
+    );
+    const after = { expires_at: isoInstant };
+    return { by: operator, target: "a…@example.com", before: null, after };
   },
-  "customer.look-up": {
-    run: async () => {
-      const after = { asked: "a…@example.com", found: 0 };
-      const change = { action: "customer.look-up", orgId: null, target: "customers" } as const;
-      await books.backend.changeStore.record({ ...change, before: null, after }, operator);
-      return { by: operator, target: "customers", before: null, after };
-    },
+  "customer.look-up": async () => {
+    const after = { asked: "a…@example.com", found: 0 };
+    const change = { action: "customer.look-up", orgId: null, target: "customers" } as const;
+    await books.backend.changeStore.record({ ...change, before: null, after }, operator);
+    return { by: operator, target: "customers", before: null, after };
   },
-  "price.change": {
-    run: async () => {
-      await books.backend.ledgerBatchStore.ensurePricePins([pin(1_250_000n)]);
-      const new_usd_per_million_tokens = ["m: input 1.25, output 2.5"];
-      const prices_sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
-      const after = { new_usd_per_million_tokens, prices_sha256 };
-      return { by: byGateway("catalog"), target: "priced", before: null, after };
-    },
+  "price.change": async () => {
+    await books.backend.ledgerBatchStore.ensurePricePins([pin(1_250_000n)]);
+    const new_usd_per_million_tokens = ["m: input 1.25, output 2.5"];
+    const prices_sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
+    const after = { new_usd_per_million_tokens, prices_sha256 };
+    return { by: byGateway("catalog"), target: "priced", before: null, after };
   },
-  "verdict.record": {
-    run: async () => {
-      const asked = { upstreamModelId: "m", manifestSha256: "ab".repeat(32), checks: [] };
-      const verdict = { verdict: "pass", source: "run", checkedAtMs: 0 } as const;
-      await books.backend.verdictStore.record([{ ...listing, ...asked, ...verdict }], operator);
-      const found = { verdict: "pass", source: "run", manifest_sha256: asked.manifestSha256 };
-      const after = { ...found, checked_at: "1970-01-01T00:00:00.000Z" };
-      return { by: operator, target: "lab m", before: null, after };
-    },
+  "verdict.record": async () => {
+    const asked = { upstreamModelId: "m", manifestSha256: "ab".repeat(32), checks: [] };
+    const verdict = { verdict: "pass", source: "run", checkedAtMs: 0 } as const;
+    await books.backend.verdictStore.record([{ ...listing, ...asked, ...verdict }], operator);
+    const found = { verdict: "pass", source: "run", manifest_sha256: asked.manifestSha256 };
+    const after = { ...found, checked_at: "1970-01-01T00:00:00.000Z" };
+    return { by: operator, target: "lab m", before: null, after };
   },
-  "listing.suspect": {
-    run: async () => {
-      const breaches = { answers: 9, substituted: 3, usageMissing: 0, usageImpossible: 0 };
-      const rest = { boundExceeded: 0, wrongFinish: 0, unreadable: 0 };
-      await books.backend.verdictStore.suspect(listing, { ...breaches, ...rest });
-      const after = { ...breaches, ...rest };
-      return { by: byGateway("live checks"), target: "lab m", before: null, after };
-    },
+  "listing.suspect": async () => {
+    const breaches = { answers: 9, substituted: 3, usageMissing: 0, usageImpossible: 0 };
+    const rest = { boundExceeded: 0, wrongFinish: 0, unreadable: 0 };
+    await books.backend.verdictStore.suspect(listing, { ...breaches, ...rest });
+    const after = { ...breaches, ...rest };
+    return { by: byGateway("live checks"), target: "lab m", before: null, after };
   },
   "settlement.close": {
     prepare: () => books.fill(dayOf("2025-04-10")),
@@ -95,56 +85,46 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
       return { by: operator, target: periodTarget, before: null, after };
     },
   },
-  "settlement.reconcile": {
-    run: async () => {
-      const sums = { theirPicoUsd: picoUsd(2_000_000n), ourPicoUsd: picoUsd(3n) };
-      const comparison = { ...sums, isEqual: false, lines: null };
-      const claimed = { ...period, sha256: new Uint8Array(32), comparison };
-      await books.backend.settlementStore.recordClaim(claimed, operator);
-      const amounts = { theirs_usd: "0.000002000000", ours_usd: "0.000000000003" };
-      const after = { statement_sha256: "0".repeat(64), ...amounts };
-      return { by: operator, target: periodTarget, before: null, after };
-    },
+  "settlement.reconcile": async () => {
+    const sums = { theirPicoUsd: picoUsd(2_000_000n), ourPicoUsd: picoUsd(3n) };
+    const comparison = { ...sums, isEqual: false, lines: null };
+    const claimed = { ...period, sha256: new Uint8Array(32), comparison };
+    await books.backend.settlementStore.recordClaim(claimed, operator);
+    const amounts = { theirs_usd: "0.000002000000", ours_usd: "0.000000000003" };
+    const after = { statement_sha256: "0".repeat(64), ...amounts };
+    return { by: operator, target: periodTarget, before: null, after };
   },
-  "settlement.pay": {
-    run: async () => {
-      await books.backend.settlementStore.pay({ ...period, ref: "bank 1" }, operator);
-      const amount_usd = expect.stringMatching(/^0\.00\d{4}$/) as unknown;
-      return {
-        by: operator,
-        target: periodTarget,
-        before: null,
-        after: { amount_usd, ref: "bank 1" },
-      };
-    },
+  "settlement.pay": async () => {
+    await books.backend.settlementStore.pay({ ...period, ref: "bank 1" }, operator);
+    const amount_usd = expect.stringMatching(/^0\.00\d{4}$/) as unknown;
+    return {
+      by: operator,
+      target: periodTarget,
+      before: null,
+      after: { amount_usd, ref: "bank 1" },
+    };
   },
-  "settlement.deposit": {
-    run: async () => {
-      const deposit = {
-        providerId: "acme-ai",
-        amountMicroUsd: microUsd(7_000_000n),
-        ref: "bank 2",
-      };
-      await books.backend.settlementStore.deposit(deposit, operator);
-      const after = { amount_usd: "7.000000", ref: "bank 2" };
-      return { by: operator, target: "acme-ai", before: null, after };
-    },
+  "settlement.deposit": async () => {
+    const deposit = {
+      providerId: "acme-ai",
+      amountMicroUsd: microUsd(7_000_000n),
+      ref: "bank 2",
+    };
+    await books.backend.settlementStore.deposit(deposit, operator);
+    const after = { amount_usd: "7.000000", ref: "bank 2" };
+    return { by: operator, target: "acme-ai", before: null, after };
   },
-  "ledger.retire": {
-    run: async () => {
-      await retireOldest(false);
-      const debit_usd = expect.stringMatching(/^\d+\.\d{6}$/) as unknown;
-      const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
-      const after = { attempts: "5", debit_usd, sha256 };
-      return { by: operator, target: "2025-04-10", before: null, after };
-    },
+  "ledger.retire": async () => {
+    await retireOldest(false);
+    const debit_usd = expect.stringMatching(/^\d+\.\d{6}$/) as unknown;
+    const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
+    const after = { attempts: "5", debit_usd, sha256 };
+    return { by: operator, target: "2025-04-10", before: null, after };
   },
-  "ledger.drop": {
-    run: async () => {
-      await retireOldest(true);
-      const [before, after] = [{ in_database: true }, { in_database: false }];
-      return { by: operator, target: "2025-04-10", before, after };
-    },
+  "ledger.drop": async () => {
+    await retireOldest(true);
+    const [before, after] = [{ in_database: true }, { in_database: false }];
+    return { by: operator, target: "2025-04-10", before, after };
   },
   "changes.retire": {
     prepare: async () => {

@@ -27,6 +27,7 @@ import {
 } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { claimOf, signInOf } from "../support/sign-in.ts";
 
 const backend = withBackend();
 const PROVIDER_KEY = "customer-provider-key-0123456789";
@@ -68,137 +69,122 @@ function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0
 }
 
 const searchId = createRecordId("search");
-const session = { sessionId: randomBytes(32), nowMs: Date.now() };
 const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
-function signIn(
-  who: { subject: string; email?: string; isVerified?: boolean },
-  sessionId = randomBytes(32),
-): Parameters<typeof backend.identityStore.resolveSignIn>[0] {
-  const { subject, email = `${subject}@example.com`, isVerified = true } = who;
-  const said = { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null };
-  const expiresAtMs = session.nowMs + 600_000;
-  const { digest, label } = createVirtualKey();
-  const trial = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
-  const sealedParts = { idpSid: null, userAgent: null };
-  return {
-    claim: said,
-    nowMs: session.nowMs,
-    session: { sessionId, expiresAtMs, ...sealedParts },
-    trialKey: { ...trial, expiresAtMs },
-    from,
-  };
-}
+/** The sign-in whose key is revealed and whose session ends. */
+const revealing = signInOf(claimOf(), { from });
+const { session, nowMs } = revealing;
 const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
 const invitationId = createRecordId("inv");
 /** Accounts by subject. */
 const people = new Map<string, string>();
 async function joinable(subject: string): Promise<void> {
-  const { accountId } = await backend.identityStore.resolveSignIn(signIn({ subject }));
+  const { accountId } = await backend.identityStore.resolveSignIn(
+    signInOf(claimOf({ subject, email: `${subject}@example.com` })),
+  );
   people.set(subject, accountId);
+}
+
+const LATE = "2099-01-31T00:00:00.000Z";
+
+/** An edit of the key that was created: by its owner, or by an operator for any organization. */
+function edit(
+  change: Parameters<typeof backend.accountStore.editKeys>[2],
+  before: object | null,
+  after: object,
+  by: ChangedBy = account,
+): Write {
+  return async () => {
+    await backend.accountStore.editKeys(by === account ? orgId : "anyone", [keyId], change, by);
+    return { by, target: keyId, before, after };
+  };
+}
+
+function digestOf({ digest, label }: ReturnType<typeof createVirtualKey>) {
+  return { digest, label };
 }
 
 /** The author of a change to the team: only a member may, whose role allows it. */
 const owner = () => byAccount(people.get("first") ?? "");
 
 const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {
-  "org.create": {
-    run: async () => {
-      const org = { name: "Trial", email: "someone@example.com" };
-      trialOrg = (await backend.accountStore.createOrg(org, operator)).orgId;
-      const after = { name: "Trial", email: "s…@example.com" };
-      return { by: operator, target: trialOrg, before: null, after };
-    },
+  "org.create": async () => {
+    const org = { name: "Trial", email: "someone@example.com" };
+    trialOrg = (await backend.accountStore.createOrg(org, operator)).orgId;
+    const after = { name: "Trial", email: "s…@example.com" };
+    return { by: operator, target: trialOrg, before: null, after };
   },
-  "org.rename": {
-    run: async () => {
-      const { name } = (await backend.accountStore.findOrg(orgId)) ?? { name: "" };
-      await backend.accountStore.renameOrg(orgId, "New name", account);
-      return { by: account, target: orgId, before: { name }, after: { name: "New name" } };
-    },
+  "org.rename": async () => {
+    const { name } = (await backend.accountStore.findOrg(orgId)) ?? { name: "" };
+    await backend.accountStore.renameOrg(orgId, "New name", account);
+    return { by: account, target: orgId, before: { name }, after: { name: "New name" } };
   },
-  "org.cap": {
-    run: async () => {
-      await backend.accountStore.setOrgCap(orgId, microUsd(12_500_000n), account);
-      const [before, after] = [{ cap_usd: null }, { cap_usd: "12.500000" }];
-      return { by: account, target: orgId, before, after };
-    },
+  "org.cap": async () => {
+    await backend.accountStore.setOrgCap(orgId, microUsd(12_500_000n), account);
+    const [before, after] = [{ cap_usd: null }, { cap_usd: "12.500000" }];
+    return { by: account, target: orgId, before, after };
   },
-  "alert.rules": {
-    run: async () => {
-      const balanceBelowMicroUsd = microUsd(5_000_000n);
-      const rules = { balanceBelowMicroUsd, hasPurchases: true, hasRestrictions: false };
-      await backend.alertStore.changeRules(orgId, { ...rules, capPercents: [80] }, account);
-      const none = { balance_below_usd: null, cap_percents: [], purchases: false };
-      const rest = { restrictions: false, key_expiry: false, provider_trouble: false };
-      const before = { ...none, ...rest };
-      const said = { balance_below_usd: "5.000000", cap_percents: ["80"], purchases: true };
-      return { by: account, target: orgId, before, after: { ...said, ...rest } };
-    },
+  "alert.rules": async () => {
+    const balanceBelowMicroUsd = microUsd(5_000_000n);
+    const rules = { balanceBelowMicroUsd, hasPurchases: true, hasRestrictions: false };
+    await backend.alertStore.changeRules(orgId, { ...rules, capPercents: [80] }, account);
+    const none = { balance_below_usd: null, cap_percents: [], purchases: false };
+    const rest = { restrictions: false, key_expiry: false, provider_trouble: false };
+    const before = { ...none, ...rest };
+    const said = { balance_below_usd: "5.000000", cap_percents: ["80"], purchases: true };
+    return { by: account, target: orgId, before, after: { ...said, ...rest } };
   },
-  "alert.destination": {
-    run: async () => {
-      const [destinationId, address] = [createRecordId("dst"), "someone@example.com"];
-      const wanted = { destinationId, channel: "email", address, kinds: null } as const;
-      await backend.alertStore.addDestination(orgId, wanted, account);
-      const after = { channel: "email", address: "s…@example.com" };
-      return { by: account, target: destinationId, before: null, after };
-    },
+  "alert.destination": async () => {
+    const [destinationId, address] = [createRecordId("dst"), "someone@example.com"];
+    const wanted = { destinationId, channel: "email", address, kinds: null } as const;
+    await backend.alertStore.addDestination(orgId, wanted, account);
+    const after = { channel: "email", address: "s…@example.com" };
+    return { by: account, target: destinationId, before: null, after };
   },
-  "alert.secret": {
-    run: async () => {
-      const [destinationId, address] = [createRecordId("dst"), "https://example.com/hook"];
-      await backend.query(
-        `insert into alert_destination (destination_id, org_id, channel, address, sealed_secret)
-        values ($1, $2, 'webhook', $3, 'sealed')`,
-        [destinationId, orgId, address],
-      );
-      await backend.alertStore.rotateSecret(orgId, destinationId, Buffer.from("new"), account);
-      return { by: account, target: destinationId, before: null, after: { address } };
-    },
+  "alert.secret": async () => {
+    const [destinationId, address] = [createRecordId("dst"), "https://example.com/hook"];
+    await backend.query(
+      `insert into alert_destination (destination_id, org_id, channel, address, sealed_secret)
+      values ($1, $2, 'webhook', $3, 'sealed')`,
+      [destinationId, orgId, address],
+    );
+    await backend.alertStore.rotateSecret(orgId, destinationId, Buffer.from("new"), account);
+    return { by: account, target: destinationId, before: null, after: { address } };
   },
-  "topup.rule": {
-    run: async () => {
-      const amounts = {
-        belowMicroUsd: microUsd(10_000_000n),
-        amountMicroUsd: microUsd(50_000_000n),
-      };
-      const rule = { isOn: true, ...amounts, monthMaxMicroUsd: microUsd(200_000_000n) };
-      await backend.topUpStore.setRule(orgId, rule, account);
-      const said = { below_usd: "10.000000", amount_usd: "50.000000", month_max_usd: "200.000000" };
-      return { by: account, target: orgId, before: null, after: { on: true, ...said } };
-    },
+  "topup.rule": async () => {
+    const amounts = {
+      belowMicroUsd: microUsd(10_000_000n),
+      amountMicroUsd: microUsd(50_000_000n),
+    };
+    const rule = { isOn: true, ...amounts, monthMaxMicroUsd: microUsd(200_000_000n) };
+    await backend.topUpStore.setRule(orgId, rule, account);
+    const said = { below_usd: "10.000000", amount_usd: "50.000000", month_max_usd: "200.000000" };
+    return { by: account, target: orgId, before: null, after: { on: true, ...said } };
   },
-  "topup.pause": {
-    run: async () => {
-      await backend.topUpStore.pause(orgId, "operator", operator);
-      const after = { on: false, reason: "operator" };
-      return { by: operator, target: orgId, before: { on: true }, after };
-    },
+  "topup.pause": async () => {
+    await backend.topUpStore.pause(orgId, "operator", operator);
+    const after = { on: false, reason: "operator" };
+    return { by: operator, target: orgId, before: { on: true }, after };
   },
-  "card.save": {
-    run: async () => {
-      await backend.topUpStore.keepCustomer(orgId, false, "cus_1");
-      const shown = { brand: "visa", last4: "4242", expMonth: 12, expYear: 2030 };
-      const at = { isTestMoney: false, fromMs: Date.now(), nowMs: Date.now() };
-      const card = { cardId: "pm_1", ...shown };
-      await backend.topUpStore.saveCard(
-        { orgId, customerId: "cus_1", card, ...at },
-        byProviderNews("stripe"),
-      );
-      return {
-        by: byProviderNews("stripe"),
-        target: "pm_1",
-        before: null,
-        after: { brand: "visa", card: "4242" },
-      };
-    },
+  "card.save": async () => {
+    await backend.topUpStore.keepCustomer(orgId, false, "cus_1");
+    const shown = { brand: "visa", last4: "4242", expMonth: 12, expYear: 2030 };
+    const at = { isTestMoney: false, fromMs: Date.now(), nowMs: Date.now() };
+    const card = { cardId: "pm_1", ...shown };
+    await backend.topUpStore.saveCard(
+      { orgId, customerId: "cus_1", card, ...at },
+      byProviderNews("stripe"),
+    );
+    return {
+      by: byProviderNews("stripe"),
+      target: "pm_1",
+      before: null,
+      after: { brand: "visa", card: "4242" },
+    };
   },
-  "card.remove": {
-    run: async () => {
-      await backend.topUpStore.removeCard(orgId, false, account);
-      return { by: account, target: "pm_1", before: { card: "4242" }, after: null };
-    },
+  "card.remove": async () => {
+    await backend.topUpStore.removeCard(orgId, false, account);
+    return { by: account, target: "pm_1", before: { card: "4242" }, after: null };
   },
   "member.invite": {
     prepare: async () => {
@@ -219,12 +205,10 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by, target: invitationId, before: null, after };
     },
   },
-  "member.uninvite": {
-    run: async () => {
-      await backend.teamStore.revoke(orgId, invitationId, owner());
-      const before = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
-      return { by: owner(), target: invitationId, before, after: null };
-    },
+  "member.uninvite": async () => {
+    await backend.teamStore.revoke(orgId, invitationId, owner());
+    const before = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
+    return { by: owner(), target: invitationId, before, after: null };
   },
   "member.join": {
     prepare: () => joinable("second"),
@@ -235,20 +219,16 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: operator, target: people.get("second") ?? "", before: null, after };
     },
   },
-  "member.role": {
-    run: async () => {
-      const [accountId, role] = [people.get("second") ?? "", "owner"] as const;
-      await backend.teamStore.setRole(orgId, { accountId, role }, owner());
-      return { by: owner(), target: accountId, before: { role: "billing" }, after: { role } };
-    },
+  "member.role": async () => {
+    const [accountId, role] = [people.get("second") ?? "", "owner"] as const;
+    await backend.teamStore.setRole(orgId, { accountId, role }, owner());
+    return { by: owner(), target: accountId, before: { role: "billing" }, after: { role } };
   },
-  "member.leave": {
-    run: async () => {
-      const accountId = people.get("second") ?? "";
-      await backend.teamStore.remove(orgId, { accountId, why: "left" }, byAccount(accountId));
-      const before = { role: "owner", email: "s…@example.com" };
-      return { by: byAccount(accountId), target: accountId, before, after: null };
-    },
+  "member.leave": async () => {
+    const accountId = people.get("second") ?? "";
+    await backend.teamStore.remove(orgId, { accountId, why: "left" }, byAccount(accountId));
+    const before = { role: "owner", email: "s…@example.com" };
+    return { by: byAccount(accountId), target: accountId, before, after: null };
   },
   "member.remove": {
     prepare: async () => {
@@ -262,110 +242,58 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: owner(), target: accountId, before, after: null };
     },
   },
-  "company.change": {
-    run: async () => {
-      const taxId = { type: "eu_vat", value: "DE123456789" } as const;
-      const place = { addressLines: ["1 Main St"], city: "Berlin", postalCode: "10115" };
-      const more = { country: "DE", taxId, billingEmail: "someone@example.com", purchaseOrder: "" };
-      const company = { legalName: "Acme Ltd", ...place, ...more };
-      await backend.companyStore.change(orgId, company, account);
-      const shown = { legal_name: "Acme Ltd", address_lines: ["1 Main St"], city: "Berlin" };
-      const ids = { postal_code: "10115", country: "DE", tax_id: "eu_vat DE123456789" };
-      const after = { ...shown, ...ids, billing_email: "s…@example.com", purchase_order: "" };
-      return { by: account, target: orgId, before: null, after };
-    },
+  "company.change": async () => {
+    const taxId = { type: "eu_vat", value: "DE123456789" } as const;
+    const place = { addressLines: ["1 Main St"], city: "Berlin", postalCode: "10115" };
+    const more = { country: "DE", taxId, billingEmail: "someone@example.com", purchaseOrder: "" };
+    const company = { legalName: "Acme Ltd", ...place, ...more };
+    await backend.companyStore.change(orgId, company, account);
+    const shown = { legal_name: "Acme Ltd", address_lines: ["1 Main St"], city: "Berlin" };
+    const ids = { postal_code: "10115", country: "DE", tax_id: "eu_vat DE123456789" };
+    const after = { ...shown, ...ids, billing_email: "s…@example.com", purchase_order: "" };
+    return { by: account, target: orgId, before: null, after };
   },
-  "org.policy": {
-    run: async () => {
-      await backend.rulesStore.setPolicy(orgId, { only: ["acme-ai"], timeoutMs: 900 }, operator);
-      const after = { only: ["acme-ai"], timeout_ms: 900, ignore: null, prompt_logging: null };
-      return { by: operator, target: orgId, before: null, after };
-    },
+  "org.policy": async () => {
+    await backend.rulesStore.setPolicy(orgId, { only: ["acme-ai"], timeoutMs: 900 }, operator);
+    const after = { only: ["acme-ai"], timeout_ms: 900, ignore: null, prompt_logging: null };
+    return { by: operator, target: orgId, before: null, after };
   },
-  "org.keys-may-set-limits": {
-    run: async () => {
-      await backend.rulesStore.setKeysMaySetOrgLimits(orgId, true, account);
-      return { by: account, target: orgId, before: { allowed: false }, after: { allowed: true } };
-    },
+  "org.keys-may-set-limits": async () => {
+    await backend.rulesStore.setKeysMaySetOrgLimits(orgId, true, account);
+    return { by: account, target: orgId, before: { allowed: false }, after: { allowed: true } };
   },
-  "key.create": {
-    run: async () => {
-      const { digest, label } = fresh;
-      const limits = { requestsPerMinuteCeiling: 60, caps: { month: microUsd(1n) } };
-      const key = { orgId, name: "ci", origin: "console", digest, label, ...limits } as const;
-      const made = await backend.accountStore.createOwnKey(key, account);
-      assert(made !== "too_many", "there is room");
-      ({ keyId } = made);
-      const after = { name: "ci", origin: "console", rpm: 60, cap_usd: "0.000001" };
-      return { by: account, target: keyId, before: null, after };
-    },
+  "key.create": async () => {
+    const { digest, label } = fresh;
+    const limits = { requestsPerMinuteCeiling: 60, caps: { month: microUsd(1n) } };
+    const key = { orgId, name: "ci", origin: "console", digest, label, ...limits } as const;
+    const made = await backend.accountStore.createOwnKey(key, account);
+    assert(made !== "too_many", "there is room");
+    ({ keyId } = made);
+    const after = { name: "ci", origin: "console", rpm: 60, cap_usd: "0.000001" };
+    return { by: account, target: keyId, before: null, after };
   },
-  "key.rename": {
-    run: async () => {
-      // A key is pasted into the wrong field.
-      await backend.accountStore.editKeys(orgId, [keyId], { name: `mine ${fresh.raw}` }, account);
-      const after = { name: "mine tm_vk_[redacted]" };
-      return { by: account, target: keyId, before: { name: "ci" }, after };
-    },
-  },
-  "key.cap": {
-    run: async () => {
-      await backend.accountStore.editKeys("anyone", [keyId], { caps: { month: null } }, operator);
-      const [before, after] = [{ cap_usd: "0.000001" }, { cap_usd: null }];
-      return { by: operator, target: keyId, before, after };
-    },
-  },
-  "key.week-cap": {
-    run: async () => {
-      await backend.accountStore.editKeys(
-        "anyone",
-        [keyId],
-        { caps: { week: microUsd(2n) } },
-        operator,
-      );
-      const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000002" }];
-      return { by: operator, target: keyId, before, after };
-    },
-  },
-  "key.day-cap": {
-    run: async () => {
-      await backend.accountStore.editKeys(orgId, [keyId], { caps: { day: microUsd(1n) } }, account);
-      const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000001" }];
-      return { by: account, target: keyId, before, after };
-    },
-  },
-  "key.tags": {
-    run: async () => {
-      const tags = ["batch", "eu"];
-      await backend.accountStore.editKeys(orgId, [keyId], { tags }, account);
-      return { by: account, target: keyId, before: { tags: [] }, after: { tags } };
-    },
-  },
-  "key.rotate": {
-    run: async () => {
-      const { digest, label } = createVirtualKey();
-      const oldUntilMs = Date.parse("2099-01-31T00:00:00Z");
-      const rotate = { digest, label, oldUntilMs };
-      await backend.accountStore.editKeys(orgId, [keyId], { rotate }, account);
-      const after = { old_works_until: "2099-01-31T00:00:00.000Z" };
-      return { by: account, target: keyId, before: null, after };
-    },
-  },
-  "key.expiry": {
-    run: async () => {
-      const atMs = Date.parse("2099-01-31T00:00:00Z");
-      await backend.accountStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, account);
-      const [before, after] = [{ expires_at: null }, { expires_at: "2099-01-31T00:00:00.000Z" }];
-      return { by: account, target: keyId, before, after };
-    },
-  },
-  "key.models": {
-    run: async () => {
-      const models = ["acme/nib"];
-      await backend.accountStore.editKeys(orgId, [keyId], { models }, account);
-      return { by: account, target: keyId, before: { models: null }, after: { models } };
-    },
-  },
+  // A key is pasted into the wrong field.
+  "key.rename": edit(
+    { name: `mine ${fresh.raw}` },
+    { name: "ci" },
+    { name: "mine tm_vk_[redacted]" },
+  ),
+  "key.cap": edit({ caps: { month: null } }, { cap_usd: "0.000001" }, { cap_usd: null }, operator),
+  "key.week-cap": edit(
+    { caps: { week: microUsd(2n) } },
+    { cap_usd: null },
+    { cap_usd: "0.000002" },
+    operator,
+  ),
+  "key.day-cap": edit({ caps: { day: microUsd(1n) } }, { cap_usd: null }, { cap_usd: "0.000001" }),
+  "key.tags": edit({ tags: ["batch", "eu"] }, { tags: [] }, { tags: ["batch", "eu"] }),
+  "key.rotate": edit(
+    { rotate: { ...digestOf(createVirtualKey()), oldUntilMs: Date.parse(LATE) } },
+    null,
+    { old_works_until: LATE },
+  ),
+  "key.expiry": edit({ expiresAtMs: Date.parse(LATE) }, { expires_at: null }, { expires_at: LATE }),
+  "key.models": edit({ models: ["acme/nib"] }, { models: null }, { models: ["acme/nib"] }),
   "limit.change": {
     prepare: () =>
       backend.rulesStore.changeLimit(orgId, selfLimit(), { requestsPerMinute: 9 }, virtualKey),
@@ -378,73 +306,53 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: virtualKey, target: keyId, before, after };
     },
   },
-  "key.disable": {
-    run: async () => {
-      await backend.accountStore.editKeys(orgId, [keyId], { disable: true }, account);
-      const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
-      return { by: account, target: keyId, before, after };
-    },
+  "key.disable": edit({ disable: true }, { disabled_at: null }, { disabled_at: isoInstant }),
+  "endpoint.add": async () => {
+    const limits = { requestsPerSecond: 3 };
+    const endpoint = { orgId, providerId: "private-ai", limits };
+    const made = await backend.rulesStore.createEndpoint(endpoint, operator);
+    assert(made !== undefined && made !== "taken", "it is made");
+    ({ endpointId } = made);
+    const after = expect.objectContaining({
+      provider: "private-ai",
+      rps: 3,
+      rpm: null,
+    }) as unknown;
+    return { by: operator, target: endpointId, before: null, after };
   },
-  "endpoint.add": {
-    run: async () => {
-      const limits = { requestsPerSecond: 3 };
-      const endpoint = { orgId, providerId: "private-ai", limits };
-      const made = await backend.rulesStore.createEndpoint(endpoint, operator);
-      assert(made !== undefined && made !== "taken", "it is made");
-      ({ endpointId } = made);
-      const after = expect.objectContaining({
-        provider: "private-ai",
-        rps: 3,
-        rpm: null,
-      }) as unknown;
-      return { by: operator, target: endpointId, before: null, after };
-    },
+  "endpoint.remove": async () => {
+    await backend.rulesStore.removeEndpoint(endpointId, operator);
+    const before = expect.objectContaining({ provider: "private-ai", rps: 3 }) as unknown;
+    return { by: operator, target: endpointId, before, after: null };
   },
-  "endpoint.remove": {
-    run: async () => {
-      await backend.rulesStore.removeEndpoint(endpointId, operator);
-      const before = expect.objectContaining({ provider: "private-ai", rps: 3 }) as unknown;
-      return { by: operator, target: endpointId, before, after: null };
-    },
+  "connection.add": async () => {
+    const connection = sealed("acme-ai");
+    ({ connectionId } = connection);
+    await backend.connectionStore.create(connection, account);
+    const after = { provider: "acme-ai", name: "ours", key_id: null };
+    return { by: account, target: connectionId, before: null, after };
   },
-  "connection.add": {
-    run: async () => {
-      const connection = sealed("acme-ai");
-      ({ connectionId } = connection);
-      await backend.connectionStore.create(connection, account);
-      const after = { provider: "acme-ai", name: "ours", key_id: null };
-      return { by: account, target: connectionId, before: null, after };
-    },
+  "connection.disable": async () => {
+    await backend.connectionStore.disable(connectionId, orgId, account);
+    const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
+    return { by: account, target: connectionId, before, after };
   },
-  "connection.disable": {
-    run: async () => {
-      await backend.connectionStore.disable(connectionId, orgId, account);
-      const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
-      return { by: account, target: connectionId, before, after };
-    },
+  "credit.grant": async () => {
+    const grant = { orgId, amountMicroUsd: microUsd(2_000_000n), ref: "march" };
+    await backend.creditStore.grant(grant, operator);
+    const after = { amount_usd: "2.000000", ref: "march", is_trial: false };
+    return { by: operator, target: orgId, before: null, after };
   },
-  "credit.grant": {
-    run: async () => {
-      const grant = { orgId, amountMicroUsd: microUsd(2_000_000n), ref: "march" };
-      await backend.creditStore.grant(grant, operator);
-      const after = { amount_usd: "2.000000", ref: "march", is_trial: false };
-      return { by: operator, target: orgId, before: null, after };
-    },
+  "purchase.start": async () => {
+    await backend.purchaseStore.create(purchase(purchaseId), account);
+    const after = { amount_usd: "5.000000", is_test_money: false };
+    return { by: account, target: purchaseId, before: null, after };
   },
-  "purchase.start": {
-    run: async () => {
-      await backend.purchaseStore.create(purchase(purchaseId), account);
-      const after = { amount_usd: "5.000000", is_test_money: false };
-      return { by: account, target: purchaseId, before: null, after };
-    },
-  },
-  "purchase.grant": {
-    run: async () => {
-      const paid = { purchaseId, paymentId: "pi_1", receiptUrl: "https://receipt.example/1" };
-      await backend.purchaseStore.grant(paid);
-      const after = { amount_usd: "5.000000", payment: "pi_1" };
-      return { by: byProviderNews("stripe"), target: purchaseId, before: null, after };
-    },
+  "purchase.grant": async () => {
+    const paid = { purchaseId, paymentId: "pi_1", receiptUrl: "https://receipt.example/1" };
+    await backend.purchaseStore.grant(paid);
+    const after = { amount_usd: "5.000000", payment: "pi_1" };
+    return { by: byProviderNews("stripe"), target: purchaseId, before: null, after };
   },
   "purchase.claim": {
     prepare: () => backend.purchaseStore.claim(claim(false)),
@@ -464,69 +372,61 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: byProviderNews("stripe"), target: otherPurchase, before, after };
     },
   },
-  "hold.place": {
-    run: async () => {
-      await backend.usageHoldStore.record(finding("chat"));
-      const { reason } = finding("chat");
-      const after = { kind: "chat", state: "limited", until: isoInstant, reason };
-      return { by: byGateway("unusual use"), target: trialOrg, before: null, after };
-    },
+  "hold.place": async () => {
+    await backend.usageHoldStore.record(finding("chat"));
+    const { reason } = finding("chat");
+    const after = { kind: "chat", state: "limited", until: isoInstant, reason };
+    return { by: byGateway("unusual use"), target: trialOrg, before: null, after };
   },
-  "hold.lift": {
-    run: async () => {
-      await backend.usageHoldStore.lift(trialOrg, undefined, operator);
-      const { reason } = finding("chat");
-      const before = { kind: "chat", state: "limited", until: isoInstant, reason };
-      return { by: operator, target: trialOrg, before, after: null };
-    },
+  "hold.lift": async () => {
+    await backend.usageHoldStore.lift(trialOrg, undefined, operator);
+    const { reason } = finding("chat");
+    const before = { kind: "chat", state: "limited", until: isoInstant, reason };
+    return { by: operator, target: trialOrg, before, after: null };
   },
-  "optimize.start": {
-    run: async () => {
-      const { digest, label } = createVirtualKey();
-      const key = { keyId: createRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 };
-      const asked = { name: "cheaper", objective: "lowest_cost", judgeModelId: null } as const;
-      const size = { prompts: 3, callsPlanned: 6, budgetMicroUsd: microUsd(1_000n) };
-      const models = { modelIds: ["test/a", "test/b"], leaseMs: 60_000 };
-      const search = { searchId, orgId, ...asked, ...size, ...models, key };
-      await backend.optimizeStore.begin(search, 2, account);
-      const after = { name: "cheaper", models: ["test/a", "test/b"], budget_usd: "0.001000" };
-      return { by: account, target: searchId, before: null, after };
-    },
+  "optimize.start": async () => {
+    const { digest, label } = createVirtualKey();
+    const key = { keyId: createRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 };
+    const asked = { name: "cheaper", objective: "lowest_cost", judgeModelId: null } as const;
+    const size = { prompts: 3, callsPlanned: 6, budgetMicroUsd: microUsd(1_000n) };
+    const models = { modelIds: ["test/a", "test/b"], leaseMs: 60_000 };
+    const search = { searchId, orgId, ...asked, ...size, ...models, key };
+    await backend.optimizeStore.begin(search, 2, account);
+    const after = { name: "cheaper", models: ["test/a", "test/b"], budget_usd: "0.001000" };
+    return { by: account, target: searchId, before: null, after };
   },
-  "optimize.end": {
-    run: async () => {
-      await backend.optimizeStore.stop(orgId, searchId, account);
-      const [before, after] = [{ state: "running" }, { state: "stopped" }];
-      return { by: account, target: searchId, before, after };
-    },
+  "optimize.end": async () => {
+    await backend.optimizeStore.stop(orgId, searchId, account);
+    const [before, after] = [{ state: "running" }, { state: "stopped" }];
+    return { by: account, target: searchId, before, after };
   },
   "key.reveal": {
-    prepare: () =>
-      backend.identityStore.resolveSignIn(signIn({ subject: "reveal" }, session.sessionId)),
+    prepare: () => backend.identityStore.resolveSignIn(revealing),
     run: async () => {
       const { accountId } = await ownerOfSession();
       // Shown again, it adds nothing.
-      await backend.identityStore.showReveal(session.sessionId, session.nowMs, from);
-      await backend.identityStore.showReveal(session.sessionId, session.nowMs, from);
+      await backend.identityStore.showReveal(session.sessionId, nowMs, from);
+      await backend.identityStore.showReveal(session.sessionId, nowMs, from);
       const [before, after] = [{ shown: false }, { shown: true }];
       return { by: byAccount(accountId), target: accountId, before, after };
     },
   },
-  "key.saved": {
-    run: async () => {
-      const { accountId } = await ownerOfSession();
-      await backend.identityStore.endReveal(session.sessionId, session.nowMs, from);
-      const [before, after] = [{ saved: false }, { saved: true }];
-      return { by: byAccount(accountId), target: accountId, before, after };
-    },
+  "key.saved": async () => {
+    const { accountId } = await ownerOfSession();
+    await backend.identityStore.endReveal(session.sessionId, nowMs, from);
+    const [before, after] = [{ saved: false }, { saved: true }];
+    return { by: byAccount(accountId), target: accountId, before, after };
   },
-  "session.end": {
-    run: async () => {
-      const { accountId } = await ownerOfSession();
-      await backend.identityStore.endSession({ ...session, reason: "signed-out", from });
-      const [before, after] = [{ session: "active" }, { session: "ended" }];
-      return { by: byAccount(accountId), target: accountId, before, after };
-    },
+  "session.end": async () => {
+    const { accountId } = await ownerOfSession();
+    await backend.identityStore.endSession({
+      sessionId: session.sessionId,
+      nowMs,
+      reason: "signed-out",
+      from,
+    });
+    const [before, after] = [{ session: "active" }, { session: "ended" }];
+    return { by: byAccount(accountId), target: accountId, before, after };
   },
 };
 

@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
@@ -12,6 +10,7 @@ import { openPool } from "../../src/kernel/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { emptyDatabase, withBackend } from "../support/postgres.ts";
+import { claimOf, signInOf } from "../support/sign-in.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const backend = withBackend();
@@ -125,21 +124,21 @@ describe("the change log", () => {
     const log = new ChangeLog(pool, silentLog);
     const seen: number[] = [];
     const reading = async (): Promise<void> => {
-      for (let after = 0; seen.length < 40;) {
+      for (let after = 0; seen.length < 20;) {
         const news = await backend.changeStore.list({ limit: 500, actionPrefix: "key.rename" });
         const fresh = news.filter((each) => each.position > after).toReversed();
         seen.push(...fresh.map((each) => each.position));
         after = seen.at(-1) ?? after;
       }
     };
-    const writing = Array.from({ length: 40 }, (_, at) =>
+    const writing = Array.from({ length: 20 }, (_, at) =>
       log.write(operator, async (_client, note) =>
         note(noted({ action: "key.rename", target: `key_${at}` })),
       ),
     );
     // A reader that goes on from the last position it has seen misses none.
     await Promise.all([reading(), ...writing]);
-    expect(new Set(seen).size).toBe(40);
+    expect(new Set(seen).size).toBe(20);
     await pool.end();
   });
 });
@@ -180,7 +179,6 @@ describe("an organization's view of the log", () => {
 });
 
 describe("one sign-in", () => {
-  const nowMs = Date.now();
   const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
   async function signIn(
     subject: string,
@@ -189,25 +187,13 @@ describe("one sign-in", () => {
     before?: Buffer,
   ): Promise<SignedIn> {
     await recorded();
-    const { digest, label } = createVirtualKey();
-    const sealed = { sealedKey: randomBytes(64), expiresAtMs: nowMs + 600_000 };
-    const sessionId = randomBytes(32);
-    const resolved = await backend.identityStore.resolveSignIn({
-      claim: { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null },
-      nowMs,
-      session: {
-        sessionId,
-        expiresAtMs: nowMs + 600_000,
-        idpSid: null,
-        userAgent: null,
-      },
-      trialKey: { digest, label, name: "Trial key", ceiling: 20, ...sealed },
-      ...(before === undefined ? {} : { previous: { sessionId: before, reveal: undefined } }),
-      from,
-    });
+    const claim = claimOf({ subject, email, isVerified });
+    const previous = before && { previous: { sessionId: before, reveal: undefined } };
+    const signingIn = signInOf(claim, { from, ...previous });
+    const resolved = await backend.identityStore.resolveSignIn(signingIn);
     const changes = await recorded();
     expect(JSON.stringify(changes)).not.toContain(email);
-    return { ...resolved, sessionId, changes };
+    return { ...resolved, sessionId: signingIn.session.sessionId, changes };
   }
   interface SignedIn {
     readonly accountId: string;

@@ -80,7 +80,7 @@ describe("a sign-in link that was printed on the machine", () => {
     expect(await site.identity.findLink(token)).toBeUndefined();
   });
 
-  test("is not used up by being read, and works for 15 minutes", async () => {
+  test("is not used up by being read, works for 15 minutes, and has no other token", async () => {
     const token = await printed();
     for (let query = 0; query < 3; query += 1) {
       expect(await site.identity.findLink(token)).toEqual({ email: null });
@@ -90,7 +90,9 @@ describe("a sign-in link that was printed on the machine", () => {
     const late = await printed();
     site.clock.forward(15 * 60_000);
     expect(await site.identity.findLink(late)).toBeUndefined();
-    expect(await claim(late)).toBeUndefined();
+    for (const unknown of [late, "A".repeat(43), "", "short"]) {
+      expect(await claim(unknown)).toBeUndefined();
+    }
   });
 
   test("for one address signs in that address only", async () => {
@@ -99,10 +101,6 @@ describe("a sign-in link that was printed on the machine", () => {
     expect(await claim(token, { email: "other@home.example" })).toBeUndefined();
     const claimed = await claim(token, { email: "BOSS@home.example" });
     expect(await read(claimed)).toMatchObject({ email: "boss@home.example" });
-  });
-
-  test("with a made-up token does not sign in", async () => {
-    for (const token of ["A".repeat(43), "", "short"]) expect(await claim(token)).toBeUndefined();
   });
 
   test("leads to the same organization again, and ends the session that its browser had", async () => {
@@ -125,27 +123,13 @@ describe("a sign-in link that was printed on the machine", () => {
     expect(await read(claimed)).toBeUndefined();
   });
 
-  test("works at any instance, and its session is known to all of them", async () => {
-    const second = await startOidcConsole({
-      store: backend.identityStore,
-      clock: site.clock,
-      answersAs: site.url,
-    });
-    const token = await printed();
-    const claimed = await claim(token, { at: second.identity });
-    expect(await read(claimed)).toMatchObject({ email: "owner@home.example" });
-    expect(await claim(token)).toBeUndefined();
-    await second.close();
-  });
-
   test("does not work beside an identity provider, or where local sign-in is off", async () => {
     const claimed = await claim(await printed());
     const token = await printed();
     const oidc = { oidcIssuer: "https://id.example.com", oidcClientId: "console" };
     for (const config of [oidc, { host: "0.0.0.0" }]) {
-      const { store } = { store: backend.identityStore };
       const elsewhere = await startOidcConsole({
-        store,
+        store: backend.identityStore,
         clock: site.clock,
         config: async () => config,
       });

@@ -1,9 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-
-import { generateKeyPair } from "jose";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
-import type { IdentityConfig } from "../../src/account/identity/open-identity.ts";
 import { pendingKey, sealPending } from "../../src/account/identity/sealed-text.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
@@ -25,11 +22,7 @@ beforeAll(async () => {
     log: { info: note, warn: note, error: note },
     config: async (url) => {
       provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
-      return {
-        oidcIssuer: provider.issuer,
-        oidcClientId: provider.clientId,
-        oidcClientSecret: provider.clientSecret,
-      };
+      return configOf(provider);
     },
   });
 });
@@ -37,7 +30,10 @@ afterAll(async () => {
   await console_.close();
   await provider.close();
 });
-beforeEach(() => provider.setDown(false));
+
+function configOf({ issuer, clientId, clientSecret }: ScriptedProvider) {
+  return { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret };
+}
 
 interface FreshConsole extends OidcConsole {
   readonly provider: ScriptedProvider;
@@ -45,28 +41,16 @@ interface FreshConsole extends OidcConsole {
 
 /** A console with a separate provider and clock on the same database. */
 async function freshConsole(
-  options: {
-    readonly claimsIn?: "userinfo";
-    readonly config?: Partial<IdentityConfig>;
-  } = {},
+  options: { readonly claimsIn?: "userinfo" } = {},
 ): Promise<FreshConsole> {
-  const { claimsIn, config } = options;
   const started: ScriptedProvider[] = [];
   const opened = await startOidcConsole({
     store: backend.identityStore,
     config: async (url) => {
       const redirectUris = [`${url}/auth/callback`];
-      const own = await startOidcProvider({
-        redirectUris,
-        ...(claimsIn === undefined ? {} : { claimsIn }),
-      });
+      const own = await startOidcProvider({ redirectUris, ...options });
       started.push(own);
-      return {
-        oidcIssuer: own.issuer,
-        oidcClientId: own.clientId,
-        oidcClientSecret: own.clientSecret,
-        ...config,
-      };
+      return configOf(own);
     },
   });
   const [own] = started;
@@ -91,11 +75,17 @@ async function signIn(browser = new CookieBrowser(), query = ""): Promise<Landin
   return await browser.open(`${console_.url}/auth/start${query}`);
 }
 
-async function signedIn(change: object = {}): Promise<CookieBrowser> {
-  provider.signInAs(person(change));
+async function signedIn(who = person()): Promise<CookieBrowser> {
+  provider.signInAs(who);
   const browser = new CookieBrowser();
   await signIn(browser);
   return browser;
+}
+
+/** The callback of a browser that sends these cookies. */
+function finish(callback: URL, cookieHeader: string, { identity } = console_) {
+  const url = callback.pathname + callback.search;
+  return identity.finishSignIn({ url, cookieHeader, userAgent: undefined, requestId: "r" });
 }
 
 const headerOf = (browser: CookieBrowser): string => browser.header(new URL(console_.url));
@@ -136,7 +126,7 @@ describe("signing in", () => {
   });
 
   test("with an unverified address leads to the verify page only", async () => {
-    const browser = await signedIn({ emailVerified: false });
+    const browser = await signedIn(person({ emailVerified: false }));
     expect(await sessionOf(browser)).toMatchObject({ isVerified: false });
     provider.signInAs(person({ emailVerified: "true" }));
     expect((await signIn()).path).toBe("/verify");
@@ -149,27 +139,6 @@ describe("signing in", () => {
       /^\/sign-in\?reason=denied&request_id=[0-9a-f-]+$/,
     );
     expect(await sessionOf(browser)).toBeUndefined();
-  });
-
-  test("under another subject with the same address opens the same organization", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const browser = new CookieBrowser();
-    await signIn(browser);
-    provider.signInAs({ ...ada, subject: `${ada.subject}-other` });
-    const other = new CookieBrowser();
-    expect((await signIn(other)).path).toBe("/");
-    expect((await sessionOf(other))?.orgId).toBe((await sessionOf(browser))?.orgId);
-  });
-
-  test("updates an address that changed at the provider", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    await signIn();
-    provider.signInAs({ ...ada, email: "ada-new@example.com" });
-    const browser = new CookieBrowser();
-    await signIn(browser);
-    expect(await sessionOf(browser)).toMatchObject({ email: "ada-new@example.com" });
   });
 
   test("redirects to the provider with PKCE, state and nonce, and without a secret", async () => {
@@ -189,21 +158,17 @@ describe("signing in", () => {
   });
 });
 
-describe("a return address outside the console is dropped,", () => {
-  for (const evil of [
-    "//evil.example",
-    "/\\evil.example",
-    "https://evil.example/",
-    "/auth/start",
-  ]) {
-    test(`such as ${evil}`, async () => {
-      const browser = await signedIn();
-      const landing = await signIn(browser, `?return=${encodeURIComponent(evil)}`);
-      expect(landing.url.origin).toBe(console_.url);
-      // The key of the first sign-in was not revealed: it is still there to be shown.
-      expect(landing.path).toBe("/welcome");
-    });
-  }
+test("a return address outside the console is dropped, and an unsaved key is shown again", async () => {
+  const browser = await signedIn();
+  const before = headerOf(browser);
+  const landing = await signIn(browser, `?return=${encodeURIComponent("//evil.example")}`);
+  expect(landing.url.href).toBe(`${console_.url}/welcome`);
+  const key = await console_.identity.reveal(headerOf(browser));
+  expect(key?.key).toMatch(/^tm_vk_/);
+  // Each sign-in has a new cookie, and the session of the old one ends.
+  expect(headerOf(browser)).not.toBe(before);
+  expect(await console_.identity.readSession(before)).toBeUndefined();
+  expect(await sessionOf(browser)).toMatchObject({ isVerified: true });
 });
 
 describe("a callback", () => {
@@ -219,24 +184,12 @@ describe("a callback", () => {
     const callback = await arrived(browser);
     const before = browser.header(callback);
     expect((await browser.open(callback.href)).path).toBe("/welcome");
-    const again = await console_.identity.finishSignIn({
-      url: callback.pathname + callback.search,
-      cookieHeader: before,
-      userAgent: undefined,
-      requestId: "r",
-    });
+    const again = await finish(callback, before);
     // The browser's sign-in cookie is used up, and the provider redeems a code only once.
     expect(again.location).toBe("/sign-in?reason=failed&request_id=r");
     expect(again.cookies).toEqual([expect.stringMatching(/^tm_tx=;/)]);
     // Opening the callback again in a browser that is signed in is not a fault.
     expect((await browser.open(callback.href)).path).toBe("/");
-  });
-
-  test("in another browser does not sign in", async () => {
-    const callback = await arrived(new CookieBrowser());
-    const other = new CookieBrowser();
-    expect((await other.open(callback.href)).path).toMatch(/reason=failed/);
-    expect(await sessionOf(other)).toBeUndefined();
   });
 
   test("with another state is refused, and the real one still works", async () => {
@@ -288,21 +241,8 @@ describe("a callback", () => {
     );
     const at = Math.floor(sealed.length / 2);
     const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
-    for (const cookie of [
-      "",
-      "A".repeat(43),
-      altered,
-      sealed.slice(0, -4),
-      `${sealed}AAAA`,
-      other,
-    ]) {
-      const { location, cookies } = await console_.identity.finishSignIn({
-        url: callback.pathname + callback.search,
-        cookieHeader: `tm_tx=${cookie}`,
-        userAgent: undefined,
-        requestId: "r",
-      });
-      expect({ location, cookies }).toEqual({
+    for (const cookie of ["", altered, sealed.slice(0, -4), other]) {
+      expect(await finish(callback, `tm_tx=${cookie}`)).toEqual({
         location: "/sign-in?reason=failed&request_id=r",
         cookies: [],
       });
@@ -316,23 +256,14 @@ describe("a callback", () => {
     const other = await startOidcConsole({
       store: backend.identityStore,
       answersAs: console_.url,
-      config: async () => ({
-        oidcIssuer: provider.issuer,
-        oidcClientId: provider.clientId,
-        oidcClientSecret: provider.clientSecret,
-      }),
+      config: async () => configOf(provider),
     });
-    const { location } = await other.identity.finishSignIn({
-      url: callback.pathname + callback.search,
-      cookieHeader: browser.header(callback),
-      userAgent: undefined,
-      requestId: "r",
-    });
-    expect(location).toBe("/welcome");
+    const finished = await finish(callback, browser.header(callback), other);
+    expect(finished.location).toBe("/welcome");
     await other.close();
   });
 
-  test("needs no row: a thousand started sign-ins leave the database unchanged", async () => {
+  test("needs no row: a hundred started sign-ins leave the database unchanged", async () => {
     const rows = async (): Promise<unknown> => {
       const tables = await backend.query(
         "select tablename from pg_tables where schemaname = 'public'",
@@ -341,7 +272,7 @@ describe("a callback", () => {
       return await backend.query(`select ${counts.join(" + ")} as rows`);
     };
     const before = await rows();
-    for (let nr = 0; nr < 1_000; nr += 1) {
+    for (let nr = 0; nr < 100; nr += 1) {
       await console_.identity.startSignIn({ returnPath: "/keys" });
     }
     expect(await rows()).toEqual(before);
@@ -361,11 +292,7 @@ describe("a callback", () => {
 describe("a session", () => {
   test("that is signed out here continues in another browser", async () => {
     const ada = person();
-    provider.signInAs(ada);
-    const here = new CookieBrowser();
-    const there = new CookieBrowser();
-    await signIn(here);
-    await signIn(there);
+    const [here, there] = [await signedIn(ada), await signedIn(ada)];
     const session = await sessionOf(here);
     assert(session !== undefined, "signed in");
     expect(await console_.identity.profile(session)).toMatchObject({
@@ -383,89 +310,47 @@ describe("a session", () => {
     expect(await sessionOf(there)).toMatchObject({ accountId: session.accountId });
   });
 
-  test("gets a new cookie at every sign-in, and the old one ends", async () => {
-    const browser = await signedIn();
-    const before = headerOf(browser);
-    await signIn(browser);
-    expect(headerOf(browser)).not.toBe(before);
-    expect(await console_.identity.readSession(before)).toBeUndefined();
-    expect(await sessionOf(browser)).toBeDefined();
-  });
-
-  test("passes an unrevealed key on to the next sign-in", async () => {
-    const browser = await signedIn();
-    const landing = await signIn(browser);
-    expect(landing.path).toBe("/welcome");
-    const key = await console_.identity.reveal(headerOf(browser));
-    expect(key?.key).toMatch(/^tm_vk_/);
-  });
-
   test("that never existed has no reason for its end", async () => {
+    const unknown = `tm_session=${"A".repeat(43)}`;
     expect(await console_.identity.readSession(undefined)).toBeUndefined();
-    expect(
-      await console_.identity.sessionEndReason(`tm_session=${"A".repeat(43)}`),
-    ).toBeUndefined();
-    expect(await console_.identity.reveal(`tm_session=${"A".repeat(43)}`)).toBeUndefined();
+    expect(await console_.identity.sessionEndReason(unknown)).toBeUndefined();
+    expect(await console_.identity.reveal(unknown)).toBeUndefined();
   });
 });
 
 describe("back-channel logout", () => {
-  test("ends the session with the provider's session id, and no other", async () => {
+  test("ends the session with the provider's session id, and then all of the person", async () => {
     const ada = person();
-    provider.signInAs(ada);
-    const one = new CookieBrowser();
-    const two = new CookieBrowser();
-    await signIn(one);
+    const one = await signedIn(ada);
     const sid = provider.lastSid();
     assert(sid !== undefined, "the provider names its session");
-    await signIn(two);
-    const token = await provider.logoutToken({ sid, sub: ada.subject });
-    expect(await console_.identity.backChannelLogout(token)).toBe(true);
+    const two = await signedIn(ada);
+    const three = await signedIn(ada);
+    const stranger = await signedIn();
+    const ofOne = await provider.logoutToken({ sid, sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(ofOne)).toBe(true);
     expect(await sessionOf(one)).toBeUndefined();
     expect(await console_.identity.sessionEndReason(headerOf(one))).toBe("idp-ended");
-    expect(await sessionOf(two)).toBeDefined();
+    expect(await sessionOf(two)).toMatchObject({ email: ada.email });
+    const ofAll = await provider.logoutToken({ sub: ada.subject });
+    expect(await console_.identity.backChannelLogout(ofAll)).toBe(true);
+    for (const browser of [two, three]) expect(await sessionOf(browser)).toBeUndefined();
+    expect(await sessionOf(stranger)).toMatchObject({ isVerified: true });
+    // A token works once.
+    const later = await signedIn(ada);
+    expect(await console_.identity.backChannelLogout(ofAll)).toBe(false);
+    expect(await sessionOf(later)).toMatchObject({ email: ada.email });
   });
 
-  test("ends all sessions of a person when it names only the person", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const browsers = [new CookieBrowser(), new CookieBrowser()];
-    for (const browser of browsers) await signIn(browser);
-    const stranger = await signedIn();
-    const token = await provider.logoutToken({ sub: ada.subject });
-    expect(await console_.identity.backChannelLogout(token)).toBe(true);
-    for (const browser of browsers) expect(await sessionOf(browser)).toBeUndefined();
-    expect(await sessionOf(stranger)).toBeDefined();
-  });
-
-  test("works once per token", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const token = await provider.logoutToken({ sub: ada.subject });
-    expect(await console_.identity.backChannelLogout(token)).toBe(true);
-    const browser = new CookieBrowser();
-    await signIn(browser);
-    expect(await console_.identity.backChannelLogout(token)).toBe(false);
-    expect(await sessionOf(browser)).toBeDefined();
-  });
-
-  test("is refused with a wrong signature, audience, issuer, age, a nonce, or no event", async () => {
-    const ada = person();
-    provider.signInAs(ada);
-    const browser = new CookieBrowser();
-    await signIn(browser);
-    const { privateKey } = await generateKeyPair("RS256");
-    const sub = ada.subject;
-    const nowSeconds = Math.floor(console_.clock.nowMs() / 1_000);
+  test("is refused with a wrong signature, audience or issuer, or as another kind of token", async () => {
+    const { subject: sub, ...ada } = person();
+    const browser = await signedIn({ subject: sub, ...ada });
     const wrong = [
-      await provider.logoutToken({ sub }, privateKey),
+      `${(await provider.logoutToken({ sub })).slice(0, -43)}${"A".repeat(43)}`,
       await provider.logoutToken({ sub, aud: "another-client" }),
       await provider.logoutToken({ sub, iss: "https://evil.example" }),
-      await provider.logoutToken({ sub, iat: nowSeconds - 300, exp: nowSeconds + 300 }),
       await provider.logoutToken({ sub, nonce: "n" }),
-      await provider.logoutToken({ sub, events: {} }),
       "no token at all",
-      "",
     ];
     for (const token of wrong) expect(await console_.identity.backChannelLogout(token)).toBe(false);
     expect(await sessionOf(browser)).toBeDefined();

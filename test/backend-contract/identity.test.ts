@@ -13,9 +13,9 @@ import type { IdentityStore } from "../../src/account/identity/postgres-identity
 import { addKey } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
+import { claimOf, SIGN_IN_MS, signInOf } from "../support/sign-in.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 24 * 3_600_000;
 
 let store: IdentityStore;
@@ -24,44 +24,6 @@ const backend = withBackend();
 beforeAll(async () => {
   store = backend.identityStore;
 });
-
-let made = 0;
-/** An unknown user. */
-function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
-  made += 1;
-  const email = change.email ?? `p${made}@example.com`;
-  return {
-    issuer: "https://id.example.com",
-    subject: `subject-${made}`,
-    email,
-    emailNorm: email.toLowerCase(),
-    isVerified: true,
-    name: null,
-    ...change,
-  };
-}
-
-function signInOf(claim: SignInClaim, change: Partial<SignInToResolve> = {}): SignInToResolve {
-  return {
-    claim,
-    nowMs: NOW_MS,
-    session: {
-      sessionId: randomBytes(32),
-      expiresAtMs: NOW_MS + 7 * DAY_MS,
-      idpSid: null,
-      userAgent: null,
-    },
-    trialKey: {
-      digest: randomBytes(32),
-      label: "tm_vk_000000",
-      name: "Trial key",
-      ceiling: 20,
-      sealedKey: randomBytes(64),
-      expiresAtMs: NOW_MS + 900_000,
-    },
-    ...change,
-  };
-}
 
 function resolve(claim: SignInClaim): Promise<ResolvedSignIn> {
   return store.resolveSignIn(signInOf(claim));
@@ -114,44 +76,30 @@ describe("an unknown person", () => {
     expect(await keysOf(resolved.orgId)).toEqual([]);
     expect(await isVerifiedOrg(resolved.orgId)).toBe(false);
   });
-
-  test("whose address is not verified never joins the account that has it", async () => {
-    const ada = claimOf();
-    const first = await resolve(ada);
-    const thief = await resolve(claimOf({ email: ada.email, isVerified: false }));
-    expect(thief.accountId).not.toBe(first.accountId);
-    expect(thief.orgId).not.toBe(first.orgId);
-    expect(thief.isVerified).toBe(false);
-  });
 });
 
-test("a person who registers another's address unverified gets nothing of the other's", async () => {
-  const attacker = claimOf({ email: "victim@example.com", isVerified: false });
-  const before = await resolve(attacker);
+test("an unverified address shares nothing with the account that verified it, before or after", async () => {
+  const early = claimOf({ email: "victim@example.com", isVerified: false });
+  const before = await resolve(early);
   const victim = await resolve(claimOf({ email: "victim@example.com" }));
   expect(victim).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
-  expect(victim.accountId).not.toBe(before.accountId);
-  const after = await resolve(attacker);
-  expect(after).toMatchObject({ accountId: before.accountId, isVerified: false, kind: "known" });
-  expect(await keysOf(after.orgId)).toEqual([]);
+  const again = await resolve(early);
+  expect(again).toMatchObject({ accountId: before.accountId, isVerified: false, kind: "known" });
+  const late = await resolve(claimOf({ email: "victim@example.com", isVerified: false }));
+  for (const attacker of [again, late]) {
+    expect(attacker).toMatchObject({ isVerified: false });
+    expect(attacker.accountId).not.toBe(victim.accountId);
+    expect(attacker.orgId).not.toBe(victim.orgId);
+    expect(await keysOf(attacker.orgId)).toEqual([]);
+  }
 });
 
 describe("a person who comes back", () => {
-  test("has the same account, and no second trial key", async () => {
+  test("has the same account, and after a change of address is known by the new one", async () => {
     const ada = claimOf();
     const first = await resolve(ada);
-    expect(await resolve(ada)).toMatchObject({
-      kind: "known",
-      accountId: first.accountId,
-      orgId: first.orgId,
-      hasReveal: false,
-    });
-    expect(await keysOf(first.orgId)).toEqual(["trial"]);
-  });
-
-  test("with another verified address is known by that address from then on", async () => {
-    const ada = claimOf();
-    const first = await resolve(ada);
+    const { accountId, orgId } = first;
+    expect(await resolve(ada)).toMatchObject({ kind: "known", accountId, orgId, hasReveal: false });
     const moved = { ...ada, email: "ada@new.example", emailNorm: "ada@new.example" };
     expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
     const org = await backend.accountStore.findOrg(first.orgId);
@@ -242,19 +190,14 @@ describe("an address that is verified later", () => {
   });
 });
 
-describe("letters beyond ASCII", () => {
+test("letters beyond ASCII in different cases are different mailboxes, also for an operator", async () => {
   const [capital, small] = ["Ärger@acme.example", "ärger@acme.example"];
-
-  test("are different mailboxes in different cases, also for an operator's organization", async () => {
-    const { orgId } = await backend.accountStore.createOrg(
-      { name: "Acme", email: capital },
-      testOperator,
-    );
-    const other = await resolve(claimOf({ email: small, emailNorm: small }));
-    expect(other.kind).toBe("created");
-    const owner = await resolve(claimOf({ email: capital, emailNorm: capital }));
-    expect(owner).toMatchObject({ kind: "adopted", orgId });
-  });
+  const ofOperator = { name: "Acme", email: capital };
+  const { orgId } = await backend.accountStore.createOrg(ofOperator, testOperator);
+  const other = await resolve(claimOf({ email: small, emailNorm: small }));
+  expect(other.kind).toBe("created");
+  const owner = await resolve(claimOf({ email: capital, emailNorm: capital }));
+  expect(owner).toMatchObject({ kind: "adopted", orgId });
 });
 
 describe("an organization that an operator made for an address", () => {
@@ -290,20 +233,17 @@ describe("an organization that an operator made for an address", () => {
   });
 });
 
+const SAME_PERSON = claimOf();
+
 describe("simultaneous sign-ins:", () => {
-  test("eight tabs of one person make one account and one trial key", async () => {
-    const ada = claimOf();
-    const all = await Promise.all(Array.from({ length: 8 }, () => resolve(ada)));
-    expect(new Set(all.map((each) => each.accountId)).size).toBe(1);
+  test.each([
+    ["eight tabs of one person", (): SignInClaim => SAME_PERSON],
+    ["eight identities of one verified address", () => claimOf({ email: "many@example.com" })],
+  ])("%s make one account and one trial key", async (_who, claim) => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => resolve(claim())));
+    expect(new Set(all.map((each) => `${each.accountId} ${each.orgId}`)).size).toBe(1);
     expect(all.filter((each) => each.hasReveal)).toHaveLength(1);
     expect(await keysOf(all[0]?.orgId as OrgId)).toEqual(["trial"]);
-  });
-
-  test("eight identities of one verified address make one account and one trial key", async () => {
-    const email = "many@example.com";
-    const all = await Promise.all(Array.from({ length: 8 }, () => resolve(claimOf({ email }))));
-    expect(new Set(all.map((each) => each.orgId)).size).toBe(1);
-    expect(all.filter((each) => each.hasReveal)).toHaveLength(1);
   });
 
   test("people who change to one free address do not share it", async () => {
@@ -328,7 +268,10 @@ describe("starting credit", () => {
     (await backend.accountStore.findOrg(orgId))?.balanceMicroUsd;
 
   test("is granted at the first verified sign-in, lifts the unfunded limit, and is trial credit", async () => {
-    const signIn = signInOf(claimOf(), { welcomeMicroUsd });
+    const eve = claimOf({ isVerified: false });
+    const unverified = await store.resolveSignIn(signInOf(eve, { welcomeMicroUsd }));
+    expect(await balanceOf(unverified.orgId)).toBe(0n);
+    const signIn = signInOf({ ...eve, isVerified: true }, { welcomeMicroUsd });
     const { orgId } = await store.resolveSignIn(signIn);
     expect(await balanceOf(orgId)).toBe(1_000_000n);
     const record = await findKey(backend.keyStore, signIn.trialKey.digest);
@@ -362,14 +305,6 @@ describe("starting credit", () => {
     const { orgId } = await store.resolveSignIn(signInOf(second, { welcomeMicroUsd }));
     expect(await balanceOf(orgId)).toBe(0n);
   });
-
-  test("is not granted before the address is verified", async () => {
-    const eve = claimOf({ isVerified: false });
-    const { orgId } = await store.resolveSignIn(signInOf(eve, { welcomeMicroUsd }));
-    expect(await balanceOf(orgId)).toBe(0n);
-    await store.resolveSignIn(signInOf({ ...eve, isVerified: true }, { welcomeMicroUsd }));
-    expect(await balanceOf(orgId)).toBe(1_000_000n);
-  });
 });
 
 describe("a key that is shown once", () => {
@@ -382,36 +317,36 @@ describe("a key that is shown once", () => {
   test("can be shown again until its owner says that it is saved", async () => {
     const { session, trialKey } = await withReveal();
     const { sessionId } = session;
-    expect(await store.findReveal(sessionId, NOW_MS)).toMatchObject({ name: "Trial key" });
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toMatchObject({ name: "Trial key" });
     const all = await Promise.all(
-      Array.from({ length: 4 }, () => store.showReveal(sessionId, NOW_MS)),
+      Array.from({ length: 4 }, () => store.showReveal(sessionId, SIGN_IN_MS)),
     );
     for (const each of all) expect(each?.sealedKey.equals(trialKey.sealedKey)).toBe(true);
-    const ends = Array.from({ length: 4 }, () => store.endReveal(sessionId, NOW_MS));
+    const ends = Array.from({ length: 4 }, () => store.endReveal(sessionId, SIGN_IN_MS));
     expect((await Promise.all(ends)).filter(Boolean)).toHaveLength(1);
-    expect(await store.showReveal(sessionId, NOW_MS)).toBeUndefined();
-    expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
+    expect(await store.showReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
   });
 
   test("is gone after 15 minutes, and other sessions never see it", async () => {
     const { session } = await withReveal();
-    expect(await store.findReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
-    expect(await store.showReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
-    expect(await store.endReveal(session.sessionId, NOW_MS + 900_000)).toBe(false);
-    expect(await store.showReveal(randomBytes(32), NOW_MS)).toBeUndefined();
+    expect(await store.findReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBeUndefined();
+    expect(await store.showReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBeUndefined();
+    expect(await store.endReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBe(false);
+    expect(await store.showReveal(randomBytes(32), SIGN_IN_MS)).toBeUndefined();
   });
 
   test("moves with its browser to the next session, but not into another account", async () => {
     const first = await withReveal();
     const { sessionId } = first.session;
-    const reveal = await store.findReveal(sessionId, NOW_MS);
+    const reveal = await store.findReveal(sessionId, SIGN_IN_MS);
     const stranger = signInOf(claimOf({ isVerified: false }), { previous: { sessionId, reveal } });
     expect(await store.resolveSignIn(stranger)).toMatchObject({ hasReveal: false });
-    expect(await store.findReveal(stranger.session.sessionId, NOW_MS)).toBeUndefined();
+    expect(await store.findReveal(stranger.session.sessionId, SIGN_IN_MS)).toBeUndefined();
     const same = signInOf(first.claim, { previous: { sessionId, reveal } });
     expect(await store.resolveSignIn(same)).toMatchObject({ hasReveal: true });
-    expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
-    expect(await store.findReveal(same.session.sessionId, NOW_MS)).toBeDefined();
+    expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+    expect(await store.findReveal(same.session.sessionId, SIGN_IN_MS)).toBeDefined();
   });
 });
 
@@ -419,11 +354,11 @@ test("sessions that ended long ago are deleted, but not those whose end is still
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;
-  const afterEndMs = NOW_MS + 8 * DAY_MS;
+  const afterEndMs = SIGN_IN_MS + 8 * DAY_MS;
   await store.sweep(afterEndMs);
   // The session is kept, because its browser still shows why it ended.
   expect(await store.findSession(sessionId)).toBeDefined();
-  expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
-  await store.sweep(NOW_MS + 38 * DAY_MS);
+  expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
+  await store.sweep(SIGN_IN_MS + 38 * DAY_MS);
   expect(await store.findSession(sessionId)).toBeUndefined();
 });

@@ -77,32 +77,13 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
     run: (of) => backend.accountStore.createOwnKey(newKey(of), testOperator),
   },
   {
-    what: "a cap of a key",
+    what: "an edit of a key",
     run: ({ keyId }) =>
       backend.accountStore.editKeys("anyone", [keyId], { caps: { month: DOLLAR } }, testOperator),
   },
   {
-    what: "a cap of a key by its customer",
-    run: ({ orgId, keyId }) =>
-      backend.accountStore.editKeys(orgId, [keyId], { caps: { month: DOLLAR } }, testOperator),
-  },
-  {
     what: "a cap of an organization",
     run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
-  },
-  {
-    what: "a cap of an organization by itself",
-    run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
-  },
-  {
-    what: "a disabled key",
-    run: ({ keyId }) =>
-      backend.accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator),
-  },
-  {
-    what: "a key that its customer disabled",
-    run: ({ orgId, keyId }) =>
-      backend.accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator),
   },
 ];
 

@@ -81,7 +81,7 @@ describe("a search that begins", () => {
     });
   });
 
-  test("is refused when two others run, even when all begin at once", async () => {
+  test("is refused while two others run, even when all begin at once", async () => {
     const orgId = await newOrg();
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -89,17 +89,13 @@ describe("a search that begins", () => {
       ),
     );
     expect(outcomes.filter((each) => each === "too_many")).toHaveLength(4);
-    expect(await backend.optimizeStore.list(orgId)).toHaveLength(2);
+    const [one, ...others] = await backend.optimizeStore.list(orgId);
+    expect(others).toHaveLength(1);
     const keys = await backend.accountStore.listKeys(orgId);
     expect(keys.filter((key) => key.origin === "optimize")).toHaveLength(2);
-  });
-
-  test("can start again when another has ended or its process is gone", async () => {
-    const orgId = await newOrg();
-    const first = await begun(orgId);
+    // One that has ended, and then one whose process is gone, leaves its place to another.
+    await backend.optimizeStore.stop(orgId, one?.searchId ?? "", testOperator);
     await begun(orgId, { leaseMs: 0 });
-    await begun(orgId);
-    await backend.optimizeStore.stop(orgId, first.searchId, testOperator);
     await begun(orgId);
     expect(await backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX, testOperator)).toBe(
       "too_many",
@@ -134,15 +130,6 @@ describe("a search that runs", () => {
     }
     const found = await backend.optimizeStore.find(orgId, searchId);
     expect(found?.spentMicroUsd).toBe(168n);
-  });
-
-  test("cannot be seen or stopped by another organization", async () => {
-    const [orgId, otherId] = [await newOrg(), await newOrg()];
-    const { searchId } = await begun(orgId);
-    expect(await backend.optimizeStore.find(otherId, searchId)).toBeUndefined();
-    expect(await backend.optimizeStore.stop(otherId, searchId, testOperator)).toBeUndefined();
-    expect(await backend.optimizeStore.list(otherId)).toEqual([]);
-    expect((await backend.optimizeStore.find(orgId, searchId))?.state).toBe("running");
   });
 });
 

@@ -62,26 +62,21 @@ async function expectWhole(): Promise<void> {
 
 const unknown = (id: AttemptId): CloseRow => voidRow(id, { basis: "unknown_after_crash" });
 
-test("the platform keeps what a customer pays above the debt to the provider", async () => {
-  const provider = "cheap" as ProviderId;
+test.each([
+  ["keeps what exceeds the debt to the provider", 90_999_999n, 60_000_001n, [60n, 30n, "90", "0"]],
+  ["pays what the customer does not", 10_000_000n, 12_999_999n, [12n, -2n, "10", "0"]],
+  [
+    "has the margin of a cost above its reserve",
+    150_000_000n,
+    120_000_000n,
+    [120n, 30n, "100", "50"],
+  ],
+] as const)("the platform %s", async (what, cost, owed, [accrued, margin, debit, overrun]) => {
+  const provider = what.replaceAll(" ", "-") as ProviderId;
   const id = await held(provider);
-  await backend.ledgerBatchStore.closeBatch([ending(id, 90_999_999n, 60_000_001n)]);
-  expect(await moneyOf(provider)).toEqual({
-    accrued: 60n,
-    margin: 30n,
-    debit: "90",
-    overrun: "0",
-    owed_pico: "60000001",
-    cache_write_1h: "5",
-  });
-  await expectWhole();
-});
-
-test("the platform pays a debt to the provider above what the customer pays", async () => {
-  const provider = "dear" as ProviderId;
-  const id = await held(provider);
-  await backend.ledgerBatchStore.closeBatch([ending(id, 10_000_000n, 12_999_999n)]);
-  expect(await moneyOf(provider)).toMatchObject({ accrued: 12n, margin: -2n, debit: "10" });
+  await backend.ledgerBatchStore.closeBatch([ending(id, cost, owed)]);
+  const attempt = { debit, overrun, owed_pico: String(owed), cache_write_1h: "5" };
+  expect(await moneyOf(provider)).toEqual({ accrued, margin, ...attempt });
   await expectWhole();
 });
 
@@ -103,15 +98,6 @@ test("listings that lost money are reported, and those that earned money are not
     { providerId: dear, modelId: expect.any(String) as string, attempts: 2, lostMicroUsd: 7n },
   ]);
   expect(await backend.listingLosses(7)).toEqual([]);
-});
-
-test("a cost above the reserve leaves the margin of the whole cost", async () => {
-  const provider = "over" as ProviderId;
-  const id = await held(provider);
-  await backend.ledgerBatchStore.closeBatch([ending(id, 150_000_000n, 120_000_000n)]);
-  const found = await moneyOf(provider);
-  expect(found).toMatchObject({ accrued: 120n, margin: 30n, debit: "100", overrun: "50" });
-  await expectWhole();
 });
 
 test("a charge after a crash owes the provider nothing until its end is observed", async () => {

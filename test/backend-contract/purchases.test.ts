@@ -75,10 +75,6 @@ describe("a grant", () => {
     expect(await store.findByPayment(`pi of ${purchaseId}`)).toMatchObject({ state: "paid" });
   });
 
-  test("of an unknown purchase is a fault", async () => {
-    await expect(store.grant(paid("pur_nothing"))).rejects.toThrow("no purchase pur_nothing");
-  });
-
   test("counts also after the purchase expired, failed or was parked, and then stays", async () => {
     for (const state of ["expired", "failed", "parked"] as const) {
       const orgId = await newOrg();
@@ -112,7 +108,9 @@ describe("receipts", () => {
     const orgs = await Promise.all(Array.from({ length: 8 }, newOrg));
     const bought = await Promise.all(orgs.map((orgId) => begin(orgId, 10n)));
     const again = [...bought, ...bought].map((id) => sell(id, "Gapless GmbH"));
-    await Promise.all([...again, sell("pur_nothing", "Gapless GmbH").catch(() => false)]);
+    const unknown = sell("pur_nothing", "Gapless GmbH").catch(String);
+    const [outcome] = await Promise.all([unknown, ...again]);
+    expect(outcome).toContain("no purchase pur_nothing");
     const numbers = await Promise.all(bought.map(numberOf));
     expect(numbers.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
@@ -144,23 +142,6 @@ describe("receipts", () => {
 });
 
 describe("refund and dispute claims", () => {
-  test("wait for the grant when they arrive first", async () => {
-    const orgId = await newOrg();
-    const purchaseId = await begin(orgId, 10n);
-    const refund = claimOf(purchaseId);
-    expect(await store.claim(refund)).toBe(true);
-    const failed = claimOf(purchaseId, { isReversed: true, isOver: true });
-    expect(await store.claim(failed)).toBe(true);
-    expect(await balance(orgId)).toBe(0n);
-    expect(await store.find(purchaseId)).toMatchObject({ state: "created", refundedMicroUsd: 0n });
-    await store.grant(paid(purchaseId));
-    expect(await balance(orgId)).toBe(7n * USD);
-    expect(await store.find(purchaseId)).toMatchObject({
-      state: "partly_refunded",
-      refundedMicroUsd: 3n * USD,
-    });
-  });
-
   test("that are reported many times at once, with their reversal among them, end reversed", async () => {
     const orgId = await newOrg();
     const purchaseId = await begin(orgId, 10n);
@@ -174,21 +155,6 @@ describe("refund and dispute claims", () => {
     expect(await balance(orgId)).toBe(10n * USD);
   });
 
-  test("free their amount for another claim when they are reversed", async () => {
-    const orgId = await newOrg();
-    const purchaseId = await begin(orgId, 10n);
-    await store.grant(paid(purchaseId));
-    const all = { amountMicroUsd: microUsd(10n * USD) };
-    const refund = claimOf(purchaseId, all);
-    const dispute = claimOf(purchaseId, { ...all, kind: "dispute" });
-    await store.claim(refund);
-    await store.claim(dispute);
-    await store.claim({ ...refund, isReversed: true });
-    expect(await balance(orgId)).toBe(0n);
-    await store.claim({ ...dispute, isReversed: true });
-    expect(await balance(orgId)).toBe(10n * USD);
-  });
-
   test("cannot move to another purchase", async () => {
     const orgId = await newOrg();
     const [one, two] = [await begin(orgId, 10n), await begin(orgId, 10n)];
@@ -198,6 +164,8 @@ describe("refund and dispute claims", () => {
     await store.claim(refund);
     await store.claim({ ...refund, purchaseId: two, isReversed: true });
     expect(await balance(orgId)).toBe(17n * USD);
+    const refunded = { state: "partly_refunded", refundedMicroUsd: 3n * USD };
+    expect(await store.find(one)).toMatchObject(refunded);
   });
 });
 
@@ -321,11 +289,6 @@ describe("the audit of purchases", () => {
       "a claim that was silently returned",
       "update purchase_claim set is_reversed = true, is_over = true where claim_id = 're_1'",
       /^I14 purchase \w+: taken back 0$/,
-    ],
-    [
-      "a purchase of another amount",
-      "update purchase set micro_usd = 9000000, cents = 900 where state = 'granted' and cents = 1000",
-      /^I14 transfer purchase:\w+: 9000000 from cash:stripe to wallet:/,
     ],
     [
       "a receipt whose number was left out",

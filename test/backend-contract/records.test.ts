@@ -1,16 +1,10 @@
 import { beforeAll, expect, test } from "vitest";
-import {
-  createRequestId,
-  type AttemptId,
-  type ModelId,
-  type RequestId,
-} from "../../src/kernel/core/ids.ts";
+import { createRequestId, type AttemptId, type RequestId } from "../../src/kernel/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 
-const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 3, 10, 12);
 const usage = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 };
 
@@ -163,33 +157,6 @@ test("usage has pages with the newest first, and each request once", async () =>
   });
   expect(between.rows.map((row) => row.requestId)).toEqual(ids.slice(2, 4));
   expect(between.rows[0]?.createdAtMs).toBe(START_MS + 2_000);
-});
-
-test("usage adds up by day, model, key and provider", async () => {
-  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
-  for (const [days, modelId, cost] of [
-    [0, "acme/small", 10n],
-    [0, "acme/large", 30n],
-    [1, "acme/small", 5n],
-  ] as const) {
-    const requestId = createRequestId(START_MS + days * DAY_MS);
-    const row = await hold(org, { requestId, modelId: modelId as ModelId });
-    await close(closeRow(row.attemptId, cost));
-  }
-  const groups = async (by: "day" | "model" | "key" | "provider") => {
-    const found = await backend.recordStore.usageGroups({ orgId: org.orgId, limit: 10 }, by);
-    return found.map(({ group, requests, debitMicroUsd }) => [group, requests, debitMicroUsd]);
-  };
-  expect(await groups("day")).toEqual([
-    ["2026-04-11", 1, 5n],
-    ["2026-04-10", 2, 40n],
-  ]);
-  expect(await groups("model")).toEqual([
-    ["acme/large", 1, 30n],
-    ["acme/small", 2, 15n],
-  ]);
-  expect(await groups("key")).toEqual([[org.keyId, 3, 45n]]);
-  expect(await groups("provider")).toEqual([["acme-ai", 3, 45n]]);
 });
 
 test("a wallet's entries are its grants and its debits", async () => {

@@ -282,7 +282,7 @@ describe("statements of months", () => {
         const [own, other] = [await History.begin(), await History.begin()];
         for (const month of months.keys()) {
           await own.live(month, specs);
-          await other.live(month, specs.slice(1));
+          await other.live(month, specs.slice(-2));
           if (isRolled) await rollAll(backend);
           // A statement that is closed now does not see what comes later.
           if (isRead[month] === true) await documentOf(own.orgId, months[month] as Month);
@@ -290,7 +290,7 @@ describe("statements of months", () => {
         await expectStatements(own);
         await expectStatements(other);
       }),
-      { numRuns: quickOrDeep(4, 150) },
+      { numRuns: quickOrDeep(2, 150) },
     );
   });
 
@@ -386,6 +386,8 @@ describe("the background closing of months", () => {
     const [busy, still] = [await lived(0, LAST), await lived(0)];
     const { orgId: empty } = await orgWithKey(backend, { creditMicroUsd: 0n });
     await lately("update org set created_at = $2 where org_id = $1", [empty, instantIn(0, 0)]);
+    // A reader may have closed the month: it is reported all the same.
+    await documentOf(busy, lastMonth());
     expect(await backend.statementClosing.oldestOpen()).toBeDefined();
     expect(await closeAll(backend)).toEqual([]);
     expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
@@ -442,22 +444,5 @@ describe("the background closing of months", () => {
     expect(await reportsOf(orgId)).toMatchObject([{ deliveries: 1 }]);
     expect(await reportsOf(another)).toMatchObject([{ deliveries: 1 }]);
     expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
-  });
-
-  test("takes over a month whose process died when its lease has ended", async () => {
-    const orgId = await lived(LAST);
-    // The dead process closed this month without reporting it.
-    await documentOf(orgId, lastMonth());
-    const later = await lived(LAST);
-    await backend.statementClosing.oldestOpen();
-    const leased = "update org_statement_pass set until_at = now() + interval '1 minute'";
-    await backend.query(leased);
-    expect(await closeAll(second)).toEqual([]);
-    expect([await closedOf(later), await reportsOf(later)]).toEqual([[], []]);
-    await backend.query(isFreed);
-    await closeAll(second);
-    for (const each of [orgId, later]) {
-      expect(await reportsOf(each)).toMatchObject([{ deliveries: 1 }]);
-    }
   });
 });

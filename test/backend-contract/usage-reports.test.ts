@@ -177,15 +177,16 @@ async function expectRequests(filter: ReportFilter, requests: readonly ModelRequ
   return walked;
 }
 
-async function expectPages(filter: ReportFilter, walked: readonly unknown[]): Promise<void> {
-  const paged = [];
+/** All requests of a filter, by pages of four. */
+async function readPages(filter: ReportFilter, sort: { readonly sort?: RequestSort } = {}) {
+  const paged: ReportedRequest[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = { limit: 4, ...(cursor === undefined ? {} : { cursor }) };
+    const page = { limit: 4, ...sort, ...(cursor === undefined ? {} : { cursor }) };
     const { rows, nextCursor } = await backend.usageReports.requests(filter, page);
     paged.push(...rows);
     cursor = nextCursor;
   }
-  expect(paged).toEqual(walked);
+  return paged;
 }
 
 const SORTS = {
@@ -214,20 +215,15 @@ function sorted(
     .map(({ requestId }) => requestId);
 }
 
-async function expectSorted(
+async function expectPages(
   filter: ReportFilter,
   walked: readonly ReportedRequest[],
 ): Promise<void> {
+  expect(await readPages(filter)).toEqual(walked);
   for (const by of Object.keys(SORTS) as RequestSortBy[]) {
     for (const direction of ["asc", "desc"] as const) {
       const sort = { by, direction };
-      const paged = [];
-      for (let cursor: string | null | undefined; cursor !== null;) {
-        const page = { limit: 4, sort, ...(cursor === undefined ? {} : { cursor }) };
-        const { rows, nextCursor } = await backend.usageReports.requests(filter, page);
-        paged.push(...rows.map(({ requestId }) => requestId));
-        cursor = nextCursor;
-      }
+      const paged = (await readPages(filter, { sort })).map(({ requestId }) => requestId);
       expect(paged, `${by} ${direction}`).toEqual(sorted(walked, sort));
     }
   }
@@ -277,10 +273,18 @@ async function expectGroupSums(filter: ReportFilter, cursor: string | undefined)
   }
 }
 
-async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]): Promise<void> {
-  for (const org of journal.orgs) {
+/**
+ * Pages and sorts read the requests themselves and no sums: the end of a history is enough. One
+ * filter shows whether the second organization has figures of the first.
+ */
+async function expectAll(
+  journal: UsageJournal,
+  filters: readonly FilterSpec[],
+  { isEnd = false } = {},
+): Promise<void> {
+  for (const [nr, org] of journal.orgs.entries()) {
     const all = await readRequests(backend, org.orgId);
-    for (const [at, spec] of filters.entries()) {
+    for (const [at, spec] of filters.slice(0, nr === 0 ? undefined : 1).entries()) {
       const filter = filterOf(journal, org, spec);
       const requests = all.filter((request) => matches(request, filter));
       const by = GROUPINGS[at % GROUPINGS.length] ?? "model";
@@ -290,8 +294,7 @@ async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]):
       expectSeries(report, requests, { filter, by });
       const walked = await expectRequests(filter, requests);
       if (at > 0) continue;
-      await expectPages(filter, walked);
-      await expectSorted(filter, walked);
+      if (isEnd) await expectPages(filter, walked);
       await expectGroupSums(filter, walked[Math.floor(walked.length / 2)]?.requestId);
     }
   }
@@ -310,9 +313,9 @@ test("figures equal those of the rows, for any query and whatever was summed bef
       async (early, late, filters) => {
         const journal = await UsageJournal.make(backend, member);
         await journal.write(early);
-        await expectAll(journal, filters.slice(0, 2));
+        await expectAll(journal, filters.slice(0, 1));
         await rollAll(backend);
-        await expectAll(journal, filters);
+        await expectAll(journal, filters.slice(0, 2));
         await journal.refuseLate();
         await expectAll(journal, filters.slice(0, 1));
         await rollAll(backend);
@@ -323,7 +326,7 @@ test("figures equal those of the rows, for any query and whatever was summed bef
         await journal.endLate();
         await expectAll(journal, filters);
         await rollAll(backend);
-        await expectAll(journal, filters);
+        await expectAll(journal, filters, { isEnd: true });
         // Half of what is written is for an hour: that is summed up, too.
         expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
@@ -344,38 +347,6 @@ test("figures equal those of the rows, for any query and whatever was summed bef
   expect(over).toBeGreaterThan(0);
   expect(rolled).toBeGreaterThan(0);
 }, 3_600_000);
-
-test("a managed key of the marketplace is never found by its id", async () => {
-  const journal = await UsageJournal.make(backend, member);
-  const [org] = journal.orgs;
-  const keyId = org?.keys[2] as KeyId;
-  const settled = {
-    end: "settled",
-    late: false,
-    provider: 0,
-    firstByteMs: 9,
-    nextDay: false,
-  } as const;
-  const request = { org: 0, key: 2, model: 0, day: 1, atMs: 5, refused: false };
-  await journal.write([{ ...request, attempts: [{ ...settled, cost: 7 }] }]);
-  const range = {
-    orgId: org?.orgId as never,
-    fromMs: journal.startOf(0),
-    toMs: journal.startOf(5),
-  };
-  const byId = await backend.usageReports.report({ ...range, keyIds: [keyId] }, "key");
-  expect(byId.totals.requests).toBe(0);
-  expect(
-    (await backend.usageReports.requests({ ...range, keyIds: [keyId] }, { limit: 5 })).rows,
-  ).toEqual([]);
-  const either = { ...range, keyIds: [keyId], managed: ["playground"] as const };
-  expect((await backend.usageReports.report(either, "key")).totals.requests).toBe(1);
-  expect((await backend.usageReports.requests(either, { limit: 5 })).rows).toHaveLength(1);
-  const all = await backend.usageReports.report(range, "key");
-  expect(all.groups.map(({ group }) => group)).toEqual(["playground"]);
-  const activity = await backend.usageReports.keyActivity(range.orgId);
-  expect(activity.map((key) => key.keyId)).not.toContain(keyId);
-});
 
 test("the largest groups come first for the requested measure, and a day has both percentiles", async () => {
   const journal = await UsageJournal.make(backend, member);

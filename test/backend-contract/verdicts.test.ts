@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { ChangeLog } from "../../src/kernel/index.ts";
 import { openPool } from "../../src/kernel/storage/connection.ts";
@@ -34,31 +34,21 @@ function verdict(providerId: string, modelId: string, minute: number): ListingVe
   };
 }
 
-describe("the history of a listing", () => {
-  test("has its own records, newest first, at most 20", async () => {
-    const { verdictStore } = backend;
-    const minutes = Array.from({ length: 25 }, (_, at) => at);
-    await verdictStore.record(
-      minutes.toReversed().map((at) => verdict("lab", "m", at)),
-      testOperator,
-    );
-    await verdictStore.record(
-      [verdict("lab", "other", 99), verdict("labs", "m", 99)],
-      testOperator,
-    );
-    const history = await verdictStore.history({ providerId: "lab", modelId: "m" });
-    expect(history).toEqual(
-      minutes
-        .slice(5)
-        .toReversed()
-        .map((at) => verdict("lab", "m", at)),
-    );
-  });
-
-  test("is empty when nothing was recorded", async () => {
-    const listing = { providerId: "lab", modelId: "unknown" };
-    expect(await backend.verdictStore.history(listing)).toEqual([]);
-  });
+test("the history of a listing has its own records, newest first, at most 20", async () => {
+  const { verdictStore } = backend;
+  const minutes = Array.from({ length: 25 }, (_, at) => at);
+  await verdictStore.record(
+    minutes.toReversed().map((at) => verdict("lab", "m", at)),
+    testOperator,
+  );
+  await verdictStore.record([verdict("lab", "other", 99), verdict("labs", "m", 99)], testOperator);
+  const history = await verdictStore.history({ providerId: "lab", modelId: "m" });
+  expect(history).toEqual(
+    minutes
+      .slice(5)
+      .toReversed()
+      .map((at) => verdict("lab", "m", at)),
+  );
 });
 
 test("the latest verdicts include those that another process recorded", async () => {

@@ -159,41 +159,35 @@ describe("a delivery", () => {
     expect(await states()).toEqual([["balance.low", "delivered", 1, "status 204"]]);
   });
 
-  test("is sent again after a 500 with the same id and body, and a new time", async () => {
+  test("is sent again after a redirect or a 500, with the same id and body, and a new time", async () => {
     const { destinationId, secret } = await addWebhook();
-    receiver.answer(path, (response) => response.writeHead(500).end("a word of theirs"));
     await backend.alertStore.sendTest(orgId, destinationId);
-    await deliver();
-    expect(await states()).toEqual([["alerts.test", "waiting", 1, "status 500"]]);
-    expect(await deliver()).toBe(0);
-    receiver.answer(path, (response) => response.writeHead(200).end());
-    await makeDue();
-    await deliver();
-    const [first, second] = receiver.at(path);
-    expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
-    expect(second?.body).toBe(first?.body);
-    for (const each of receiver.at(path)) verified(each, secret);
-    expect(await states()).toEqual([["alerts.test", "delivered", 2, "status 200"]]);
-    expect(JSON.stringify(await states())).not.toContain("a word of theirs");
-  });
-
-  test("does not follow a redirect", async () => {
-    const { destinationId } = await addWebhook();
     receiver.answer(path, (response) => {
       response.writeHead(302, { location: `${receiver.url}${path}/moved` }).end();
     });
-    await backend.alertStore.sendTest(orgId, destinationId);
     await deliver();
+    const redirected = "status 302: redirects are not followed";
+    expect(await states()).toEqual([["alerts.test", "waiting", 1, redirected]]);
+    expect(await deliver()).toBe(0);
+    receiver.answer(path, (response) => response.writeHead(500).end("a word of theirs"));
+    await makeDue();
+    await deliver();
+    expect(await states()).toEqual([["alerts.test", "waiting", 2, "status 500"]]);
+    receiver.answer(path, (response) => response.writeHead(200).end());
+    await makeDue();
+    await deliver();
+    expect(await states()).toEqual([["alerts.test", "delivered", 3, "status 200"]]);
+    const sent = receiver.at(path);
+    expect(new Set(sent.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
+    for (const each of sent) verified(each, secret);
+    expect(sent).toHaveLength(3);
     expect(receiver.at(`${path}/moved`)).toEqual([]);
-    const [line] = await states();
-    expect(line).toEqual(["alerts.test", "waiting", 1, "status 302: redirects are not followed"]);
   });
 
   test.each([
     ["an address of this machine", () => `${receiver.url}${path}`],
     ["a name that has a private address", () => receiver.url.replace("127.0.0.1", "hooks.example")],
-    ["the address of a cloud's metadata", () => "http://169.254.169.254/latest"],
-    ["this machine in IPv6", () => "http://[::1]:9/"],
   ])("never goes to %s, whatever is stored", async (_what, address) => {
     const { destinationId } = await addWebhook({ address: address() });
     await backend.alertStore.sendTest(orgId, destinationId);
@@ -329,7 +323,7 @@ describe("settings of customers", () => {
     expect((await states())[0]).toEqual(["balance.low", "waiting", 0, null]);
   });
 
-  test("a disabled destination gets nothing until it is enabled again", async () => {
+  test("a disabled destination gets nothing until it is enabled, with no other at its address", async () => {
     const { destinationId } = await addWebhook();
     await report("balance.low");
     const set = async (isEnabled: boolean): Promise<unknown> =>
@@ -338,21 +332,12 @@ describe("settings of customers", () => {
     await report("org_cap.reached");
     expect(await deliver()).toBe(0);
     expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
+    const same = await addWebhook();
+    expect(await set(true)).toBe("taken");
+    await backend.alertStore.removeDestination(orgId, same.destinationId, testOperator);
     expect(await set(true)).toMatchObject({ disabledReason: null, disabledAtMs: null });
     await report("balance.low");
     expect(await deliver()).toBe(1);
-  });
-
-  test("only one of two destinations with the same address can be enabled", async () => {
-    const { destinationId } = await addWebhook();
-    const pause = { isEnabled: false };
-    await backend.alertStore.changeDestination(orgId, destinationId, pause, testOperator);
-    await addWebhook();
-    const resume = { isEnabled: true };
-    const { alertStore } = backend;
-    expect(await alertStore.changeDestination(orgId, destinationId, resume, testOperator)).toBe(
-      "taken",
-    );
   });
 
   test("a failed delivery can be sent again with its id, and another cannot", async () => {
@@ -402,7 +387,7 @@ describe("settings of customers", () => {
 });
 
 describe("an event that happens once", () => {
-  test("is reported once, in the transaction of its cause", async () => {
+  test("is reported once", async () => {
     await addWebhook();
     expect(await report("balance.low", "topup 1")).toBe(true);
     expect(await report("balance.low", "topup 1")).toBe(false);

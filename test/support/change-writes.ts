@@ -66,11 +66,10 @@ export interface Expected {
   readonly after: unknown;
 }
 
-/** `run` makes the one write of an action; `prepare` makes what the write needs. */
-export interface Write {
-  readonly prepare?: () => Promise<unknown>;
-  readonly run: () => Promise<Expected>;
-}
+/** Makes the one write of an action, after `prepare` has made what the write needs. */
+export type Write =
+  | (() => Promise<Expected>)
+  | { readonly prepare: () => Promise<unknown>; readonly run: () => Promise<Expected> };
 
 /** Each call returns what was recorded since the last call, oldest first. */
 export function changeReader(
@@ -99,10 +98,10 @@ export function testWrites(
   writes: Readonly<Record<string, Write>>,
 ): void {
   const recorded = changeReader(backend);
-  test.each(Object.entries(writes))("%s", async (action, { prepare, run }) => {
-    await prepare?.();
+  test.each(Object.entries(writes))("%s", async (action, write) => {
+    if (typeof write === "object") await write.prepare();
     await recorded();
-    const { target, by, before, after } = await run();
+    const { target, by, before, after } = await (typeof write === "object" ? write.run() : write());
     const changes = await recorded();
     expect(changes).toHaveLength(1);
     expect(changes[0]).toMatchObject({ action, by, target });

@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import { nameServer } from "../../../test/support/name-server.ts";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import { ForeignNames } from "../../upstream/address-guard.ts";
-import { ALERT_KINDS, type AlertKind } from "./alert-kinds.ts";
 import { createWebhookSecret } from "./webhook-secrets.ts";
 import {
   checkWebhookAddress,
@@ -50,19 +49,6 @@ describe("the official library", () => {
     expect(verified("{}", headers, before)).toEqual({});
     expect(() => verified("{}", headers, other)).toThrow("No matching signature");
   });
-
-  test.each([
-    ["another body", { body: '{"a":1}' }],
-    ["another id", { id: "evt_2" }],
-    ["another time", { timestampS: NOW_S + 1 }],
-  ])("refuses the signature with %s", (_what, change) => {
-    const secret = createWebhookSecret();
-    const content = { id: "evt_1", timestampS: NOW_S, body: "{}" };
-    const { "webhook-signature": signature = "" } = webhookHeaders(content, [secret]);
-    const changed = { ...content, ...change };
-    const headers = { ...webhookHeaders(changed, [secret]), "webhook-signature": signature };
-    expect(() => verified(changed.body, headers, secret)).toThrow("No matching signature");
-  });
 });
 
 test("a secret is whsec_ and 32 random bytes in base64, and never the same", () => {
@@ -85,20 +71,10 @@ test("the body is the kind, when it happened, and its facts", () => {
   );
 });
 
-test("no example of an event is near the bound of a body", () => {
-  for (const kind of Object.keys(ALERT_KINDS) as AlertKind[]) {
-    const facts = ALERT_KINDS[kind].example;
-    const body = webhookBody({ kind, atMs: 0, orgId: "org_1" as OrgId, facts });
-    expect(Buffer.byteLength(body)).toBeLessThan(1_000);
-  }
-});
-
 describe("the address of a webhook", () => {
   test.each([
     ["https://example.com"],
-    ["https://example.com/hooks?a=b%20c"],
-    ["https://example.com:8443/hooks"],
-    ["https://1.1.1.1/"],
+    ["https://example.com:8443/hooks?a=b%20c"],
     ["https://[2606:4700::1111]/"],
   ])("may be %s", (address) => {
     expect(webhookAddressProblem(address, false)).toBeUndefined();
@@ -106,9 +82,7 @@ describe("the address of a webhook", () => {
 
   test.each([
     ["http://example.com/", "https://"],
-    ["ftp://example.com/", "https://"],
     ["example.com/hooks", "not a URL"],
-    ["https://me:pw@example.com/", "user name or password"],
     ["https://me@example.com/", "user name or password"],
     ["https://example.com/#part", "fragment"],
     ["https://example.com:25/", "port 25"],
@@ -116,11 +90,6 @@ describe("the address of a webhook", () => {
     ["https://example.com/\r\nhost: b", "a space"],
     [`https://example.com/${"a".repeat(2_000)}`, "longer than 2000"],
     ["https://127.0.0.1/", "private network"],
-    ["https://2130706433/", "private network"],
-    ["https://0x7f.1/", "private network"],
-    ["https://169.254.169.254/latest", "private network"],
-    ["https://10.0.0.8:8443/", "private network"],
-    ["https://[::1]/", "private network"],
     ["https://[::ffff:169.254.169.254]/", "private network"],
     ["https://localhost/", "private network"],
     ["https://a.localhost./", "private network"],

@@ -88,7 +88,6 @@ test("a refund without a payment belongs to no purchase", () => {
 test.each([
   ["checkout.session.completed", session, "session"],
   ["checkout.session.async_payment_succeeded", session, "session"],
-  ["checkout.session.async_payment_failed", session, "session"],
   ["checkout.session.expired", session, "session"],
   ["refund.created", refundLike({ status: "succeeded" }), "claim"],
   ["refund.updated", refundLike({ status: "succeeded" }), "claim"],

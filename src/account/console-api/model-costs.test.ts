@@ -92,6 +92,10 @@ test("the bounds are the prompt sizes that decide about a price or a fit", () =>
   expect(collectBounds([reads])).toEqual({ promptTokens: [], totalTokens: [] });
 });
 
+function listing(at: number, cost: object): object {
+  return { provider: `p${at}`, name: `Provider ${at}`, is_at_least: false, ...cost };
+}
+
 describe("with the size of each prompt known", () => {
   const groups = [group("plain", used(1_500, 10), 70n), group("gone", used(100), 5n)];
   const known = [
@@ -104,31 +108,11 @@ describe("with the size of each prompt known", () => {
   test("each request is priced exactly, by the size of its own prompt", () => {
     expect(costs.models.map(({ listings }) => listings)).toEqual([
       [
-        {
-          provider: "p0",
-          name: "Provider 0",
-          cost_usd: "0.001620",
-          is_at_least: false,
-          too_long: 2,
-        },
-        {
-          provider: "p1",
-          name: "Provider 1",
-          cost_usd: "0.004830",
-          is_at_least: false,
-          too_long: 0,
-        },
+        listing(0, { cost_usd: "0.001620", too_long: 2 }),
+        listing(1, { cost_usd: "0.004830", too_long: 0 }),
       ],
       // 250 and 10 at the lower tier, 1,350 at the upper one.
-      [
-        {
-          provider: "p0",
-          name: "Provider 0",
-          cost_usd: "0.002970",
-          is_at_least: false,
-          too_long: 0,
-        },
-      ],
+      [listing(0, { cost_usd: "0.002970", too_long: 0 })],
     ]);
   });
 
@@ -162,20 +146,8 @@ describe("with too many requests to know their sizes", () => {
 
   test("a price by size is a lower bound, a flat one is exact, and no fit is known", () => {
     expect(costs.models.map(({ listings }) => listings[0])).toEqual([
-      {
-        provider: "p0",
-        name: "Provider 0",
-        cost_usd: "0.001620",
-        is_at_least: false,
-        too_long: null,
-      },
-      {
-        provider: "p0",
-        name: "Provider 0",
-        cost_usd: "0.001620",
-        is_at_least: true,
-        too_long: null,
-      },
+      listing(0, { cost_usd: "0.001620", too_long: null }),
+      listing(0, { cost_usd: "0.001620", too_long: null, is_at_least: true }),
     ]);
   });
 

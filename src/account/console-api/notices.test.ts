@@ -36,7 +36,7 @@ type Change = Partial<Omit<NoticeInput, "balance" | "month" | "facts">> & {
   readonly facts?: Partial<NoticeInput["facts"]>;
 };
 
-function shown({ balance, month, facts, ...more }: Change): readonly string[] {
+function shown({ balance, month, facts, ...more }: Change): string {
   const input = {
     ...WELL,
     ...more,
@@ -44,7 +44,9 @@ function shown({ balance, month, facts, ...more }: Change): readonly string[] {
     month: { ...WELL.month, ...month },
     facts: { ...NOTHING, ...facts },
   };
-  return listNotices(input).map((each) => `${each.severity} ${each.kind} ${each.action}`);
+  return listNotices(input)
+    .map((each) => `${each.severity} ${each.kind} ${each.action}`)
+    .join(", ");
 }
 
 const dollars = (amount: number): ReturnType<typeof microUsd> =>
@@ -53,97 +55,63 @@ const dollars = (amount: number): ReturnType<typeof microUsd> =>
 const CI = { keyId: "k1" as KeyId, name: "ci" };
 const LAB = { keyId: "k2" as KeyId, name: "lab" };
 
-describe("an organization is shown", () => {
-  const cases: readonly (readonly [string, Change, readonly string[]])[] = [
-    ["nothing while all is well", {}, []],
-    [
-      "that its credit is used up",
-      { balance: { settledMicroUsd: dollars(0) } },
-      ["bad out_of_credit add_credit"],
-    ],
-    [
-      "that its credit is used up while a refund left it below zero",
-      { balance: { settledMicroUsd: dollars(-3) } },
-      ["bad out_of_credit add_credit"],
-    ],
-    [
-      "that what is left is not enough for what it asks",
-      { facts: { neededMicroUsd: dollars(51), refused: { balance: 4 } } },
-      ["bad credit_short add_credit"],
-    ],
-    [
-      "nothing more once there is enough credit for what was refused",
-      { facts: { neededMicroUsd: dollars(50), refused: { balance: 4 } } },
-      [],
-    ],
-    [
-      "that the balance lasts less than a day at this month's pace",
-      { balance: { settledMicroUsd: microUsd(999_999n) } },
-      ["warn low_balance add_credit"],
-    ],
-    [
-      "that the balance is below the threshold of its own alert, to the micro-dollar",
-      { lowBelowMicroUsd: microUsd(50_000_001n) },
-      ["warn low_balance add_credit"],
-    ],
-    [
-      "that automatic top-up is paused",
-      { topUpPause: { reason: "card_declined", sinceMs: NOW_MS } },
-      ["warn top_up_paused open_billing"],
-    ],
-    [
-      "whom to ask when the operator has paused automatic top-up",
-      { topUpPause: { reason: "operator", sinceMs: NOW_MS } },
-      ["warn top_up_paused contact_support"],
-    ],
-    ["nothing while the balance is its threshold", { lowBelowMicroUsd: microUsd(50_000_000n) }, []],
-    [
-      "that its cap is used up, to the micro-dollar",
-      { month: { capMicroUsd: dollars(24) } },
-      ["bad org_cap_reached raise_cap"],
-    ],
-    [
-      "that its cap refuses what is larger than the rest",
-      {
-        month: { capMicroUsd: dollars(25) },
-        facts: { neededUnderCapMicroUsd: dollars(2), refused: { org_cap: 1 } },
-      },
-      ["bad org_cap_reached raise_cap"],
-    ],
-    [
-      "that its cap is near",
-      { month: { capMicroUsd: dollars(30) } },
-      ["warn org_cap_near raise_cap"],
-    ],
-    ["nothing of a cap that is far", { month: { capMicroUsd: microUsd(30_000_001n) } }, []],
-    [
-      "what is limited by unusual use",
-      { holds: [{ family: "chat", state: "restricted", createdAtMs: NOW_MS }] },
-      ["bad unusual_use contact_support"],
-    ],
-    [
-      "which of its models no provider serves",
-      { unservedModels: [{ id: "a/b", name: "B" }] },
-      ["warn provider_trouble view_model"],
-    ],
-    [
-      "that it never had credit",
-      { isFunded: false, balance: { settledMicroUsd: dollars(0) } },
-      ["info never_funded add_credit"],
-    ],
-    [
-      "that it never had credit and is being refused for it, first",
-      {
-        isFunded: false,
-        balance: { settledMicroUsd: dollars(0) },
-        facts: { refused: { balance: 2 } },
-      },
-      ["bad out_of_credit add_credit", "info never_funded add_credit"],
-    ],
-  ];
-  test.each(cases)("%s", (_, change, expected) => {
-    expect(shown(change)).toEqual(expected);
-  });
+const left = (settledMicroUsd: NoticeInput["balance"]["settledMicroUsd"]): Change => ({
+  balance: { settledMicroUsd },
+});
+const capped = (capMicroUsd: NoticeInput["month"]["capMicroUsd"]): Change => ({
+  month: { capMicroUsd },
+});
+const needed = (amount: number): Change => ({
+  facts: { neededMicroUsd: dollars(amount), refused: { balance: 4 } },
+});
+const paused = (reason: "operator" | "card_declined"): Change => ({
+  topUpPause: { reason, sinceMs: NOW_MS },
+});
+const refusedByCap = { neededUnderCapMicroUsd: dollars(2), refused: { org_cap: 1 } };
+const unfunded: Change = { isFunded: false, ...left(dollars(0)) };
+const held = { family: "chat", state: "restricted", createdAtMs: NOW_MS } as const;
+
+test.each<[string, Change, string]>([
+  ["nothing while all is well", {}, ""],
+  ["that its credit is used up", left(dollars(0)), "bad out_of_credit add_credit"],
+  ["that a refund left it below zero", left(dollars(-3)), "bad out_of_credit add_credit"],
+  ["that what is left does not cover a request", needed(51), "bad credit_short add_credit"],
+  ["nothing once there is enough for what was refused", needed(50), ""],
+  [
+    "that the balance lasts less than a day",
+    left(microUsd(999_999n)),
+    "warn low_balance add_credit",
+  ],
+  [
+    "an alert's threshold",
+    { lowBelowMicroUsd: microUsd(50_000_001n) },
+    "warn low_balance add_credit",
+  ],
+  ["nothing at that threshold", { lowBelowMicroUsd: microUsd(50_000_000n) }, ""],
+  ["a paused top-up", paused("card_declined"), "warn top_up_paused open_billing"],
+  ["whom to ask about a paused top-up", paused("operator"), "warn top_up_paused contact_support"],
+  ["that its cap is used up", capped(dollars(24)), "bad org_cap_reached raise_cap"],
+  [
+    "that its cap refuses what is larger than the rest",
+    { ...capped(dollars(25)), facts: refusedByCap },
+    "bad org_cap_reached raise_cap",
+  ],
+  ["that its cap is near", capped(dollars(30)), "warn org_cap_near raise_cap"],
+  ["nothing of a cap that is far", capped(microUsd(30_000_001n)), ""],
+  ["what is limited by unusual use", { holds: [held] }, "bad unusual_use contact_support"],
+  [
+    "which of its models no provider serves",
+    { unservedModels: [{ id: "a/b", name: "B" }] },
+    "warn provider_trouble view_model",
+  ],
+  ["that it never had credit", unfunded, "info never_funded add_credit"],
+  [
+    "first that it is being refused because it never had credit",
+    { ...unfunded, facts: { refused: { balance: 2 } } },
+    "bad out_of_credit add_credit, info never_funded add_credit",
+  ],
+])("an organization is shown %s", (_, change, expected) => {
+  expect(shown(change)).toBe(expected);
 });
 
 test("the worst comes first, and each says what happens, how often and until when", () => {

@@ -50,19 +50,20 @@ test("every placeholder of a path is a required parameter, and every operation h
 
 test("every schema in it compiles, and a refusal is described everywhere", () => {
   const ajv = new Ajv({ strict: true, strictTypes: false }).addFormat("date-time", /T/);
-  let compiled = 0;
+  const compiled = new Set<string>();
   for (const { operation } of operations) {
     const bodies = Object.values(operation.requestBody?.content ?? {});
     const answers = Object.values(operation.responses["200"]?.content ?? {});
     for (const { schema } of [...operation.parameters, ...bodies, ...answers]) {
-      ajv.compile(schema);
-      compiled += 1;
+      const written = JSON.stringify(schema);
+      if (!compiled.has(written)) ajv.compile(schema);
+      compiled.add(written);
     }
     expect(operation.responses["default"]?.content["application/json"]?.schema).toEqual({
       $ref: "#/components/schemas/ConsoleError",
     });
   }
-  expect(compiled).toBeGreaterThan(operations.length);
+  expect(compiled.size).toBeGreaterThan(operations.length);
   ajv.compile(document.components.schemas["ConsoleError"] ?? false);
 });
 

