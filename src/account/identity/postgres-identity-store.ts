@@ -103,7 +103,7 @@ export class PostgresIdentityStore {
   ): Promise<void> {
     await this.#run(
       `update console_session set last_seen_at = greatest(last_seen_at, $2),
-        recheck_asked_at = case when $3 then coalesce(recheck_asked_at, $2) end
+        recheck_asked_at = coalesce(recheck_asked_at, case when $3 then $2::timestamptz end)
       where session_id = $1 and ended_at is null`,
       [sessionId, new Date(use.nowMs), use.isRecheckDue],
     );
