@@ -48,11 +48,6 @@ describe("unusual use", () => {
     expect(linesOf({ failedRequests: 50 })).toEqual(["error_percent"]);
   });
 
-  test("is found when dispatched requests fail, however many others were refused", () => {
-    expect(linesOf({ failedRequests: 50, refusedRequests: 150 })).toEqual(["error_percent"]);
-    expect(linesOf({ failedRequests: 40, refusedRequests: 150 })).toEqual([]);
-  });
-
   test("is reported with every line that was reached, for the reviewer", () => {
     const use = { refusedRequests: 250, clientAddresses: 3, debitMicroUsd: microUsd(6_250_000n) };
     expect(findUnusualUse(POLICY, { ...NOTHING, ...use })).toEqual([
@@ -84,25 +79,6 @@ const anyUse: fc.Arbitrary<UseInWindow> = fc.record({
 });
 
 describe("for any policy and any use", () => {
-  test("below every line there is never a finding", () => {
-    fc.assert(
-      fc.property(anyPolicy, anyUse, (policy, use) => {
-        const below = {
-          ...use,
-          refusedRequests: Math.min(use.refusedRequests, (policy.refusedRequests ?? 1e6) - 1),
-          clientAddresses: Math.min(use.clientAddresses, (policy.clientAddresses ?? 1e6) - 1),
-          failedRequests: 0,
-          debitMicroUsd: microUsd(
-            policy.spendMicroUsd === undefined || use.debitMicroUsd < policy.spendMicroUsd
-              ? use.debitMicroUsd
-              : policy.spendMicroUsd - 1n,
-          ),
-        };
-        expect(findUnusualUse(policy, below)).toBeUndefined();
-      }),
-    );
-  });
-
   test("a finding names at least one line, and only lines that are checked and reached", () => {
     fc.assert(
       fc.property(anyPolicy, anyUse, (policy, use) => {
@@ -121,22 +97,6 @@ describe("for any policy and any use", () => {
         const found = findUnusualUse(policy, use);
         expect(found?.map((each) => each.line) ?? []).toEqual(expected);
         expect(found?.length).not.toBe(0);
-      }),
-    );
-  });
-
-  test("more of anything bad never makes a finding go away", () => {
-    fc.assert(
-      fc.property(anyPolicy, anyUse, anyUse, (policy, use, more) => {
-        const worse = {
-          servedRequests: use.servedRequests,
-          failedRequests: use.failedRequests + more.failedRequests,
-          refusedRequests: use.refusedRequests + more.refusedRequests,
-          clientAddresses: use.clientAddresses + more.clientAddresses,
-          debitMicroUsd: microUsd(use.debitMicroUsd + more.debitMicroUsd),
-        };
-        fc.pre(findUnusualUse(policy, use) !== undefined);
-        expect(findUnusualUse(policy, worse)).toBeDefined();
       }),
     );
   });
@@ -199,44 +159,6 @@ interface Happened {
   readonly atMs: number;
   readonly request: CountedRequest;
 }
-
-test("requests within the window count, by their outcome and with their cost", () => {
-  const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
-  use.note(requestOf("served", 700n, "a"), 100_000);
-  use.note(requestOf("failed", 0n, "b"), 100_500);
-  use.note(requestOf("refused", 0n, "a"), 130_000);
-  use.note(requestOf("served", 5n), 130_000);
-  expect(use.inWindow(130_000)).toEqual({
-    servedRequests: 2,
-    failedRequests: 1,
-    refusedRequests: 1,
-    clientAddresses: 2,
-    debitMicroUsd: 705n,
-  });
-  expect(use.sinceMs).toBe(100_000);
-  expect(use.lastMs).toBe(130_000);
-});
-
-test("requests older than the window are dropped, and the rest stays", () => {
-  const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
-  use.note(requestOf("refused", 0n, "old"), 100_000);
-  use.note(requestOf("served", 9n, "new"), 150_000);
-  expect(use.inWindow(159_000).refusedRequests).toBe(1);
-  expect(use.inWindow(160_000)).toMatchObject({ refusedRequests: 0, clientAddresses: 1 });
-  expect(use.sinceMs).toBe(150_000);
-  expect(use.inWindow(1_000_000)).toMatchObject({ servedRequests: 0, debitMicroUsd: 0n });
-  expect(use.sinceMs).toBeUndefined();
-});
-
-test("a client counts once, from its last request on", () => {
-  const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
-  use.note(requestOf("served", 0n, "first"), 100_000);
-  use.note(requestOf("served", 0n, "second"), 110_000);
-  use.note(requestOf("served", 0n, "first"), 150_000);
-  expect(use.inWindow(150_000).clientAddresses).toBe(2);
-  expect(use.inWindow(171_000).clientAddresses).toBe(1);
-  expect(use.inWindow(211_000).clientAddresses).toBe(0);
-});
 
 test("a clock that steps back drops no request and keeps none for longer", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);

@@ -4,49 +4,6 @@ import { runs } from "../../../test/support/depth.ts";
 import { RollingWindow } from "./rolling-window.ts";
 
 describe("a rolling window", () => {
-  test("counts a charge at 60 seconds and has dropped it at 61", () => {
-    const window = new RollingWindow();
-    window.advance(1_000);
-    window.add(7);
-    window.advance(1_060);
-    expect(window.total).toBe(7);
-    window.advance(1_061);
-    expect(window.total).toBe(0);
-  });
-
-  test("is empty after a long silence", () => {
-    const window = new RollingWindow();
-    window.advance(10);
-    window.add(3);
-    window.advance(15);
-    window.add(4);
-    window.advance(100_000);
-    expect(window.total).toBe(0);
-    expect(window.secondsUntilLeft(1)).toBe(61);
-  });
-
-  test("corrects the second of a charge while it is inside, and not after", () => {
-    const window = new RollingWindow();
-    window.advance(5);
-    window.add(100);
-    window.advance(65);
-    window.correct(5, -40);
-    expect(window.total).toBe(60);
-    window.advance(66);
-    window.correct(5, 1_000);
-    expect(window.total).toBe(0);
-  });
-
-  test("never makes a second negative by a correction", () => {
-    const window = new RollingWindow();
-    window.advance(5);
-    window.add(10);
-    window.advance(6);
-    window.add(10);
-    window.correct(5, -25);
-    expect(window.total).toBe(10);
-  });
-
   test("returns after how many seconds enough has left", () => {
     const window = new RollingWindow();
     window.advance(100);
