@@ -7,9 +7,10 @@ import { inspect } from "node:util";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/deployment-copy.ts";
-import type { ModelId, OrgId, ProviderId } from "../kernel/core/ids.ts";
+import type { OrgId } from "../kernel/core/ids.ts";
 import { wires } from "../formats/wire/wires.ts";
 import {
   UpstreamClient,
@@ -235,32 +236,7 @@ function clientOf(change: Partial<UpstreamClientOptions> = {}): UpstreamClient {
 }
 
 function listed(wire: WireId): Deployment {
-  return {
-    id: "acme/m",
-    providerId: "acme" as ProviderId,
-    providerName: "Acme",
-    modelId: "m" as ModelId,
-    upstreamModelId: "m",
-    manifestSha256: "of no file",
-    resolvesTo: [],
-    wire,
-    modality: "text",
-    baseUrl,
-    apiKeyEnv: "ACME_KEY",
-    priority: 0,
-    promptLogging: "none",
-    datacenters: [],
-    billing: "token",
-    prices: null,
-    inputModalities: new Set(["text"]),
-    supportedParameters: new Map(),
-    imagesPath: "/images/generations",
-    videosPath: "/videos",
-    priceCard: [],
-    capacity: [],
-    pool: { id: "acme/m", capacity: [], orgSharePercent: 50 },
-    settlement: { mode: "arrears", interval: "daily" },
-  };
+  return buildDeployment(wire, { baseUrl, apiKeyEnv: "ACME_KEY" });
 }
 
 function withOwnKey(deployment: Deployment): Deployment {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { buildDeployment } from "../../../test/fixtures/modality/request-kit.ts";
 import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
 import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
@@ -15,32 +16,13 @@ const PRICES: PriceSheet = {
 };
 
 function deployment(providerId: string, change: Partial<Deployment> = {}): Deployment {
-  return {
+  return buildDeployment("wire_a", {
     id: `${providerId}/m`,
     providerId: providerId as ProviderId,
-    providerName: providerId,
     modelId: "m" as ModelId,
-    upstreamModelId: "m",
-    manifestSha256: "of no file",
-    resolvesTo: [],
-    wire: "wire_a",
-    modality: "text",
-    baseUrl: "https://example.com/v1",
-    priority: 0,
-    promptLogging: "none",
-    datacenters: [],
-    billing: "token",
     prices: PRICES,
-    inputModalities: new Set(["text" as const]),
-    supportedParameters: new Map(),
-    imagesPath: "/images/generations",
-    videosPath: "/videos",
-    priceCard: [],
-    capacity: [],
-    pool: { id: `${providerId}/m`, capacity: [], orgSharePercent: 50 },
-    settlement: { mode: "arrears", interval: "daily" },
     ...change,
-  };
+  });
 }
 
 function model(deployments: readonly Deployment[], change: Partial<ListedModel> = {}): ListedModel {
@@ -103,20 +85,13 @@ test("a model of another modality is refused with the route that serves it", () 
 });
 
 describe("provider controls", () => {
-  test("only keeps the named providers", () => {
-    expect(plan(controls({ only: ["three", "one"] }))).toEqual(["one", "three"]);
-  });
-
-  test("ignore leaves the named providers out", () => {
-    expect(plan(controls({ ignore: ["one"] }))).toEqual(["two", "three"]);
-  });
-
-  test("order puts the named providers first and keeps the others behind them", () => {
-    expect(plan(controls({ order: ["three", "nobody", "two"] }))).toEqual(["three", "two", "one"]);
-  });
-
-  test("allow_fallbacks false means one dispatch", () => {
-    expect(plan(controls({ allowFallbacks: false, order: ["two"] }))).toEqual(["two"]);
+  test.each([
+    ["only", { only: ["three", "one"] }, ["one", "three"]],
+    ["ignore", { ignore: ["one"] }, ["two", "three"]],
+    ["order", { order: ["three", "nobody", "two"] }, ["three", "two", "one"]],
+    ["no fallbacks", { allowFallbacks: false, order: ["two"] }, ["two"]],
+  ])("%s of a request decides who is tried, and in which order", (_what, change, expected) => {
+    expect(plan(controls(change))).toEqual(expected);
   });
 
   test("controls that leave no provider are a 400 that names them", () => {

@@ -186,12 +186,9 @@ test("without an endpoint there are no traces", async () => {
 });
 
 test.each([
-  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:secret@collector:4318"],
-  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization"],
   ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=a%0d%0asecret"],
-  ["OTEL_RESOURCE_ATTRIBUTES", "=a"],
   ["OTEL_RESOURCE_ATTRIBUTES", "a=%zz"],
   ["TM_TELEMETRY_INCOMING", "trust"],
   ["TM_TELEMETRY_KEPT_PER_SECOND", "1"],

@@ -136,32 +136,6 @@ test("no organization alone makes a listing suspect that serves others well", ()
   expect(found).toEqual([]);
 });
 
-test("a few bad answers of another organization do not help the one that provokes them", () => {
-  const { found, note } = conductFixture();
-  note(300, GOOD, "other");
-  note(3, SUBSTITUTED, "other");
-  note(300, SUBSTITUTED, "hostile");
-  expect(found).toEqual([]);
-});
-
-test("the answers of one organization suffice when there are few others", () => {
-  const { found, note } = conductFixture();
-  note(199, GOOD, "other");
-  note(200, SUBSTITUTED, "only");
-  expect(found).toHaveLength(1);
-});
-
-test("good answers of one organization do not hide what the others get", () => {
-  const { found, note } = conductFixture();
-  for (let n = 0; n < 100; n += 1) {
-    note(1, SUBSTITUTED, "org-1");
-    note(1, SUBSTITUTED, "org-2");
-    note(1, SUBSTITUTED, "org-3");
-    note(1, GOOD, "accomplice");
-  }
-  expect(found).toHaveLength(1);
-});
-
 test("a listing is suspect if it is so without any one organization, over both halves", () => {
   const { found, note } = conductFixture();
   for (let n = 0; n < 400; n += 1) {
