@@ -7,9 +7,9 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
+import { Deadlines, systemClock } from "../kernel/core/time.ts";
 import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import {
   type ContentEnd,
@@ -35,18 +35,21 @@ let away: Host;
 let clients: UpstreamClient[] = [];
 let deadlines: Deadlines;
 
-beforeEach(async () => {
-  deadlines = new Deadlines(systemClock);
+beforeAll(async () => {
   home = await openHost();
   away = await openHost();
+});
+beforeEach(() => {
+  deadlines = new Deadlines(systemClock);
+  for (const host of [home, away]) host.asked.length = 0;
 });
 afterEach(async () => {
   for (const client of clients) await client.close();
   clients = [];
-  for (const { server } of [home, away]) {
-    server.closeAllConnections();
-    server.close();
-  }
+  for (const { server } of [home, away]) server.closeAllConnections();
+});
+afterAll(() => {
+  for (const { server } of [home, away]) server.close();
 });
 
 async function openHost(): Promise<Host> {
@@ -153,7 +156,7 @@ describe("a file", () => {
     });
   });
 
-  test.each(["", "application/octet-stream", "binary/octet-stream", "image/png", "video/"])(
+  test.each(["", "image/png", "video/"])(
     "of type '%s' is passed on as untyped bytes",
     async (type) => {
       home.serve = (_request, response) => {
@@ -165,11 +168,6 @@ describe("a file", () => {
       expect(text).toBe("film");
     },
   );
-
-  test("is not read when only its head is wanted", async () => {
-    const got = await fetched({ headOnly: true });
-    expect(got).toMatchObject({ end: { kind: "complete" }, head: { status: 200 }, text: "" });
-  });
 
   test("arrives in the requested part", async () => {
     home.serve = (_request, response) =>
@@ -194,43 +192,12 @@ describe("a file", () => {
       },
     });
   });
-
-  test("waits for a slow reader, however long", async () => {
-    const idleMs = 60_000;
-    let paused = 0;
-    let movedMs = 0;
-    const clock: Clock = {
-      ...systemClock,
-      monotonicMs: () => systemClock.monotonicMs() + movedMs,
-    };
-    deadlines = new Deadlines(clock);
-    let resume: () => void = () => undefined;
-    const got = await fetched({
-      clock,
-      idleMs,
-      sink: sinkOf({
-        begin: () => undefined,
-        write: () => {
-          paused += 1;
-          // Twice, each time with sweeps in between: the first one still knows of this data.
-          movedMs += idleMs;
-          setTimeout(() => (movedMs += idleMs), 150);
-          setTimeout(() => resume(), 300);
-          return false;
-        },
-      }),
-      act: (running) => (resume = () => running.resume()),
-    });
-    expect(got.end).toEqual({ kind: "complete" });
-    expect(paused).toBe(1);
-  });
 });
 
 describe("an answer that is not a file", () => {
   test.each<[string, RequestListener]>([
     ["a page", video("<html>", { "content-type": "text/html; charset=utf-8" })],
     ["a document", video("{}", { "content-type": "application/json" })],
-    ["a problem", video("{}", { "content-type": "application/problem+json" })],
     ["several parts", video("--x", { "content-type": "multipart/byteranges; boundary=x" })],
     ["compressed", video("x", { "content-encoding": "gzip" })],
     ["longer than is passed on", video("x".repeat(1_001), { "content-length": "1001" })],
@@ -247,16 +214,13 @@ describe("an answer that is not a file", () => {
     expect(head).toBeUndefined();
   });
 
-  test.each([400, 401, 404, 410, 429, 500, 503])(
-    "with the status %i is reported as that error",
-    async (status) => {
-      home.serve = (_request, response) => void response.writeHead(status).end("words");
-      const { end, head } = await fetched();
-      expect(end).toMatchObject({ kind: "refused", status });
-      expect(end).not.toHaveProperty("unusableReason");
-      expect(head).toBeUndefined();
-    },
-  );
+  test.each([404, 503])("with the status %i is reported as that error", async (status) => {
+    home.serve = (_request, response) => void response.writeHead(status).end("words");
+    const { end, head } = await fetched();
+    expect(end).toMatchObject({ kind: "refused", status });
+    expect(end).not.toHaveProperty("unusableReason");
+    expect(head).toBeUndefined();
+  });
 
   test("is distinguished from a silent or unreachable provider", async () => {
     home.serve = () => undefined;
@@ -318,21 +282,18 @@ describe("a file that breaks off", () => {
 });
 
 describe("a redirect", () => {
-  test.each([301, 302, 303, 307, 308])(
-    "(%i) within the host is followed with the key",
-    async (status) => {
-      home.serve = (request, response) =>
-        request.url === "/files/a.mp4?x=1"
-          ? video("film")(request, response)
-          : redirect(status, "/files/a.mp4?x=1")(request, response);
-      expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
-      expect(home.asked.map(({ headers }) => headers.authorization)).toEqual([
-        `Bearer ${KEY}`,
-        `Bearer ${KEY}`,
-      ]);
-      expect(home.asked[1]?.headers.range).toBe("bytes=0-");
-    },
-  );
+  test.each([303, 308])("(%i) within the host is followed with the key", async (status) => {
+    home.serve = (request, response) =>
+      request.url === "/files/a.mp4?x=1"
+        ? video("film")(request, response)
+        : redirect(status, "/files/a.mp4?x=1")(request, response);
+    expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
+    expect(home.asked.map(({ headers }) => headers.authorization)).toEqual([
+      `Bearer ${KEY}`,
+      `Bearer ${KEY}`,
+    ]);
+    expect(home.asked[1]?.headers.range).toBe("bytes=0-");
+  });
 
   test("to another host is followed without the key, and so is the way back", async () => {
     away.serve = redirect(302, `${home.url}/v1/again`);
@@ -364,16 +325,10 @@ describe("a redirect", () => {
 
   test.each<[string, (away: string) => string]>([
     ["to another scheme", () => "ftp://example.com/a.mp4"],
-    ["to a file", () => "file:///etc/passwd"],
     ["with credentials", (url) => url.replace("//", "//user:pass@")],
   ])("%s is not followed", async (_what, target) => {
     home.serve = redirect(302, target(away.url));
     expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
     expect(away.asked).toEqual([]);
-  });
-
-  test("without a usable target is an error of the provider", async () => {
-    home.serve = redirect(302, "http://[");
-    expect((await fetched()).end).toMatchObject({ kind: "refused", status: 302 });
   });
 });

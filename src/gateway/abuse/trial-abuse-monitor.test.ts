@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../kernel/core/ids.ts";
@@ -226,19 +225,6 @@ describe("the answer of the store", () => {
     expect(refuse()).toBeUndefined();
   });
 
-  test("may be missing or a fault: the limited hold of this process still applies", async () => {
-    for (const answer of ["silence", new Error("down")] as const) {
-      const { misbehave, refuse, world, answered } = monitorFixture();
-      world.answer = answer;
-      misbehave();
-      await answered();
-      world.nowMs += LIMITED_MS - 1;
-      expect(refuse()?.class).toBe("usage_limited");
-      world.nowMs += 1;
-      expect(refuse()).toBeUndefined();
-    }
-  });
-
   test("may be a fault: later requests report the finding again, less and less often", async () => {
     const { misbehave, refuse, recorded, logged, world, answered } = monitorFixture();
     world.answer = new Error("down");
@@ -255,21 +241,6 @@ describe("the answer of the store", () => {
     expect(triedAfterS).toEqual([1, 3, 7, 15, 31, 63, 127]);
     expect(logged).toHaveLength(recorded.length);
   });
-
-  test("may come late: the store gets the age of the finding and how long it still limits", async () => {
-    const { misbehave, refuse, recorded, world, answered } = monitorFixture();
-    world.answer = new Error("down");
-    misbehave();
-    await answered();
-    world.answer = LIMITED;
-    world.nowMs += 90_000;
-    refuse();
-    await answered();
-    expect(recorded[1]).toMatchObject({ ageMs: 90_000, limitedMs: LIMITED_MS - 90_000 });
-    world.nowMs += 60_000;
-    expect(refuse()).toBeUndefined();
-    expect(recorded).toHaveLength(2);
-  });
 });
 
 describe("holds that the principal carries", () => {
@@ -283,16 +254,6 @@ describe("holds that the principal carries", () => {
     world.nowMs += LIMITED_MS;
     expect(refuse(limited)).toBeUndefined();
     expect(refuse(both)?.class).toBe("usage_restricted");
-  });
-
-  test("replace what this process has counted until then", () => {
-    const { refuse, note, recorded, world } = monitorFixture();
-    for (let n = 1; n < REFUSED_LINE; n += 1) note();
-    const short = { ...LIMITED, untilMs: START_MS + 1_000 };
-    expect(refuse(principalOf("org_trial", { abuseRestrictions: [short] }))).toBeDefined();
-    world.nowMs += 1_000;
-    note();
-    expect(recorded).toEqual([]);
   });
 });
 
@@ -345,37 +306,6 @@ describe("an organization that bought credit", () => {
     expect(watch.watchedNow).toBe(0);
     expect(recorded).toEqual([]);
   });
-});
-
-test("in any history, a hold is made exactly when a line is reached", () => {
-  const event = fc.record({
-    waitMs: fc.oneof(
-      { weight: 9, arbitrary: fc.integer({ min: 0, max: 20_000 }) },
-      { weight: 1, arbitrary: fc.integer({ min: 0, max: 400_000 }) },
-    ),
-    org: fc.constantFrom("org_1", "org_2", "org_3"),
-    outcome: fc.constantFrom("served", "refused" as const),
-  });
-  fc.assert(
-    fc.property(fc.array(event, { maxLength: 100, size: "max" }), (events) => {
-      const { world, note, recorded, refuse } = monitorFixture();
-      const refusedAt = new Map<string, number[]>();
-      for (const { waitMs, org, outcome } of events) {
-        world.nowMs += waitMs;
-        const principal = principalOf(org);
-        if (refuse(principal) !== undefined) continue;
-        const before = recorded.length;
-        note({ principal, outcome, clientAddress: undefined });
-        const times = refusedAt.get(org) ?? [];
-        if (outcome === "refused") times.push(world.nowMs);
-        const since = (ageMs: number): number =>
-          times.filter((atMs) => world.nowMs - atMs < ageMs).length;
-        const isFound = recorded.length > before;
-        expect(since(isFound ? 300_000 : 295_000) >= REFUSED_LINE).toBe(isFound);
-        refusedAt.set(org, isFound ? [] : times);
-      }
-    }),
-  );
 });
 
 test.each([

@@ -118,29 +118,6 @@ test("each key is counted separately, and forgetting one keeps the others", () =
   expect(watched.note("two", REFUSED, 2_000).inWindow(2_000).refusedRequests).toBe(2);
 });
 
-test("memory holds only keys that were active within the window, and never too many", () => {
-  const step = fc.record({
-    waitMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 70_000 })),
-    key: fc.integer({ min: 0, max: 30 }).map(String),
-  });
-  const entriesMax = 8;
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
-      const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax });
-      const lastMs = new Map<string, number>();
-      let nowMs = 1_000_000;
-      for (const { waitMs, key } of steps) {
-        nowMs += waitMs;
-        watched.note(key, REFUSED, nowMs);
-        lastMs.set(key, nowMs);
-        const active = [...lastMs.values()].filter((last) => nowMs - last < WINDOW_MS).length;
-        expect(watched.size).toBeLessThanOrEqual(Math.min(active, entriesMax));
-        expect(watched.size).toBeGreaterThan(0);
-      }
-    }),
-  );
-});
-
 test("when there are too many, those that were silent longest are dropped", () => {
   const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 2 });
   watched.note("silent", REFUSED, 1_000);

@@ -244,17 +244,6 @@ describe("the commit point", () => {
     expect(triedBy(running)).toEqual(["first", "second"]);
     expect(running.client.committed).toBe(false);
   });
-
-  test("may be the last byte: a stream without content is answered, and nothing is kept", async () => {
-    const running = await startStream();
-    last(running).data(chunk({}, "stop"));
-    last(running).data("data: [DONE]\n\n");
-    last(running).end();
-    await promisesOnly();
-    expect(running.client.committed).toBe(true);
-    expect(running.client.text).toContain("[DONE]");
-    expect(running.deps.deadlines.size).toBe(0);
-  });
 });
 
 describe("a client that leaves a stream after its usage was reported", () => {

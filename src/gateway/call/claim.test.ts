@@ -277,7 +277,7 @@ test("after the wait that a pool reports, a lone request passes, however many 42
         if (entered.ok) entered.pool?.release(tokens, at.ms);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
   expect(waits).toBeGreaterThan(10);
 });

@@ -118,24 +118,6 @@ test("an organization without credit has 20 refused requests a minute, until it 
   expect(served.opened.check(FUNDED)).toBeUndefined();
 });
 
-test("of 60 unaffordable requests without credit, 16 at a time, 20 are read", async () => {
-  const { opened } = windows();
-  let running: object[] = [];
-  let passed = 0;
-  for (let sent = 0; sent < 60; sent += 16) {
-    for (let n = 0; n < 16; n += 1) {
-      const request = {};
-      if (opened.enter(UNFUNDED, request) !== undefined) continue;
-      passed += 1;
-      running.push(request);
-    }
-    for (const request of running) opened.note(UNFUNDED, invalidRequest("no"), request);
-    running = [];
-    await new Promise(setImmediate);
-  }
-  expect(passed).toBe(20);
-});
-
 test("requests without credit that are admitted or gone let others in, of any key", () => {
   const { opened } = windows();
   const requests = Array.from({ length: 20 }, () => ({}));
@@ -157,6 +139,15 @@ const LOW: ReserveOutcome = {
   kind: "low_balance",
   availableMicroUsd: microUsd(40n),
   heldMicroUsd: microUsd(7n),
+};
+const CAP: ReserveOutcome = {
+  kind: "cap",
+  scope: "key",
+  period: "month",
+  capMicroUsd: microUsd(100n),
+  settledMicroUsd: microUsd(50n),
+  inFlightMicroUsd: microUsd(10n),
+  resetAtMs: RESET_MS,
 };
 
 function hold(reserve: bigint, key = "key_a", org = "org_a"): ReserveRow {
@@ -188,14 +179,72 @@ describe("a remembered refusal", () => {
     answered(hold(50n), LOW);
     expect(shortfalls.find(hold(50n))).toBe(LOW);
   });
+
+  test("is valid for 250 ms from the time of the question, and no longer", () => {
+    const { shortfalls, answered, pass } = open();
+    answered(hold(50n), LOW);
+    const asked = shortfalls.asking("org_a" as OrgId);
+    pass(100);
+    shortfalls.note(hold(50n), LOW, asked);
+    pass(149);
+    expect(shortfalls.find(hold(50n))).toBe(LOW);
+    pass(1);
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
+  });
+
+  test.each([
+    ["low balance", LOW],
+    ["cap", CAP],
+  ])("of a %s holds for every reserve above what is free, up to the refused one", (_what, what) => {
+    const { shortfalls, refused } = open();
+    refused(hold(50n), what);
+    expect(shortfalls.find(hold(40n))).toBeUndefined();
+    expect(shortfalls.find(hold(41n))).toBe(what);
+    expect(shortfalls.find(hold(50n))).toBe(what);
+    // It may be over a cap, which the ledger names before the balance.
+    expect(shortfalls.find(hold(51n))).toBeUndefined();
+  });
+
+  test("does not apply to another key, which has a separate cap, or another organization", () => {
+    const { shortfalls, refused } = open();
+    refused(hold(50n), LOW);
+    expect(shortfalls.find(hold(50n, "key_b"))).toBeUndefined();
+    expect(shortfalls.find(hold(50n, "key_a", "org_b"))).toBeUndefined();
+  });
+
+  test("of a cap ends with its month", () => {
+    const { shortfalls, refused, pass } = open(RESET_MS - 100);
+    refused(hold(50n), CAP);
+    pass(99);
+    expect(shortfalls.find(hold(50n))).toBe(CAP);
+    pass(1);
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
+  });
 });
 
 describe("a change", () => {
-  test("of another organization changes nothing", () => {
+  test.each([
+    ["of the organization", "org_a"],
+    ["of any", undefined],
+  ])("%s makes the ledger be asked at once", (_what, changed) => {
     const { shortfalls, refused } = open();
     refused(hold(50n), LOW);
     shortfalls.forget("org_b" as OrgId);
     expect(shortfalls.find(hold(50n))).toBe(LOW);
+    shortfalls.forget(changed as OrgId | undefined);
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
+  });
+
+  test("while the ledger is asked makes its answer outdated, so that it is not cached", () => {
+    const { shortfalls, answered } = open();
+    answered(hold(50n), LOW);
+    const asked = shortfalls.asking("org_a" as OrgId);
+    shortfalls.forget("org_a" as OrgId);
+    shortfalls.note(hold(50n), LOW, asked);
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
+    // Neither when another refusal has come in between.
+    shortfalls.note(hold(50n), LOW, asked);
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
   });
 });
 
@@ -222,14 +271,5 @@ describe("the memory of refusals is bounded", () => {
     refused(hold(50n, "key_z", "org_z"), LOW);
     expect(shortfalls.find(hold(50n))).toBeUndefined();
     expect(shortfalls.find(hold(50n, "key_z", "org_z"))).toBe(LOW);
-  });
-
-  test("and stops to watch the organization that was refused first", () => {
-    const { shortfalls, answered } = open();
-    answered(hold(50n), LOW);
-    for (const row of others(SHORTFALLS_MAX - 1)) answered(row, LOW);
-    expect(shortfalls.asking("org_a" as OrgId)).toBeDefined();
-    answered(hold(50n, "key_z", "org_z"), LOW);
-    expect(shortfalls.asking("org_a" as OrgId)).toBeUndefined();
   });
 });

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { connectionsOf, Listeners, NO_TIMEOUTS } from "../../../test/support/http-listener.ts";
-import { refusal } from "../../kernel/core/refusals.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */
@@ -39,31 +38,6 @@ describe("connections over the bound", () => {
     const again = await listeners.client(port, request);
     await vi.waitFor(() => expect(again.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
     await vi.waitFor(() => expect(second.text()).toMatch(/^HTTP\/1\.1 200 /), PATIENCE);
-  });
-});
-
-describe("an answer that its client does not read", () => {
-  // More than the system's buffers can hold.
-  const large = "x".repeat(32 * 1024 * 1024);
-  const answers: readonly (readonly [string, Route["serve"]])[] = [
-    ["in pieces", async (exchange) => exchange.answer("text/plain", {}, [Buffer.from(large)])],
-    [
-      "refused",
-      async (exchange) => exchange.refuse(refusal("upstream_error", large, { status: 502 })),
-    ],
-  ];
-  test.each(answers)("is dropped after the write time limit: %s", async (_what, serve) => {
-    const { port, server } = await listeners.listen([get("/v1/models", serve)], {
-      clientTimeouts: { ...SOON, writeIdleMs: 200 },
-    });
-    const client = await listeners.client(
-      port,
-      "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n",
-      false,
-    );
-    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(1), PATIENCE);
-    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
-    client.socket.destroy();
   });
 });
 

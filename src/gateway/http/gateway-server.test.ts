@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { type Socket } from "node:net";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -10,7 +10,7 @@ import {
   type RawClient,
 } from "../../../test/support/http-listener.ts";
 import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
-import { CLIENT_TIMEOUTS, type UnreadAnswer, UnreadAnswers } from "./connections.ts";
+import { type UnreadAnswer, UnreadAnswers } from "./connections.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
 import { get, post, type Route } from "./route-table.ts";
 
@@ -47,30 +47,6 @@ function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
 }
 
 describe("a connection is closed when its client is too slow", () => {
-  test("with reading its answer, and the handler is notified", async () => {
-    const left = vi.fn<() => void>();
-    const flood = get("/v1/models", async (exchange) => {
-      exchange.onGone(left);
-      exchange.begin("text/plain", {});
-      const piece = "x".repeat(1024 * 1024);
-      // The system buffers some of it; only the bytes beyond that count as unread.
-      let mibLeft = 256;
-      const pump = (): void => {
-        while (mibLeft > 0 && exchange.write(piece)) mibLeft -= 1;
-      };
-      exchange.onWritable(pump);
-      pump();
-    });
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 200 };
-    const { port } = await listen([flood], { clientTimeouts });
-    const client = connect({ host: "127.0.0.1", port });
-    sockets.push(client);
-    client.on("error", () => undefined);
-    client.pause();
-    client.write("GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
-    await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), PATIENCE);
-  });
-
   /**
    * Clients that request a whole answer of so many MiB and read none of it. Returns how many are
    * connected.
@@ -155,15 +131,15 @@ describe("a connection is closed when its client is too slow", () => {
     const mib = 1024 * 1024;
     const wide = 1024 * mib;
     for (const bounds of [
-      { unreadBytesMax: wide, unreadBytesMaxPerKey: 64 * mib },
-      { unreadBytesMax: 64 * mib, unreadBytesMaxPerKey: wide },
+      { unreadBytesMax: wide, unreadBytesMaxPerKey: 32 * mib },
+      { unreadBytesMax: 32 * mib, unreadBytesMaxPerKey: wide },
     ]) {
-      const { clients, connected } = await unread(12, { unread: new UnreadAnswers(bounds) });
-      await vi.waitFor(async () => expect(await connected()).toBe(8), PATIENCE);
+      const { clients, connected } = await unread(6, { unread: new UnreadAnswers(bounds) });
+      await vi.waitFor(async () => expect(await connected()).toBe(4), PATIENCE);
       for (const client of clients) client.socket.resume();
       await vi.waitFor(() => {
         const whole = clients.map((client) => client.receivedBytes() > 8 * mib);
-        expect(whole).toEqual(clients.map((_, n) => n >= 4));
+        expect(whole).toEqual(clients.map((_, n) => n >= 2));
       }, PATIENCE);
     }
   });
@@ -196,17 +172,6 @@ describe("a connection is closed when its client is too slow", () => {
     socket.destroy();
     await vi.waitFor(() => expect([waiting.length, deadlines.size]).toEqual([0, 0]), PATIENCE);
     expect(left).toHaveBeenCalledTimes(1);
-  });
-
-  test("after 15 s, 60 s and 60 s in the program", async () => {
-    expect(CLIENT_TIMEOUTS).toMatchObject({
-      headersMs: 15_000,
-      bodyMs: 60_000,
-      writeIdleMs: 60_000,
-    });
-    expect(CLIENT_TIMEOUTS.checkEveryMs).toBeLessThan(CLIENT_TIMEOUTS.headersMs);
-    const { server } = await listen([], { clientTimeouts: CLIENT_TIMEOUTS });
-    expect(server).toMatchObject({ headersTimeout: 15_000, requestTimeout: 60_000 });
   });
 });
 

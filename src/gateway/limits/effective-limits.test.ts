@@ -6,7 +6,6 @@ import {
   endpointSelfScopes,
   limitRows,
   limitScopes,
-  orgScopes,
   findRequestsPerMinuteCeiling,
   SPECIFIED_LIMITS,
   type AskedRequest,
@@ -292,30 +291,6 @@ describe("for any stored limits", () => {
         },
       ),
       { numRuns: runs(500) },
-    );
-  });
-
-  test("the scopes of an organization are those of any of its keys but for the key's own", () => {
-    fc.assert(
-      fc.property(
-        storedBy("contract"),
-        storedBy("self"),
-        fc.boolean(),
-        fc.constantFrom(undefined, ...modelIds),
-        (contracts, selfSet, funded, modelId) => {
-          const { orgId } = consoleKey;
-          const org = { orgId, funded, rules: { limits: [...contracts, ...selfSet] } };
-          const key = { ...consoleKey, ...org };
-          const shared = (scopes: readonly ScopeClaim[]): readonly ScopeClaim[] =>
-            scopes.filter(({ scope, id }) => scope !== "key" && !id.endsWith(`@${keyId}`));
-          const general = orgScopes(org, { modelId, isOfEndpoint: false }, SPECIFIED_LIMITS);
-          const ofModel = modelId === undefined ? {} : { modelId };
-          expect(general).toEqual(shared(scopesOf(key, ofModel)));
-          const ofEndpoint = orgScopes(org, { modelId, isOfEndpoint: true }, SPECIFIED_LIMITS);
-          expect(ofEndpoint).toEqual(shared(endpointSelfScopes(key, modelId)));
-        },
-      ),
-      { numRuns: runs(300) },
     );
   });
 

@@ -83,18 +83,6 @@ test.each([
   for (const each of explained.excluded) expect(each.reason).toMatch(reason);
 });
 
-test("a model of another kind, or an unknown one, has neither candidates nor excluded", () => {
-  const wrong: PlanInput = { ...inputOf(NOTHING), modality: "image" };
-  const unknown: PlanInput = { ...inputOf(NOTHING), model: undefined };
-  for (const [input, cls] of [
-    [wrong, "invalid_request"],
-    [unknown, "model_unavailable"],
-  ] as const) {
-    const explained = explainRoute(input);
-    expect(explained).toMatchObject({ candidates: [], excluded: [], refusal: { class: cls } });
-  }
-});
-
 test("the explanation is the plan: same candidates, same order, same refusal, no duplicates", () => {
   const some = fc.subarray([...IDS]);
   const controls = fc.record(

@@ -73,44 +73,6 @@ test("a suspect listing is found again if the breaches continue, and only then",
   expect(found).toHaveLength(2);
 });
 
-test("each listing is counted separately", () => {
-  const { found, conduct, note } = conductFixture();
-  note(199, SUBSTITUTED);
-  conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED);
-  conduct.note(listing("other", "lab/one"), "org-1", SUBSTITUTED);
-  expect(found).toEqual([]);
-});
-
-test("findings equal those of a plain list of the last answers, for any history", () => {
-  const run = fc.record({ bad: fc.boolean(), times: fc.integer({ min: 1, max: 700 }) });
-  fc.assert(
-    fc.property(fc.array(run, { maxLength: 12 }), (runs) => {
-      const { found, note } = conductFixture();
-      let older: boolean[] = [];
-      let newer: boolean[] = [];
-      let expected = 0;
-      for (const { bad, times } of runs) {
-        note(times, bad ? SUBSTITUTED : GOOD);
-        for (let n = 0; n < times; n += 1) {
-          newer.push(bad);
-          const all = [...older, ...newer];
-          const broken = all.filter(Boolean).length;
-          if (bad && all.length >= 200 && broken * 100 > all.length) {
-            expected += 1;
-            older = [];
-            newer = [];
-          } else if (newer.length === 1_000) {
-            older = newer;
-            newer = [];
-          }
-        }
-      }
-      expect(found).toHaveLength(expected);
-    }),
-    { numRuns: 20 },
-  );
-});
-
 test("counts under another manifest are dropped", () => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);

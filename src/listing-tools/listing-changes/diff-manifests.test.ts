@@ -119,32 +119,6 @@ describe("prices of a listing", () => {
     ]);
   });
 
-  test("a tier that begins later costs no request more, and some less", () => {
-    const tier = (bound: number): Terms => ({
-      price_tiers: [
-        { above_prompt_tokens: bound, pricing: pricing({ prompt: "2", completion: "4" }) },
-      ],
-    });
-    const found = diffOf({ terms: tier(20_000) }, { terms: tier(50_000) });
-    expect(found).toMatchObject({ is_dearer: false, is_cheaper: true });
-    expect(found?.prices[0]).toMatchObject({ above_prompt_tokens: 20_000, old: "2", new: "1" });
-    expect(diffOf({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
-  });
-
-  test("a write of an hour costs what a write costs until it has a price", () => {
-    const found = diffOf({}, { terms: { extra_pricing: { cache_write_1h: "2" } } });
-    expect(found?.prices).toEqual([
-      {
-        sku: "cache_write_1h",
-        above_prompt_tokens: 0,
-        from: null,
-        old: "1",
-        new: "2",
-        percent: "+100",
-      },
-    ]);
-  });
-
   test("an announced rise is a rise from its instant on", () => {
     const found = diffOf(
       {},
@@ -174,28 +148,6 @@ describe("prices of a listing", () => {
       diffOf({ terms: { price_changes: [begun] } }, rising({ prompt: "2", completion: "4" }))
         ?.prices,
     ).toBeUndefined();
-  });
-
-  test("a rise that is brought forward is said for the time in between, once", () => {
-    const from = (instant: string): Terms => ({
-      price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
-    });
-    const found = diffOf({ terms: from(MIDNIGHT) }, { terms: from("2026-12-01T00:00:00Z") });
-    expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: "2026-12-01T00:00:00Z" });
-    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
-  });
-
-  test("what is dearer now and at every later instant is said once", () => {
-    const at = (prompt: string): Terms => ({
-      price_changes: [{ from: MIDNIGHT, pricing: pricing({ prompt, completion: "5" }) }],
-    });
-    const found = diffOf(
-      { terms: at("1") },
-      { ...rising({ prompt: "2", completion: "4" }), terms: at("2") },
-    );
-    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toEqual([
-      { sku: "prompt", above_prompt_tokens: 0, from: null, old: "1", new: "2", percent: "+100" },
-    ]);
   });
 
   test("a line of a price card that costs more is dearer, and one that comes is not", () => {
@@ -234,31 +186,6 @@ describe("what is less", () => {
     expect(diffOf({ model: change }, {})).toMatchObject(
       change.is_ready === false ? { is_less: false } : { is_less: false, is_dearer: false },
     );
-  });
-
-  test("an output bound that is no smaller than every listing's is not less", () => {
-    const { max_output_tokens: _, ...unbounded } = listing();
-    const before = manifest([unbounded]);
-    const at = (bound: number): boolean | undefined =>
-      diffManifests(before, manifest([listing({ max_output_tokens: bound })]), NOW_MS).models[0]
-        ?.is_less;
-    expect([at(32_768), at(32_767)]).toEqual([false, true]);
-  });
-
-  test("a name, a quantization and a check are facts, and nothing is less", () => {
-    const found = diffOf(
-      {},
-      {
-        model: { display_name: "Small", quantization: "fp8" },
-        terms: { checked: { on: "2026-11-22", by: "page" } },
-      },
-    );
-    expect(found).toMatchObject({ is_less: false, prices: [] });
-    expect(found?.facts.map(({ field }) => field)).toEqual([
-      "display_name",
-      "listing_terms.checked",
-      "quantization",
-    ]);
   });
 
   test("a provider that begins to keep prompts, or hides its listings, offers less", () => {
@@ -302,10 +229,5 @@ describe("listings that come and go", () => {
       facts: [],
       models: [],
     });
-  });
-
-  test("an id that is a member of every object is a listing like others", () => {
-    const odd = listing({ id: "constructor" });
-    expect(diffManifests(manifest([odd]), manifest([odd]), NOW_MS).models).toEqual([]);
   });
 });
