@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { Deadlines, systemClock } from "../kernel/core/time.ts";
+import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
 import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import {
   type ContentEnd,
@@ -169,6 +169,11 @@ describe("a file", () => {
     },
   );
 
+  test("is not read when only its head is wanted", async () => {
+    const got = await fetched({ headOnly: true });
+    expect(got).toMatchObject({ end: { kind: "complete" }, head: { status: 200 }, text: "" });
+  });
+
   test("arrives in the requested part", async () => {
     home.serve = (_request, response) =>
       void response
@@ -191,6 +196,36 @@ describe("a file", () => {
         contentHeaders: { "content-range": "bytes */4", "content-length": "0" },
       },
     });
+  });
+
+  test("waits for a slow reader, however long", async () => {
+    const idleMs = 60_000;
+    let paused = 0;
+    let movedMs = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => systemClock.monotonicMs() + movedMs,
+    };
+    deadlines = new Deadlines(clock);
+    let resume: () => void = () => undefined;
+    const got = await fetched({
+      clock,
+      idleMs,
+      sink: sinkOf({
+        begin: () => undefined,
+        write: () => {
+          paused += 1;
+          // Twice, each time with sweeps in between: the first one still knows of this data.
+          movedMs += idleMs;
+          setTimeout(() => (movedMs += idleMs), 150);
+          setTimeout(() => resume(), 300);
+          return false;
+        },
+      }),
+      act: (running) => (resume = () => running.resume()),
+    });
+    expect(got.end).toEqual({ kind: "complete" });
+    expect(paused).toBe(1);
   });
 });
 
@@ -321,6 +356,11 @@ describe("a redirect", () => {
     const { end } = await fetched();
     expect(end).toMatchObject({ kind: "refused", unusableReason: "more than 3 redirects" });
     expect(home.asked).toHaveLength(8);
+  });
+
+  test("without a usable target is an error of the provider", async () => {
+    home.serve = redirect(302, "http://[");
+    expect((await fetched()).end).toMatchObject({ kind: "refused", status: 302 });
   });
 
   test.each<[string, (away: string) => string]>([

@@ -271,18 +271,6 @@ describe("a notice that something of an organization changed", () => {
     world.nowMs += 1;
     expect(refuse()).toBeUndefined();
   });
-
-  test("keeps a finding that the store has not answered yet, or could not take", async () => {
-    for (const answer of ["silence", new Error("away")] as const) {
-      const { watch, world, misbehave, refuse, answered } = monitorFixture();
-      world.answer = answer;
-      misbehave();
-      watch.forget(undefined);
-      await answered();
-      watch.forget(undefined);
-      expect(refuse()).toMatchObject({ class: "usage_limited" });
-    }
-  });
 });
 
 describe("an organization that bought credit", () => {

@@ -209,13 +209,6 @@ describe("the cache", () => {
     await authenticate(undefined, good.raw);
     expect(asked).toHaveLength(2);
   });
-
-  test("shares one look-up among concurrent requests with the same key", async () => {
-    const { authenticate, asked } = open();
-    const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
-    await Promise.all(all);
-    expect(asked).toEqual([good.digest.toString("hex")]);
-  });
 });
 
 describe("a flood of random keys", () => {

@@ -184,7 +184,7 @@ test("a request ends as its dry run predicts, and a lower max_tokens that it nam
         else refused += 1;
       }
     }),
-    { numRuns: quickOrDeep(60, 1_000) },
+    { numRuns: quickOrDeep(100, 1_000) },
   );
   expect(Math.min(sent, refused)).toBeGreaterThan(10);
   expect(lowerings).toBeGreaterThan(5);

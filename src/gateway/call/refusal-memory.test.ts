@@ -118,6 +118,24 @@ test("an organization without credit has 20 refused requests a minute, until it 
   expect(served.opened.check(FUNDED)).toBeUndefined();
 });
 
+test("of 60 unaffordable requests without credit, 16 at a time, 20 are read", async () => {
+  const { opened } = windows();
+  let running: object[] = [];
+  let passed = 0;
+  for (let sent = 0; sent < 60; sent += 16) {
+    for (let n = 0; n < 16; n += 1) {
+      const request = {};
+      if (opened.enter(UNFUNDED, request) !== undefined) continue;
+      passed += 1;
+      running.push(request);
+    }
+    for (const request of running) opened.note(UNFUNDED, invalidRequest("no"), request);
+    running = [];
+    await new Promise(setImmediate);
+  }
+  expect(passed).toBe(20);
+});
+
 test("requests without credit that are admitted or gone let others in, of any key", () => {
   const { opened } = windows();
   const requests = Array.from({ length: 20 }, () => ({}));
@@ -262,6 +280,15 @@ test.each([
 describe("the memory of refusals is bounded", () => {
   const others = (count: number): readonly ReserveRow[] =>
     Array.from({ length: count }, (_, n) => hold(50n, `key_${n}`, `org_${n}`));
+
+  test("and stops to watch the organization that was refused first", () => {
+    const { shortfalls, answered } = open();
+    answered(hold(50n), LOW);
+    for (const row of others(SHORTFALLS_MAX - 1)) answered(row, LOW);
+    expect(shortfalls.asking("org_a" as OrgId)).toBeDefined();
+    answered(hold(50n, "key_z", "org_z"), LOW);
+    expect(shortfalls.asking("org_a" as OrgId)).toBeUndefined();
+  });
 
   test("and drops the oldest refusal", () => {
     const { shortfalls, refused } = open();

@@ -6,6 +6,7 @@ import {
   endpointSelfScopes,
   limitRows,
   limitScopes,
+  orgScopes,
   findRequestsPerMinuteCeiling,
   SPECIFIED_LIMITS,
   type AskedRequest,
@@ -129,13 +130,6 @@ describe("an organization without credit", () => {
     expect(least(scopes, "key").requestsPerMinute).toBe(rpm);
     expect(least(scopes, "org")).toEqual(defaultLimits);
   });
-
-  test("exempt requests count in the key's own limit together with the others", () => {
-    const asked = { ownKeysOnly: true };
-    const key = { ...unfunded, rules: { limits: [own({ requestsPerMinute: 30 })] } };
-    expect(rpmOf(key, "key", asked)).toBe(30);
-    expect(scopesOf(key)).toEqual(expect.arrayContaining([...scopesOf(key, asked)]));
-  });
 });
 
 function own(values: LimitValues): StoredLimit {
@@ -144,7 +138,10 @@ function own(values: LimitValues): StoredLimit {
 
 describe("contracts", () => {
   test("one of the organization replaces its defaults, field by field, and no key's", () => {
-    const key = withLimits({ source: "contract", scope: "org", requestsPerMinute: 9_000 });
+    const key = withLimits(
+      { source: "contract", scope: "org", requestsPerMinute: 9_000 },
+      { source: "self", scope: "org", requestsPerMinute: 9_001, concurrent: 9 },
+    );
     expect(least(scopesOf(key), "org")).toEqual({ ...defaultLimits, requestsPerMinute: 9_000 });
     expect(least(scopesOf(key), "key")).toEqual(defaultLimits);
   });
@@ -232,6 +229,22 @@ describe("a dedicated endpoint", () => {
   });
 });
 
+test("the scopes of an organization are those of any of its keys but for the key's own", () => {
+  const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
+  const org: StoredLimit = { source: "self", scope: "org", requestsPerMinute: 9 };
+  const limited = withLimits(model, { ...model, keyId, concurrent: 1 }, org);
+  const shared = (scopes: readonly ScopeClaim[]): readonly ScopeClaim[] =>
+    scopes.filter(({ scope, id }) => scope !== "key" && !id.endsWith(`@${keyId}`));
+  const modelId = "acme/m";
+  for (const funded of [true, false]) {
+    const key = { ...limited, funded };
+    const general = orgScopes(key, { modelId, isOfEndpoint: false }, SPECIFIED_LIMITS);
+    expect(general).toEqual(shared(scopesOf(key, { modelId })));
+    const ofEndpoint = orgScopes(key, { modelId, isOfEndpoint: true }, SPECIFIED_LIMITS);
+    expect(ofEndpoint).toEqual(shared(endpointSelfScopes(key, modelId)));
+  }
+});
+
 describe("for any stored limits", () => {
   const modelIds = ["acme/a", "acme/b"];
   const values = fc.record(
@@ -268,30 +281,6 @@ describe("for any stored limits", () => {
     funded: fc.boolean(),
     keyOrigin: fc.constantFrom("trial", "console", "playground" as const),
     requestsPerMinuteCeiling: fc.constantFrom(20, 60, 300),
-  });
-
-  test("a self-set limit never raises anything", () => {
-    fc.assert(
-      fc.property(
-        anyKey,
-        storedBy("contract"),
-        storedBy("self"),
-        asked,
-        (change, contracts, selfSet, question) => {
-          const without = { ...consoleKey, ...change, rules: { limits: contracts } };
-          const key = { ...without, rules: { limits: [...contracts, ...selfSet] } };
-          const before = scopesOf(without, question);
-          const after = scopesOf(key, question);
-          for (const scope of ["key", "model", "org"] as const) {
-            for (const field of LIMIT_FIELDS) {
-              const now = least(after, scope)[field] ?? Infinity;
-              expect(now).toBeLessThanOrEqual(least(before, scope)[field] ?? Infinity);
-            }
-          }
-        },
-      ),
-      { numRuns: runs(500) },
-    );
   });
 
   test("a self-set limit up to the ceiling holds exactly, and no scope is claimed twice", () => {

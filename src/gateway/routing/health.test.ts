@@ -189,6 +189,16 @@ describe("an open circuit", () => {
     }
   });
 
+  test("counts a probe that outlived its lease, and keeps the next one's place", () => {
+    const second = withProbe(withProbe(open, 6_000, 20_000), 26_000, 20_000);
+    const isRemote = after(second, "success", 27_000, { startedMs: 6_000 });
+    expect(permission(isRemote, 27_001)).toBe("no");
+    expect(after(isRemote, "success", 28_000, { startedMs: 26_000 })).toBe(HEALTHY);
+    expect(after(second, "strike", 27_000, { startedMs: 6_000 })).toMatchObject({
+      untilMs: 27_000 + 10_000,
+    });
+  });
+
   test("doubles its cooldown up to a minute while probes fail", () => {
     const cools: number[] = [];
     let state: CircuitState = open;

@@ -105,12 +105,4 @@ describe("a shared cooldown", () => {
     expect(reported).toEqual([]);
     expect(shared.polls).toBe(1);
   });
-
-  test("is neither sent nor read by a single instance", () => {
-    const alone = new HealthExchange({ shared: undefined, clock });
-    alone.listen(learners);
-    alone.publish({ kind: "pool", id: "p", forMs: 7 });
-    expect(vi.getTimerCount()).toBe(0);
-    alone.close();
-  });
 });

@@ -158,6 +158,21 @@ describe("prices that the source has changed", () => {
     expect(found.manifest).toEqual(next);
   });
 
+  test("a rise that turns out smaller before its day begins on that day", () => {
+    const first = refresh(old, imported([model({ pricing: at("1.2") })]));
+    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
+    const found = again(first, imported([model({ pricing: at("1.1") })]), later);
+    expect([promptAt(found, RISE_MS - 1), promptAt(found, RISE_MS)]).toEqual(["1", "1.1"]);
+  });
+
+  test("a rise beyond the announced one is announced on its own", () => {
+    const first = refresh(old, imported([model({ pricing: at("1.2") })]));
+    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
+    const found = again(first, imported([model({ pricing: at("1.3") })]), later);
+    const prices = [RISE_MS - 1, RISE_MS, RISE_MS + DAY_MS].map((ms) => promptAt(found, ms));
+    expect(prices).toEqual(["1", "1.2", "1.3"]);
+  });
+
   test("a rise that the source itself announces for later keeps the source's day", () => {
     const from = "2027-01-01T00:00:00Z";
     const next = imported([model()], { [ID]: { price_changes: [{ from, pricing: at("1.2") }] } });
@@ -171,6 +186,27 @@ describe("prices that the source has changed", () => {
     expect(ratesAt(listingIn(found), NOW_MS)).toHaveLength(1);
     expect(ratesAt(listingIn(found), RISE_MS)).toHaveLength(2);
     expect(listingIn(found).terms.purchase_tiers).toEqual(tiers);
+  });
+
+  test("a tier that goes while the rest rises: there is a purchase price for every sale price", () => {
+    const tiers = [{ above_prompt_tokens: 200_000, pricing: at("1.1", "4") }];
+    const before = imported([model()], { [ID]: { price_tiers: tiers } });
+    const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
+    expect(terms.price_tiers).toEqual(tiers);
+    expect(terms.purchase_tiers).toEqual([{ above_prompt_tokens: 200_000, pricing: at("1.2") }]);
+  });
+
+  test("a price of an hour's writes that goes is what any write costs from its day on", () => {
+    const before = imported([model()], { [ID]: { extra_pricing: { cache_write_1h: "1" } } });
+    const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
+    expect(terms.price_changes?.[0]).toMatchObject({
+      extra_pricing: { cache_write_1h: "1.2" },
+      purchase_extra: { cache_write_1h: "1.2" },
+    });
+    expect(terms).toMatchObject({
+      extra_pricing: { cache_write_1h: "1" },
+      purchase_extra: { cache_write_1h: "1.2" },
+    });
   });
 
   test("a staged listing serves no client, so its new prices hold at once", () => {
@@ -235,6 +271,24 @@ describe("what a hand has changed", () => {
       },
     ]);
     expect(again(found, imported([model({ pricing: at("0.5") })])).manifest).toBe(found.manifest);
+  });
+
+  test("terms that were edited are an edit as well", () => {
+    const old = imported([model()]);
+    const checked: Terms = { checked: { on: "2026-11-20", by: "page" } };
+    const edited = { ...old, listing_terms: { [ID]: checked } };
+    const found = refresh(edited, imported([model({ pricing: at("0.5") })]));
+    expect(listingIn(found)).toEqual({ model: model(), terms: checked });
+    expect(kinds(found)).toEqual(["edited"]);
+  });
+
+  test("an edit that the source has come to agree with is not an edit any more", () => {
+    const old = imported([model()]);
+    const edited = { ...old, models: [model({ pricing: at("2") })] };
+    const agreed = refresh(edited, imported([model({ pricing: at("2") })]));
+    expect(agreed.findings).toEqual([]);
+    expect(kinds(again(agreed, imported([model({ pricing: at("1.9") })])))).toEqual([]);
+    expect(promptAt(again(agreed, imported([model({ pricing: at("1.9") })])), NOW_MS)).toBe("1.9");
   });
 
   test("a listing that was removed stays so, and one that was written stays", () => {

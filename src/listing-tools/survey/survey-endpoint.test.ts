@@ -147,12 +147,17 @@ describe("a server program says of its models", () => {
 });
 
 describe("one token on each wire", () => {
-  test("shows which of them a server speaks", async () => {
-    const onlyFirst: PlayedAnswer = (request) =>
-      request.path === "/v1/chat/completions" ? chatAnswers(request) : undefined;
-    const server = await listenLocally(modelServer(onlyFirst));
+  /** What a server with these answers is seen to speak. */
+  async function tried(answer: PlayedAnswer) {
+    const server = await listenLocally(modelServer(answer));
     const asked = { baseUrl: `${server.url}/v1`, upstreamId: "m", wireIds: DIALECTS };
-    const trials = await tryWires(asked, deps).finally(() => void server.close());
+    return await tryWires(asked, deps).finally(() => void server.close());
+  }
+
+  test("shows which of them a server speaks", async () => {
+    const trials = await tried((request) =>
+      request.path === "/v1/chat/completions" ? chatAnswers(request) : undefined,
+    );
     expect(trials.map(({ answers, seen }) => [answers, seen])).toEqual([
       [true, "status 200"],
       [false, "status 404"],
@@ -160,13 +165,10 @@ describe("one token on each wire", () => {
   });
 
   test("an answer without usage is none: nothing could be billed", async () => {
-    const unbilled: PlayedAnswer = (request) => {
+    const trials = await tried((request) => {
       const { usage: _usage, ...body } = (chatAnswers(request)?.body ?? {}) as { usage?: object };
       return { body };
-    };
-    const server = await listenLocally(modelServer(unbilled));
-    const asked = { baseUrl: `${server.url}/v1`, upstreamId: "m", wireIds: DIALECTS };
-    const trials = await tryWires(asked, deps).finally(() => void server.close());
+    });
     expect(trials.filter(({ answers }) => answers)).toEqual([]);
     expect(trials[0]?.seen).toMatch(/reports no usage/);
   });
