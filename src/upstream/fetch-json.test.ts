@@ -107,7 +107,7 @@ async function post(
 }
 
 describe("a private address is refused without a connection", () => {
-  test.each([["127.0.0.1"], ["localhost"], ["hooks.example"]])("%s", async (host) => {
+  test.each([["localhost"], ["hooks.example"]])("%s", async (host) => {
     const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
     const url = `http://${host}:${port}/`;
     const { address } = await nameServer("127.0.0.1");

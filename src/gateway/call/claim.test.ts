@@ -133,25 +133,19 @@ describe("a refused claim", () => {
   });
 
   test("names the use, and the amount of the request where requests differ", async () => {
-    const ofKey = { kind: "refused", scope: "key", id: "key:one", limit: 20 } as const;
-    const counted = { ...ofKey, retryAfterSeconds: 7, used: 20, asked: 1 };
-    const used: Answer = { ...counted, limitKind: "rpm" };
-    expect(await scripted([used]).run()).toMatchObject({
-      refusal: {
-        message: expect.stringContaining(
-          "20 requests per minute: 20 used in the last minute; retry",
-        ),
-        figures: { limit: 20, used: 20, asked: 1 },
-      },
-    });
-    const tokens: Answer = { ...counted, limitKind: "tpm", asked: 9 };
-    expect(await scripted([tokens]).run()).toMatchObject({
-      refusal: {
-        message: expect.stringContaining(
-          "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
-        ),
-      },
-    });
+    const refused = async (limitKind: "rpm" | "tpm", amount: number) => {
+      const answer = { ...(refusedBy("key") as object), limitKind, used: 20, asked: amount };
+      const outcome = await scripted([answer as Answer]).run();
+      return outcome.ok ? undefined : outcome.refusal;
+    };
+    const requests = await refused("rpm", 1);
+    expect(requests?.figures).toEqual({ limit: 20, used: 20, asked: 1 });
+    expect(requests?.message).toContain(
+      "20 requests per minute: 20 used in the last minute; retry",
+    );
+    expect((await refused("tpm", 9))?.message).toContain(
+      "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
+    );
   });
 
   test.each([

@@ -46,6 +46,16 @@ function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
   });
 }
 
+/** A minute to read an answer, by a clock that only the test moves. */
+function minuteToRead() {
+  const time = { ms: 0 };
+  const clock = { ...systemClock, monotonicMs: () => time.ms };
+  const deadlines = new Deadlines(clock);
+  const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+  const sweep = (): Promise<void> => nextSweep(deadlines, clock);
+  return { time, sweep, options: { clientTimeouts, clock, deadlines } };
+}
+
 describe("a connection is closed when its client is too slow", () => {
   /**
    * Clients that request a whole answer of so many MiB and read none of it. Returns how many are
@@ -70,46 +80,37 @@ describe("a connection is closed when its client is too slow", () => {
   }
 
   test("with reading a whole answer, after the time that is set and never twice that", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
-    let passedMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => passedMs };
-    const deadlines = new Deadlines(clock);
-    const { connected } = await unread(1, { clientTimeouts, clock, deadlines });
-    passedMs = 59_000;
-    await nextSweep(deadlines, clock);
+    const { time, sweep, options } = minuteToRead();
+    const { connected } = await unread(1, options);
+    time.ms = 59_000;
+    await sweep();
     expect(await connected()).toBe(1);
-    passedMs = 61_000;
+    time.ms = 61_000;
     await vi.waitFor(async () => expect(await connected()).toBe(0), PATIENCE);
   });
 
   test("with reading a stream, whose end gives it no further time", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
-    let passedMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => passedMs };
-    const deadlines = new Deadlines(clock);
+    const { time, sweep, options } = minuteToRead();
     let end: (() => void) | undefined;
     const stream = get("/v1/models", async (exchange) => {
       exchange.begin("text/event-stream", {});
       exchange.write("x".repeat(48 * 2 ** 20));
       end = () => exchange.end("x");
     });
-    const { port, server } = await listen([stream], { clientTimeouts, clock, deadlines });
+    const { port, server } = await listen([stream], options);
     await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n", false);
     await vi.waitFor(() => expect(end).toBeDefined(), PATIENCE);
-    passedMs = 59_000;
+    time.ms = 59_000;
     end?.();
-    await nextSweep(deadlines, clock);
+    await sweep();
     expect(await connectionsOf(server)).toBe(1);
-    passedMs = 61_000;
+    time.ms = 61_000;
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 
   test("except a client that reads now and then: its answer arrives whole", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
-    let passedMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => passedMs };
-    const deadlines = new Deadlines(clock);
-    const { clients, bodyBytes } = await unread(1, { clientTimeouts, clock, deadlines }, 48);
+    const { time, sweep, options } = minuteToRead();
+    const { clients, bodyBytes } = await unread(1, options, 48);
     const socket = clients[0]?.socket;
     let seen = 0;
     for (const share of [0.25, 0.5, 0.75, 1]) {
@@ -121,8 +122,8 @@ describe("a connection is closed when its client is too slow", () => {
       socket?.resume();
       await vi.waitFor(() => expect(seen).toBeGreaterThanOrEqual(share * bodyBytes), PATIENCE);
       socket?.off("data", read);
-      passedMs += 40_000;
-      await nextSweep(deadlines, clock);
+      time.ms += 40_000;
+      await sweep();
     }
     expect(seen).toBeGreaterThan(bodyBytes);
   });
