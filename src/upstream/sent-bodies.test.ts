@@ -81,6 +81,13 @@ describe("a lent buffer", () => {
     expect(buffers.idleBytes).toBe(0);
   });
 
+  test("is not reused when the request ends without a connection", async () => {
+    server.close();
+    await once(server, "close");
+    expect(await send("x")).toBeInstanceOf(Error);
+    expect([buffers.lentBytes, buffers.idleBytes]).toEqual([0, 0]);
+  });
+
   test("is not reused when the request is aborted while it is written", async () => {
     areHeld = true;
     onSocket = () => undefined;

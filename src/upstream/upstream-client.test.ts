@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { inspect } from "node:util";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -184,6 +186,21 @@ describe("a file elsewhere", () => {
     },
   );
 });
+
+test("a decrypted key is kept no longer than its deployment", async () => {
+  const client = clientOf({ openKey: () => OWN_KEY });
+  const gone = await sentOnce(client);
+  await new Promise((resolve) => setImmediate(resolve));
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  expect(gone.deref()).toBeUndefined();
+});
+
+async function sentOnce(client: UpstreamClient): Promise<WeakRef<Deployment>> {
+  const copy = withOwnKey(listed("wire_a"));
+  expect(await send(client, copy)).toBe(200);
+  return new WeakRef(copy);
+}
 
 function clientOf(change: Partial<UpstreamClientOptions> = {}): UpstreamClient {
   const client = new UpstreamClient({

@@ -233,13 +233,15 @@ describe("the answer of the store", () => {
     for (let second = 0; second < LIMITED_MS / 1000; second += 1) {
       world.nowMs = START_MS + second * 1000;
       const before = recorded.length;
-      refuse();
+      expect(refuse()?.class).toBe("usage_limited");
       refuse();
       if (recorded.length > before) triedAfterS.push(second);
       await answered();
     }
     expect(triedAfterS).toEqual([1, 3, 7, 15, 31, 63, 127]);
     expect(logged).toHaveLength(recorded.length);
+    // A late report says when the finding was made, and how long it still limits.
+    expect(recorded.at(-1)).toMatchObject({ ageMs: 127_000, limitedMs: LIMITED_MS - 127_000 });
   });
 });
 
@@ -258,6 +260,18 @@ describe("holds that the principal carries", () => {
 });
 
 describe("a notice that something of an organization changed", () => {
+  test("keeps a finding that the store has not answered yet, or could not take", async () => {
+    for (const answer of ["silence", new Error("away")] as const) {
+      const { watch, world, misbehave, refuse, answered } = monitorFixture();
+      world.answer = answer;
+      misbehave();
+      watch.forget(undefined);
+      await answered();
+      watch.forget(undefined);
+      expect(refuse()).toMatchObject({ class: "usage_limited" });
+    }
+  });
+
   test("lets no request pass that began before it and is decided after it", async () => {
     const { watch, world, misbehave, refuse, answered } = monitorFixture();
     world.answer = LIMITED;

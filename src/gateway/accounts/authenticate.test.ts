@@ -197,6 +197,13 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
+  test("shares one look-up among concurrent requests with the same key", async () => {
+    const { authenticate, asked } = open();
+    const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
+    await Promise.all(all);
+    expect(asked).toEqual([good.digest.toString("hex")]);
+  });
+
   test("keeps a disabled key until its own organization changes", async () => {
     const records = new Map([[good.digest.toString("hex"), { ...record, disabled: true }]]);
     const { authenticate, asked, pass, forget } = open({ records });
@@ -244,6 +251,22 @@ describe("a flood of random keys", () => {
       await vi.advanceTimersByTimeAsync(KEY_LOOKUP_PAUSE_MS);
       await Promise.all(answers);
       expect(statements).toEqual([1, KEY_LOOKUP_KEYS_MAX, 1]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("does not delay keys that exist", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const others = Array.from({ length: 3 }, createVirtualKey);
+      const records = new Map(others.map(({ digest }) => [digest.toString("hex"), record]));
+      const { authenticate, statements } = open({ records });
+      for (const [at, { raw }] of others.entries()) {
+        void authenticate(undefined, raw);
+        await turns();
+        expect(statements).toHaveLength(at + 1);
+      }
     } finally {
       vi.useRealTimers();
     }

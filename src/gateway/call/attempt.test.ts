@@ -176,6 +176,12 @@ describe("an attempt of a call", () => {
     return counted;
   }
 
+  test("counts a job that was accepted as an answer, and one that was not", async () => {
+    const accept: CallKind<ParsedChatRequest>["accept"] = () =>
+      Promise.resolve({ ok: true, body: "{}" });
+    expect(await countedOf({ accept })).toHaveLength(1);
+  });
+
   test("counts its answer once, for the organization that asked", async () => {
     const breaches = BREACH.substituted | BREACH.usageMissing;
     expect(await countedOf({})).toEqual([["only/m/x", RECIPE_PRINCIPAL.orgId, breaches]]);

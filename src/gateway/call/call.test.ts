@@ -237,6 +237,17 @@ describe("the commit point", () => {
     expect(running.deps.deadlines.size).toBe(0);
   });
 
+  test("may be the last byte: a stream without content is answered, and nothing is kept", async () => {
+    const running = await startStream();
+    last(running).data(chunk({}, "stop"));
+    last(running).data("data: [DONE]\n\n");
+    last(running).end();
+    await promisesOnly();
+    expect(running.client.committed).toBe(true);
+    expect(running.client.text).toContain("[DONE]");
+    expect(running.deps.deadlines.size).toBe(0);
+  });
+
   test("is not the provider's head: one that fails before any output is replaced", async () => {
     const running = await startStream();
     last(running).breaks("ECONNRESET");

@@ -133,9 +133,10 @@ describe("a refused claim", () => {
   });
 
   test("names the use, and the amount of the request where requests differ", async () => {
+    const full = { kind: "refused", scope: "key", id: "key:one", limit: 20, used: 20 } as const;
     const refused = async (limitKind: "rpm" | "tpm", amount: number) => {
-      const answer = { ...(refusedBy("key") as object), limitKind, used: 20, asked: amount };
-      const outcome = await scripted([answer as Answer]).run();
+      const answer = { ...full, limitKind, asked: amount, retryAfterSeconds: 7 };
+      const outcome = await scripted([answer]).run();
       return outcome.ok ? undefined : outcome.refusal;
     };
     const requests = await refused("rpm", 1);

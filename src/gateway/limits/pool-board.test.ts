@@ -87,6 +87,17 @@ test("unused pools do not accumulate, and one that still cools down is kept", ()
   expect(board.cooldownMs("p", 100_000)).toBe(20_000);
 });
 
+test("pools that get 429 again and again do not keep the others from being forgotten", () => {
+  const { board } = fixture();
+  const busy = ["busy_1", "busy_2", "busy_3"].map((id): Pool => ({ ...unlimited, id }));
+  for (const each of busy) board.throttled(each, 5, 0);
+  for (let n = 0; n < 100; n += 1) board.throttled({ ...unlimited, id: `once_${n}` }, 5, 0);
+  for (let n = 0; n < 100; n += 1) {
+    for (const each of busy) board.throttled(each, 5, n * 1_000);
+  }
+  expect(board.throttledCount).toBe(3);
+});
+
 describe("a pool after another instance's 429", () => {
   test("cools down and shrinks here as well, without another notice", () => {
     const { board, cooled, reported } = fixture();
@@ -94,6 +105,13 @@ describe("a pool after another instance's 429", () => {
     expect(board.cooldownMs("p", 1_000)).toBe(4_000);
     expect(inFlight(board, 0)).toEqual([800, 400]);
     expect([cooled, reported]).toEqual([[], []]);
+  });
+
+  test("does not change if that cooldown is over already", () => {
+    const { board } = fixture();
+    board.learn("p", 0, 0);
+    expect(inFlight(board, 0)).toEqual([1_000, 500]);
+    expect(board.throttledCount).toBe(0);
   });
 
   test("shrinks once while the same notice is received every second", () => {
@@ -140,6 +158,15 @@ describe("claims", () => {
       expect(claims.of(org, 100, nowMs)).toBe(kept);
     }
     expect(claims.size).toBe(1);
+  });
+
+  test("do not pile up over the steps of a pool that shrinks and comes back", () => {
+    const claims = new PoolClaims(pool, 0);
+    for (let percent = 100; percent > 0; percent -= 1) {
+      claims.of(org, percent, 0);
+      claims.of(other, percent, 0);
+    }
+    expect(claims.size).toBe(2);
   });
 
   test("are bounded, however many organizations there are", () => {

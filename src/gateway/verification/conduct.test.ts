@@ -73,6 +73,14 @@ test("a suspect listing is found again if the breaches continue, and only then",
   expect(found).toHaveLength(2);
 });
 
+test("each listing is counted separately", () => {
+  const { found, conduct, note } = conductFixture();
+  note(199, SUBSTITUTED);
+  conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED);
+  conduct.note(listing("other", "lab/one"), "org-1", SUBSTITUTED);
+  expect(found).toEqual([]);
+});
+
 test("counts under another manifest are dropped", () => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);

@@ -53,6 +53,7 @@ describe("a listing is due", () => {
       { verdict: verdict(HOUR_MS, { manifestSha256: "cd".repeat(32) }) },
       "changed",
     ],
+    ["of a new upstream id", { verdict: verdict(1, { upstreamModelId: "two" }) }, "changed"],
     [
       "whose run was inconclusive, a day later",
       { verdict: verdict(DAY_MS, { isConclusive: false }) },
@@ -85,6 +86,15 @@ describe("a listing is not due", () => {
       "whose run is in progress, or was lost an hour ago",
       { verdict: verdict(WEEK_MS), attempt: attempt(HOUR_MS, false) },
       "retry",
+    ],
+    [
+      "that is suspect, and whose run by the clock of the database came after that",
+      {
+        verdict: verdict(2 * HOUR_MS),
+        attempt: attempt(HOUR_MS, true),
+        suspectSinceMs: NOW_MS - HOUR_MS - 1,
+      },
+      "interval",
     ],
     ["whose first run is under way", { attempt: attempt(1, false) }, "retry"],
   ])("%s", (_name, runs, reason) => {
