@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { RollingWindow } from "./rolling-window.ts";
+import { RollingWindow, SteadySeconds } from "./rolling-window.ts";
 
 describe("a rolling window", () => {
   test("returns after how many seconds enough has left", () => {
@@ -44,4 +44,21 @@ describe("a rolling window", () => {
       { numRuns: runs(300) },
     );
   });
+});
+
+test("callers that arrive in another order than they read the clock do not move time", () => {
+  const seconds = new SteadySeconds();
+  expect(seconds.at(100_000)).toBe(100);
+  expect(seconds.at(98_500)).toBe(100);
+  expect(seconds.at(100_900)).toBe(100);
+  expect(seconds.at(101_000)).toBe(101);
+});
+
+test("a wall clock that jumps ahead and back continues counting seconds from where it was", () => {
+  const seconds = new SteadySeconds();
+  seconds.at(100_000);
+  expect(seconds.at(3_700_000)).toBe(3_700);
+  expect(seconds.at(101_000)).toBe(3_700);
+  expect(seconds.at(103_000)).toBe(3_702);
+  expect(seconds.at(162_000)).toBe(3_761);
 });

@@ -15,20 +15,8 @@ import type { Probe } from "../probing/probe.ts";
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
 
-const drawn = new Map<string, string>();
-
-/**
- * A picture that is another one for each text. Most tests need the same ones, so each is drawn
- * once.
- */
+/** A picture that is another one for each text. */
 function pngOfSize(width: number, height: number, of = ""): string {
-  const name = `${width} ${height} ${of}`;
-  const known = drawn.get(name) ?? drawPng(width, height, of);
-  drawn.set(name, known);
-  return known;
-}
-
-function drawPng(width: number, height: number, of: string): string {
   const colour = Buffer.from(of).reduce((sum, byte) => (31 * sum + byte) % 65_521, 7);
   return renderPng([colour >> 8, colour & 255, 0], width, height).toString("base64");
 }
@@ -41,10 +29,8 @@ interface Report {
 /** The answer of an honest provider. */
 function honest(probe: Probe, { billing }: Deployment): Report {
   const count = imageCount(probe);
-  const { size = "1024x1024", prompt } = probe.body;
-  const [width = 0, height = 0] = (size === "auto" ? "1024x1024" : String(size))
-    .split("x")
-    .map(Number);
+  const { size = "64x64", prompt } = probe.body;
+  const [width = 0, height = 0] = (size === "auto" ? "64x64" : String(size)).split("x").map(Number);
   return {
     data: Array.from({ length: count }, (_image, at) => ({
       b64_json: pngOfSize(width, height, `${String(prompt)} ${at}`),
@@ -120,8 +106,8 @@ describe("only C4 is for the arithmetic of tokens", () => {
 
 describe("only C11 is for shapes and costs", () => {
   const stock: Cheat = (report, { body }) => {
-    const width = body["size"] === "1536x1024" ? 1536 : 1024;
-    const image = (at: number): object => ({ b64_json: pngOfSize(width, 1024, String(at)) });
+    const width = body["size"] === "96x64" ? 96 : 64;
+    const image = (at: number): object => ({ b64_json: pngOfSize(width, 64, String(at)) });
     return { ...report, data: report.data.map((_image, at) => image(at)) };
   };
   const twins: Cheat = (report) => ({
@@ -130,7 +116,7 @@ describe("only C11 is for shapes and costs", () => {
   });
   const half: Cheat = (report) => ({
     ...report,
-    data: report.data.map(() => ({ b64_json: pngOfSize(512, 1024) })),
+    data: report.data.map(() => ({ b64_json: pngOfSize(32, 64) })),
   });
   const dearTokens: Cheat = (report) => ({
     body: { ...report, usage: { input_tokens: 12, output_tokens: 100_000 } },
@@ -143,7 +129,7 @@ describe("only C11 is for shapes and costs", () => {
   test.each<[string, Deployment, Cheat]>([
     [
       "one picture for every prompt",
-      imageListing("token", { size: { type: "enum", values: ["1536x1024"] } }),
+      imageListing("token", { size: { type: "enum", values: ["96x64"] } }),
       stock,
     ],
     ["two images that are the same", byToken, twins],
@@ -154,7 +140,7 @@ describe("only C11 is for shapes and costs", () => {
     [
       "a declared size is refused",
       byToken,
-      (report, { body }) => (body["size"] === "1536x1024" ? { status: 400 } : report),
+      (report, { body }) => (body["size"] === "96x64" ? { status: 400 } : report),
     ],
   ])("%s", async (_what, deployment, cheat) => {
     expect(await statusesOf(deployment, cheat)).toEqual({ ...GOOD, C11: "fail" });
