@@ -41,7 +41,10 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   deadlines = new Deadlines(systemClock);
-  for (const host of [home, away]) host.asked.length = 0;
+  for (const host of [home, away]) {
+    host.serve = video("film");
+    host.asked.length = 0;
+  }
 });
 afterEach(async () => {
   for (const client of clients) await client.close();
