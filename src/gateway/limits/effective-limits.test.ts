@@ -231,7 +231,7 @@ describe("a dedicated endpoint", () => {
 
 test("the scopes of an organization are those of any of its keys but for the key's own", () => {
   const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
-  const org: StoredLimit = { source: "self", scope: "org", requestsPerMinute: 9 };
+  const org: StoredLimit = { source: "self", scope: "org", concurrent: 3 };
   const limited = withLimits(model, { ...model, keyId, concurrent: 1 }, org);
   const shared = (scopes: readonly ScopeClaim[]): readonly ScopeClaim[] =>
     scopes.filter(({ scope, id }) => scope !== "key" && !id.endsWith(`@${keyId}`));
