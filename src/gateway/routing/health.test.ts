@@ -237,6 +237,13 @@ describe("another instance's notice", () => {
     expect(permission(afterNotice(probed, 30_000, 32_000), 61_999)).toBe("no");
   });
 
+  test("is ignored while a circuit probes by itself", () => {
+    const probing = withProbe(reported, 9_000, 20_000);
+    expect(afterNotice(probing, 60_000, 9_500)).toBe(probing);
+    const once = after(probing, "success", 10_000);
+    expect(afterNotice(once, 60_000, 10_500)).toBe(once);
+  });
+
   test("that our own probes disproved is not believed again while successes go on", () => {
     let well = after(after(reported, "success", 9_000), "success", 9_100);
     for (let nowMs = 10_000; nowMs < 5_000_000; nowMs += 500_000) {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { stringify } from "yaml";
 import { describe, expect, test } from "vitest";
 
+import { quickOrDeep } from "../../../test/support/depth.ts";
 import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
 import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
@@ -101,7 +102,7 @@ describe("every key of any configuration", () => {
           expect(fate === "not_carried" && next === "").toBe(false);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: quickOrDeep(60, 400) },
     );
   });
 
