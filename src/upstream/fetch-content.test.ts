@@ -320,18 +320,21 @@ describe("a file that breaks off", () => {
 });
 
 describe("a redirect", () => {
-  test.each([303, 308])("(%i) within the host is followed with the key", async (status) => {
-    home.serve = (request, response) =>
-      request.url === "/files/a.mp4?x=1"
-        ? video("film")(request, response)
-        : redirect(status, "/files/a.mp4?x=1")(request, response);
-    expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
-    expect(home.asked.map(({ headers }) => headers.authorization)).toEqual([
-      `Bearer ${KEY}`,
-      `Bearer ${KEY}`,
-    ]);
-    expect(home.asked[1]?.headers.range).toBe("bytes=0-");
-  });
+  test.each([301, 302, 303, 307, 308])(
+    "(%i) within the host is followed with the key",
+    async (status) => {
+      home.serve = (request, response) =>
+        request.url === "/files/a.mp4?x=1"
+          ? video("film")(request, response)
+          : redirect(status, "/files/a.mp4?x=1")(request, response);
+      expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
+      expect(home.asked.map(({ headers }) => headers.authorization)).toEqual([
+        `Bearer ${KEY}`,
+        `Bearer ${KEY}`,
+      ]);
+      expect(home.asked[1]?.headers.range).toBe("bytes=0-");
+    },
+  );
 
   test("to another host is followed without the key, and so is the way back", async () => {
     away.serve = redirect(302, `${home.url}/v1/again`);

@@ -359,6 +359,7 @@ test("what is stored is the SHA-256 of the key and its first twelve characters",
 test.each([
   ["tm_vk_" + "a".repeat(47)],
   ["tm_vk_" + "a".repeat(49)],
+  ["tm_vk_" + "g".repeat(48)],
   ["tm_vk_" + "A".repeat(48)],
   ["tm_vk_" + "a".repeat(48) + "\n"],
 ])("%j is not a virtual key", (text) => {

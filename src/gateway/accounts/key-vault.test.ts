@@ -143,6 +143,7 @@ describe("the encryption key", () => {
 
   test.each([
     ["31 bytes", Buffer.alloc(31, 1).toString("base64")],
+    ["33 bytes", Buffer.alloc(33, 1).toString("base64")],
     ["hexadecimal", "0123456789abcdef".repeat(4)],
     ["with a space in it", `${ENCRYPTION_KEY.slice(0, 20)} ${ENCRYPTION_KEY.slice(20)}`],
     ["with a line end", `${ENCRYPTION_KEY}\n`],
@@ -175,6 +176,7 @@ describe("a provider key", () => {
     ["", "empty"],
     ["sk-0123 456789", "space"],
     ["sk-0123456789\r\nx-admin: yes", "line break"],
+    ["sk-0123456789\n", "line break"],
     ["sk-01234\u{7f}56789", "ASCII"],
     ["schlüssel-0123456789", "ASCII"],
     ["sk-0123", "8 to 4096"],

@@ -90,6 +90,7 @@ describe("the filters of the list of models", () => {
     ["modality=image", []],
     ["input_modality=image", ["wide"]],
     ["input_modality=image,file", ["wide"]],
+    ["input_modality=image&input_modality=audio", []],
     ["supported_parameters=tools", ["new", "both"]],
     ["supported_parameters=tools,stop", ["new"]],
     ["provider=cheap", ["both", "plain"]],
@@ -100,6 +101,7 @@ describe("the filters of the list of models", () => {
     ["max_prompt_price=1.999999", ["both", "plain"]],
     ["max_prompt_price=0.000001", ["plain"]],
     ["deprecated=true", ["wide"]],
+    ["deprecated=false", ["new", "both", "plain"]],
   ])("%s lists these and no others", (query, ids) => {
     expect(found(query)).toEqual(ids);
   });
@@ -140,6 +142,7 @@ test.each([
   [`supported_parameters=${"a,".repeat(16)}a`, "supported_parameters may have 16 values at most"],
   ["max_prompt_price=cheap", "max_prompt_price must be US dollars per million tokens"],
   ["max_completion_price=0.0000001", "max_completion_price must be"],
+  ["min_context=0", "min_context must be a whole number"],
   ["min_context=128k", "min_context must be a whole number"],
   ["prompt_logging=off", "prompt_logging must be one of none, retained"],
   ["sort=price", "sort must be one of newest, name, context, prompt_price, completion_price"],
