@@ -257,6 +257,16 @@ describe("holds that the principal carries", () => {
     expect(refuse(limited)).toBeUndefined();
     expect(refuse(both)?.class).toBe("usage_restricted");
   });
+
+  test("replace what this process has counted until then", () => {
+    const { refuse, note, recorded, world } = monitorFixture();
+    for (let n = 1; n < REFUSED_LINE; n += 1) note();
+    const short = { ...LIMITED, untilMs: START_MS + 1_000 };
+    expect(refuse(principalOf("org_trial", { abuseRestrictions: [short] }))).toBeDefined();
+    world.nowMs += 1_000;
+    note();
+    expect(recorded).toEqual([]);
+  });
 });
 
 describe("a notice that something of an organization changed", () => {
@@ -277,6 +287,10 @@ describe("a notice that something of an organization changed", () => {
     world.answer = LIMITED;
     misbehave();
     await answered();
+    watch.forget("org_other" as OrgId);
+    world.nowMs += REQUESTS_ON_THEIR_WAY_MS;
+    expect(refuse()).toMatchObject({ class: "usage_limited" });
+    // An operator lifted it.
     watch.forget(TRIAL.orgId);
     world.nowMs += REQUESTS_ON_THEIR_WAY_MS - 1;
     // Further notices prolong nothing.
