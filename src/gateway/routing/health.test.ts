@@ -242,6 +242,8 @@ describe("another instance's notice", () => {
     expect(afterNotice(probing, 60_000, 9_500)).toBe(probing);
     const once = after(probing, "success", 10_000);
     expect(afterNotice(once, 60_000, 10_500)).toBe(once);
+    const opened = withProbe(play("xxx"), 6_000, 20_000);
+    expect(afterNotice(opened, 60_000, 6_500)).toBe(opened);
   });
 
   test("that our own probes disproved is not believed again while successes go on", () => {
