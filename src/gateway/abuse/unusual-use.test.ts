@@ -46,11 +46,15 @@ describe("unusual use", () => {
   test("is not found in a few failed requests of a user who tries the service", () => {
     expect(linesOf({ failedRequests: 49 })).toEqual([]);
     expect(linesOf({ failedRequests: 50 })).toEqual(["error_percent"]);
-  });
-
-  test("is found when dispatched requests fail, however many others were refused", () => {
+    // However many others were refused.
     expect(linesOf({ failedRequests: 50, refusedRequests: 150 })).toEqual(["error_percent"]);
     expect(linesOf({ failedRequests: 40, refusedRequests: 150 })).toEqual([]);
+  });
+
+  test("is not found by a line that is switched off", () => {
+    const off = { refusedRequests: undefined, errorPercent: undefined, spendMicroUsd: undefined };
+    const use = { refusedRequests: 500, failedRequests: 100, debitMicroUsd: microUsd(9_000_000n) };
+    expect(linesOf(use, { ...POLICY, ...off })).toEqual([]);
   });
 
   test("is reported with every line that was reached, for the reviewer", () => {
@@ -62,83 +66,6 @@ describe("unusual use", () => {
     expect(findUnusualUse(POLICY, { ...NOTHING, failedRequests: 60, servedRequests: 3 })).toEqual([
       { line: "error_percent", seen: "60 of 63" },
     ]);
-  });
-});
-
-const count = fc.integer({ min: 0, max: 1_000 });
-const line = fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: undefined });
-const anyPolicy: fc.Arbitrary<UnusualUsePolicy> = fc.record({
-  windowMs: fc.constant(300_000),
-  refusedRequests: line,
-  clientAddresses: line,
-  errorPercent: fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
-  requestsMin: fc.integer({ min: 1, max: 500 }),
-  spendMicroUsd: fc.option(fc.bigInt(1n, 10_000_000n).map(microUsd), { nil: undefined }),
-});
-const anyUse: fc.Arbitrary<UseInWindow> = fc.record({
-  servedRequests: count,
-  failedRequests: count,
-  refusedRequests: count,
-  clientAddresses: count,
-  debitMicroUsd: fc.bigInt(0n, 10_000_000n).map(microUsd),
-});
-
-describe("for any policy and any use", () => {
-  test("below every line there is never a finding", () => {
-    fc.assert(
-      fc.property(anyPolicy, anyUse, (policy, use) => {
-        const below = {
-          ...use,
-          refusedRequests: Math.min(use.refusedRequests, (policy.refusedRequests ?? 1e6) - 1),
-          clientAddresses: Math.min(use.clientAddresses, (policy.clientAddresses ?? 1e6) - 1),
-          failedRequests: 0,
-          debitMicroUsd: microUsd(
-            policy.spendMicroUsd === undefined || use.debitMicroUsd < policy.spendMicroUsd
-              ? use.debitMicroUsd
-              : policy.spendMicroUsd - 1n,
-          ),
-        };
-        expect(findUnusualUse(policy, below)).toBeUndefined();
-      }),
-    );
-  });
-
-  test("a finding names at least one line, and only lines that are checked and reached", () => {
-    fc.assert(
-      fc.property(anyPolicy, anyUse, (policy, use) => {
-        const dispatched = use.servedRequests + use.failedRequests;
-        const share = dispatched === 0 ? 0 : (use.failedRequests / dispatched) * 100;
-        const reached = {
-          refused_requests: use.refusedRequests >= (policy.refusedRequests ?? Infinity),
-          client_addresses: use.clientAddresses >= (policy.clientAddresses ?? Infinity),
-          // A share of exactly the line is a matter of integers, which a quotient may miss.
-          error_percent:
-            dispatched >= policy.requestsMin && share >= (policy.errorPercent ?? Infinity) - 1e-9,
-          spend_usd:
-            policy.spendMicroUsd !== undefined && use.debitMicroUsd >= policy.spendMicroUsd,
-        };
-        const expected = Object.entries(reached).flatMap(([name, yes]) => (yes ? [name] : []));
-        const found = findUnusualUse(policy, use);
-        expect(found?.map((each) => each.line) ?? []).toEqual(expected);
-        expect(found?.length).not.toBe(0);
-      }),
-    );
-  });
-
-  test("more of anything bad never makes a finding go away", () => {
-    fc.assert(
-      fc.property(anyPolicy, anyUse, anyUse, (policy, use, more) => {
-        const worse = {
-          servedRequests: use.servedRequests,
-          failedRequests: use.failedRequests + more.failedRequests,
-          refusedRequests: use.refusedRequests + more.refusedRequests,
-          clientAddresses: use.clientAddresses + more.clientAddresses,
-          debitMicroUsd: microUsd(use.debitMicroUsd + more.debitMicroUsd),
-        };
-        fc.pre(findUnusualUse(policy, use) !== undefined);
-        expect(findUnusualUse(policy, worse)).toBeDefined();
-      }),
-    );
   });
 });
 
@@ -158,27 +85,13 @@ test("each key is counted separately, and forgetting one keeps the others", () =
   expect(watched.note("two", REFUSED, 2_000).inWindow(2_000).refusedRequests).toBe(2);
 });
 
-test("memory holds only keys that were active within the window, and never too many", () => {
-  const step = fc.record({
-    waitMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 70_000 })),
-    key: fc.integer({ min: 0, max: 30 }).map(String),
-  });
-  const entriesMax = 8;
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
-      const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax });
-      const lastMs = new Map<string, number>();
-      let nowMs = 1_000_000;
-      for (const { waitMs, key } of steps) {
-        nowMs += waitMs;
-        watched.note(key, REFUSED, nowMs);
-        lastMs.set(key, nowMs);
-        const active = [...lastMs.values()].filter((last) => nowMs - last < WINDOW_MS).length;
-        expect(watched.size).toBeLessThanOrEqual(Math.min(active, entriesMax));
-        expect(watched.size).toBeGreaterThan(0);
-      }
-    }),
-  );
+test("a key that was silent for a whole window is dropped", () => {
+  const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 10 });
+  watched.note("silent", REFUSED, 1_000);
+  watched.note("active", REFUSED, WINDOW_MS + 999);
+  expect(watched.size).toBe(2);
+  watched.note("active", REFUSED, WINDOW_MS + 1_000);
+  expect(watched.size).toBe(1);
 });
 
 test("when there are too many, those that were silent longest are dropped", () => {
@@ -199,44 +112,6 @@ interface Happened {
   readonly atMs: number;
   readonly request: CountedRequest;
 }
-
-test("requests within the window count, by their outcome and with their cost", () => {
-  const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
-  use.note(requestOf("served", 700n, "a"), 100_000);
-  use.note(requestOf("failed", 0n, "b"), 100_500);
-  use.note(requestOf("refused", 0n, "a"), 130_000);
-  use.note(requestOf("served", 5n), 130_000);
-  expect(use.inWindow(130_000)).toEqual({
-    servedRequests: 2,
-    failedRequests: 1,
-    refusedRequests: 1,
-    clientAddresses: 2,
-    debitMicroUsd: 705n,
-  });
-  expect(use.sinceMs).toBe(100_000);
-  expect(use.lastMs).toBe(130_000);
-});
-
-test("requests older than the window are dropped, and the rest stays", () => {
-  const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
-  use.note(requestOf("refused", 0n, "old"), 100_000);
-  use.note(requestOf("served", 9n, "new"), 150_000);
-  expect(use.inWindow(159_000).refusedRequests).toBe(1);
-  expect(use.inWindow(160_000)).toMatchObject({ refusedRequests: 0, clientAddresses: 1 });
-  expect(use.sinceMs).toBe(150_000);
-  expect(use.inWindow(1_000_000)).toMatchObject({ servedRequests: 0, debitMicroUsd: 0n });
-  expect(use.sinceMs).toBeUndefined();
-});
-
-test("a client counts once, from its last request on", () => {
-  const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
-  use.note(requestOf("served", 0n, "first"), 100_000);
-  use.note(requestOf("served", 0n, "second"), 110_000);
-  use.note(requestOf("served", 0n, "first"), 150_000);
-  expect(use.inWindow(150_000).clientAddresses).toBe(2);
-  expect(use.inWindow(171_000).clientAddresses).toBe(1);
-  expect(use.inWindow(211_000).clientAddresses).toBe(0);
-});
 
 test("a clock that steps back drops no request and keeps none for longer", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);

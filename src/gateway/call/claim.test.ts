@@ -14,6 +14,7 @@ import {
 } from "../limits/limit-store.ts";
 import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
 import type { Pool } from "../limits/pool-scopes.ts";
+import type { ReserveOutcome } from "../../ledger/ledger-store.ts";
 import { type ClaimPart, claimScopes } from "./claim.ts";
 import { type HoldAsked, reserveRefusal, sizeRefusal } from "./limit-refusals.ts";
 import { enterPool } from "./candidates.ts";
@@ -85,6 +86,9 @@ function refusedBy(scope: "key" | "pool" | "platform"): Answer {
   return { kind: "refused", scope, limitKind: "rpm", id, limit: 20, retryAfterSeconds: 7 };
 }
 
+const RATE = { class: "rate_limit", status: 429, origin: "upstream_quota" };
+const FAULT = { class: "gateway_error", status: 503, origin: "gateway_infrastructure" };
+
 describe("claims in several slots", () => {
   test("report the smallest remaining amounts and the longest wait of all of them", async () => {
     const answers = [granted(9, 50, 5), Promise.resolve(granted(3, 80, 20)), granted(7, 90, 0)];
@@ -129,53 +133,29 @@ describe("a refused claim", () => {
   });
 
   test("names the use, and the amount of the request where requests differ", async () => {
-    const ofKey = { kind: "refused", scope: "key", id: "key:one", limit: 20 } as const;
-    const counted = { ...ofKey, retryAfterSeconds: 7, used: 20, asked: 1 };
-    const used: Answer = { ...counted, limitKind: "rpm" };
-    expect(await scripted([used]).run()).toMatchObject({
-      refusal: {
-        message: expect.stringContaining(
-          "20 requests per minute: 20 used in the last minute; retry",
-        ),
-        figures: { limit: 20, used: 20, asked: 1 },
-      },
-    });
-    const tokens: Answer = { ...counted, limitKind: "tpm", asked: 9 };
-    expect(await scripted([tokens]).run()).toMatchObject({
-      refusal: {
-        message: expect.stringContaining(
-          "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
-        ),
-      },
-    });
+    const full = { kind: "refused", scope: "key", id: "key:one", limit: 20, used: 20 } as const;
+    const refused = async (limitKind: "rpm" | "tpm", amount: number) => {
+      const answer = { ...full, limitKind, asked: amount, retryAfterSeconds: 7 };
+      const outcome = await scripted([answer]).run();
+      return outcome.ok ? undefined : outcome.refusal;
+    };
+    const requests = await refused("rpm", 1);
+    expect(requests?.figures).toEqual({ limit: 20, used: 20, asked: 1 });
+    expect(requests?.message).toContain(
+      "20 requests per minute: 20 used in the last minute; retry",
+    );
+    expect((await refused("tpm", 9))?.message).toContain(
+      "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
+    );
   });
 
-  test("by a provider's pool is reported as the provider's quota, not as the caller's", async () => {
-    expect(await scripted([refusedBy("pool")]).run()).toMatchObject({
-      refusal: { class: "rate_limit", status: 429, origin: "upstream_quota" },
-    });
-  });
-
-  test("by the platform is a 503: nothing was sent and nothing charged", async () => {
-    expect(await scripted([refusedBy("platform")]).run()).toMatchObject({
-      refusal: {
-        class: "gateway_error",
-        status: 503,
-        origin: "gateway_infrastructure",
-        limit: { scope: "platform" },
-        retryAfterSeconds: 7,
-      },
-    });
-  });
-
-  test("by a store that does not answer is a 503 with retry-after 2", async () => {
-    expect(await scripted([{ kind: "unavailable" }]).run()).toMatchObject({
-      refusal: {
-        class: "gateway_error",
-        status: 503,
-        origin: "gateway_infrastructure",
-        retryAfterSeconds: 2,
-      },
+  test.each([
+    ["by a provider's pool is reported as the provider's quota", refusedBy("pool"), RATE, 7],
+    ["by the platform is a 503", refusedBy("platform"), FAULT, 7],
+    ["by a store that does not answer is a 503", { kind: "unavailable" } as const, FAULT, 2],
+  ])("%s", async (_what, answer, refusal, retryAfterSeconds) => {
+    expect(await scripted([answer]).run()).toMatchObject({
+      refusal: { ...refusal, retryAfterSeconds },
     });
   });
 });
@@ -292,7 +272,7 @@ test("after the wait that a pool reports, a lone request passes, however many 42
         if (entered.ok) entered.pool?.release(tokens, at.ms);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
   expect(waits).toBeGreaterThan(10);
 });
@@ -339,62 +319,53 @@ describe("a balance refusal", () => {
   });
 });
 
-test("a spend cap names its scope and the instant at which it resets", () => {
-  const resetAtMs = Date.UTC(2026, 11, 1);
-  const cap = {
-    kind: "cap",
-    scope: "org",
-    period: "month",
-    capMicroUsd: microUsd(1_000n),
-    settledMicroUsd: microUsd(600n),
-    inFlightMicroUsd: microUsd(0n),
-    resetAtMs,
-  } as const;
-  expect(reserveRefusal(cap, CALLER, asking(500n))).toMatchObject({
-    class: "insufficient_quota",
-    message: expect.stringMatching(/monthly spend cap .scope org.*2026-12-01T00:00:00.000Z/),
-    limit: { scope: "org", kind: "spend", id: "org:org_a" },
-    retryAfterSeconds: 60,
-    capResetAtMs: resetAtMs,
-    retryable: false,
+describe("a spend cap", () => {
+  const RESET = "2026-11-30T00:00:00.000Z";
+
+  const refused = (change: Partial<Extract<ReserveOutcome, { kind: "cap" }>>) =>
+    reserveRefusal(
+      {
+        kind: "cap",
+        scope: "key",
+        period: "month",
+        capMicroUsd: microUsd(1_000n),
+        settledMicroUsd: microUsd(600n),
+        inFlightMicroUsd: microUsd(0n),
+        resetAtMs: Date.parse(RESET),
+        ...change,
+      },
+      CALLER,
+      asking(500n),
+    );
+
+  test.each([
+    ["month", "org", "the organization's monthly", "this month"],
+    ["day", "key", "this key's daily", "today"],
+    ["week", "key", "this key's weekly", "this week"],
+  ] as const)(
+    "by the %s of the %s names both and the instant of its reset",
+    (period, scope, cap, now) => {
+      const value = refused({ period, scope });
+      expect(value).toMatchObject({
+        class: "insufficient_quota",
+        limit: { scope, kind: "spend", id: scope === "org" ? "org:org_a" : "key:key_a" },
+        retryAfterSeconds: 60,
+        capResetAtMs: Date.parse(RESET),
+        retryable: false,
+        ...(period === "month" ? {} : { capPeriod: period }),
+      });
+      expect(value.message).toContain(`${cap} spend cap (scope ${scope}) of $0.001000`);
+      expect(value.message).toContain(`is spent ${now} and`);
+      expect(value.message).toContain(`resets at ${RESET}`);
+    },
+  );
+
+  test("below the request tells that no reset helps, and what would fit", () => {
+    const value = refused({ capMicroUsd: microUsd(400n), settledMicroUsd: microUsd(390n) });
+    expect(value).toMatchObject({ retryable: false, retryAfterSeconds: 60 });
+    expect(value.message).toContain("what fits is at most 31 output tokens with the whole cap");
+    expect(value.message).toContain(`resets at ${RESET} does not help`);
   });
-});
-
-test("a request above a whole spend cap is told that no reset helps, and what would fit", () => {
-  const cap = {
-    kind: "cap",
-    scope: "key",
-    period: "day",
-    capMicroUsd: microUsd(400n),
-    settledMicroUsd: microUsd(390n),
-    inFlightMicroUsd: microUsd(0n),
-    resetAtMs: Date.UTC(2026, 10, 30),
-  } as const;
-  const value = reserveRefusal(cap, CALLER, asking(500n));
-  expect(value).toMatchObject({ retryable: false, retryAfterSeconds: 60 });
-  expect(value.message).toContain("what fits is at most 31 output tokens with the whole cap");
-  expect(value.message).toContain("resets at 2026-11-30T00:00:00.000Z does not help");
-});
-
-test.each([
-  ["day", "daily", "today"],
-  ["week", "weekly", "this week"],
-] as const)("a cap by the %s says so", (period, adjective, now) => {
-  const resetAtMs = Date.UTC(2026, 10, 30);
-  const cap = {
-    kind: "cap",
-    scope: "key",
-    period,
-    capMicroUsd: microUsd(1_000n),
-    settledMicroUsd: microUsd(600n),
-    inFlightMicroUsd: microUsd(0n),
-    resetAtMs,
-  } as const;
-  const refused = reserveRefusal(cap, CALLER, asking(500n));
-  expect(refused.message).toContain(`this key's ${adjective} spend cap (scope key) of $0.001000`);
-  expect(refused.message).toContain(`is spent ${now} and`);
-  expect(refused.message).toContain("resets at 2026-11-30T00:00:00.000Z");
-  expect(refused).toMatchObject({ capResetAtMs: resetAtMs, capPeriod: period });
 });
 
 test("a ledger that does not answer is a 503 with retry-after 2", () => {

@@ -13,12 +13,9 @@ async function answerOf(serve: Route["serve"]): Promise<string> {
   return await (await fetch(`${url}/v1/models`)).text();
 }
 
-test.each(["plain", "é", "grüße 🙂", "\u0080ÿ", "漢字"])(
-  "an answer of %s arrives whole",
-  async (text) => {
-    expect(await answerOf(async (exchange) => exchange.answer("text/plain", {}, text))).toBe(text);
-  },
-);
+test.each(["plain", "grüße 🙂", "\u0080ÿ"])("an answer of %s arrives whole", async (text) => {
+  expect(await answerOf(async (exchange) => exchange.answer("text/plain", {}, text))).toBe(text);
+});
 
 test("pieces of a stream arrive whole, whichever of them are plain", async () => {
   const texts = ["é", "plain", "🙂", "\u0080", "last ü"];

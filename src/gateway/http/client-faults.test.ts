@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { connectionsOf, Listeners, NO_TIMEOUTS } from "../../../test/support/http-listener.ts";
-import { refusal } from "../../kernel/core/refusals.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */
@@ -12,25 +11,6 @@ const listeners = new Listeners();
 afterEach(() => listeners.close());
 
 const idle: Route["serve"] = async () => undefined;
-
-describe("a connection that its client keeps open is destroyed", () => {
-  const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
-  test.each([
-    ["after bytes that are not HTTP", "\0\0\0\r\n\r\n", NO_TIMEOUTS.headersMs],
-    ["after headers over the bound", `GET / HTTP/1.1\r\nx: ${"a".repeat(20_000)}`, 600_000],
-    ["after headers that never end", "GET / HTTP/1.1\r\nhost: a\r\n", 100],
-    ["after a body that never ends", `${head}half`, 100],
-  ])("%s", async (_what, bytes, limitMs) => {
-    const clientTimeouts = { ...SOON, headersMs: limitMs, bodyMs: limitMs };
-    const { port, server } = await listeners.listen([post("/v1/messages", idle)], {
-      clientTimeouts,
-    });
-    const client = await listeners.client(port, bytes);
-    await vi.waitFor(() => expect(client.hasEnded()).toBe(true), PATIENCE);
-    // The client has not closed its half: the server does not wait for it.
-    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
-  });
-});
 
 describe("connections over the bound", () => {
   test("are answered 503 and closed, and the others are served", async () => {
@@ -61,53 +41,6 @@ describe("connections over the bound", () => {
   });
 });
 
-describe("an answer that its client does not read", () => {
-  // More than the system's buffers can hold.
-  const large = "x".repeat(32 * 1024 * 1024);
-  const answers: readonly (readonly [string, Route["serve"]])[] = [
-    ["whole", async (exchange) => exchange.answer("text/plain", {}, large)],
-    ["in pieces", async (exchange) => exchange.answer("text/plain", {}, [Buffer.from(large)])],
-    [
-      "refused",
-      async (exchange) => exchange.refuse(refusal("upstream_error", large, { status: 502 })),
-    ],
-    [
-      "with a last piece",
-      async (exchange) => {
-        exchange.begin("text/plain", {});
-        exchange.end(large);
-      },
-    ],
-  ];
-  test.each(answers)("is dropped after the write time limit: %s", async (_what, serve) => {
-    const { port, server } = await listeners.listen([get("/v1/models", serve)], {
-      clientTimeouts: { ...SOON, writeIdleMs: 200 },
-    });
-    const client = await listeners.client(
-      port,
-      "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n",
-      false,
-    );
-    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(1), PATIENCE);
-    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
-    client.socket.destroy();
-  });
-
-  test("is not dropped while its client reads slowly", async () => {
-    const serve: Route["serve"] = async (exchange) =>
-      exchange.answer("text/plain", {}, large.slice(0, 16 * 1024 * 1024));
-    const { port } = await listeners.listen([get("/v1/models", serve)], {
-      clientTimeouts: { ...SOON, writeIdleMs: 300 },
-    });
-    const request = "GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-    const { socket, hasEnded, text } = await listeners.client(port, request);
-    const slowly = setInterval(() => (socket.isPaused() ? socket.resume() : socket.pause()), 20);
-    await vi.waitFor(() => expect(hasEnded()).toBe(true), PATIENCE);
-    clearInterval(slowly);
-    expect(text().length).toBeGreaterThan(16 * 1024 * 1024);
-  });
-});
-
 describe("bytes that are not a request get the documented error body", () => {
   const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\n";
   const long = `x: ${"a".repeat(20_000)}\r\n\r\n`;
@@ -133,7 +66,7 @@ describe("bytes that are not a request get the documented error body", () => {
     ],
   ])("%s", async (_what, bytes, status, code, wire) => {
     const limitMs = status === 408 ? 100 : NO_TIMEOUTS.headersMs;
-    const { port, logged } = await listeners.listen([post("/v1/messages", idle)], {
+    const { port, server, logged } = await listeners.listen([post("/v1/messages", idle)], {
       clientTimeouts: { ...SOON, headersMs: limitMs, bodyMs: limitMs },
     });
     const client = await listeners.client(port, bytes);
@@ -151,6 +84,8 @@ describe("bytes that are not a request get the documented error body", () => {
     expect(parsed).toMatchObject({ request_id: id, error: { message: expect.any(String) } });
     expect(parsed["type"]).toBe(wire === "wire_b" ? "error" : undefined);
     await vi.waitFor(() => expect(logged()).toContain(id), PATIENCE);
+    // The client has not closed its half: the server does not wait for it.
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 
   test("but never inside another request's answer", async () => {

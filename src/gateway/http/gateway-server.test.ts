@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { type Socket } from "node:net";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -11,7 +10,7 @@ import {
   type RawClient,
 } from "../../../test/support/http-listener.ts";
 import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
-import { CLIENT_TIMEOUTS, type UnreadAnswer, UnreadAnswers } from "./connections.ts";
+import { type UnreadAnswer, UnreadAnswers } from "./connections.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
 import { get, post, type Route } from "./route-table.ts";
 
@@ -32,19 +31,6 @@ async function listen(
   return await listeners.listen(routes, change);
 }
 
-/** A client that sends these bytes and then nothing more. */
-async function stalledClient(port: number, bytes: string): Promise<{ isClosed: () => boolean }> {
-  const socket = connect({ host: "127.0.0.1", port });
-  sockets.push(socket);
-  let closed = false;
-  socket.on("close", () => (closed = true));
-  socket.on("error", () => undefined);
-  socket.resume();
-  await once(socket, "connect");
-  socket.write(bytes);
-  return { isClosed: () => closed };
-}
-
 /** Resolves when everything that is due now was noticed. */
 function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
@@ -60,47 +46,17 @@ function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
   });
 }
 
+/** A minute to read an answer, by a clock that only the test moves. */
+function minuteToRead() {
+  const time = { ms: 0 };
+  const clock = { ...systemClock, monotonicMs: () => time.ms };
+  const deadlines = new Deadlines(clock);
+  const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+  const sweep = (): Promise<void> => nextSweep(deadlines, clock);
+  return { time, sweep, options: { clientTimeouts, clock, deadlines } };
+}
+
 describe("a connection is closed when its client is too slow", () => {
-  test("with its headers", async () => {
-    const { port } = await listen([], { clientTimeouts: { ...NO_TIMEOUTS, headersMs: 200 } });
-    const client = await stalledClient(port, "GET /healthz HTTP/1.1\r\nhost: a\r\nx-slow: ");
-    await vi.waitFor(() => expect(client.isClosed()).toBe(true), PATIENCE);
-  });
-
-  test("with its body", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, headersMs: 200, bodyMs: 200 };
-    const serve = vi.fn<Route["serve"]>(async () => undefined);
-    const { port } = await listen([post("/v1/messages", serve)], { clientTimeouts });
-    const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
-    const client = await stalledClient(port, `${head}half`);
-    await vi.waitFor(() => expect(client.isClosed()).toBe(true), PATIENCE);
-    expect(serve).not.toHaveBeenCalled();
-  });
-
-  test("with reading its answer, and the handler is notified", async () => {
-    const left = vi.fn<() => void>();
-    const flood = get("/v1/models", async (exchange) => {
-      exchange.onGone(left);
-      exchange.begin("text/plain", {});
-      const piece = "x".repeat(1024 * 1024);
-      // The system buffers some of it; only the bytes beyond that count as unread.
-      let mibLeft = 256;
-      const pump = (): void => {
-        while (mibLeft > 0 && exchange.write(piece)) mibLeft -= 1;
-      };
-      exchange.onWritable(pump);
-      pump();
-    });
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 200 };
-    const { port } = await listen([flood], { clientTimeouts });
-    const client = connect({ host: "127.0.0.1", port });
-    sockets.push(client);
-    client.on("error", () => undefined);
-    client.pause();
-    client.write("GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
-    await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), PATIENCE);
-  });
-
   /**
    * Clients that request a whole answer of so many MiB and read none of it. Returns how many are
    * connected.
@@ -124,46 +80,37 @@ describe("a connection is closed when its client is too slow", () => {
   }
 
   test("with reading a whole answer, after the time that is set and never twice that", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
-    let passedMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => passedMs };
-    const deadlines = new Deadlines(clock);
-    const { connected } = await unread(1, { clientTimeouts, clock, deadlines });
-    passedMs = 59_000;
-    await nextSweep(deadlines, clock);
+    const { time, sweep, options } = minuteToRead();
+    const { connected } = await unread(1, options);
+    time.ms = 59_000;
+    await sweep();
     expect(await connected()).toBe(1);
-    passedMs = 61_000;
+    time.ms = 61_000;
     await vi.waitFor(async () => expect(await connected()).toBe(0), PATIENCE);
   });
 
   test("with reading a stream, whose end gives it no further time", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
-    let passedMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => passedMs };
-    const deadlines = new Deadlines(clock);
+    const { time, sweep, options } = minuteToRead();
     let end: (() => void) | undefined;
     const stream = get("/v1/models", async (exchange) => {
       exchange.begin("text/event-stream", {});
       exchange.write("x".repeat(48 * 2 ** 20));
       end = () => exchange.end("x");
     });
-    const { port, server } = await listen([stream], { clientTimeouts, clock, deadlines });
+    const { port, server } = await listen([stream], options);
     await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n", false);
     await vi.waitFor(() => expect(end).toBeDefined(), PATIENCE);
-    passedMs = 59_000;
+    time.ms = 59_000;
     end?.();
-    await nextSweep(deadlines, clock);
+    await sweep();
     expect(await connectionsOf(server)).toBe(1);
-    passedMs = 61_000;
+    time.ms = 61_000;
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 
   test("except a client that reads now and then: its answer arrives whole", async () => {
-    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
-    let passedMs = 0;
-    const clock = { ...systemClock, monotonicMs: () => passedMs };
-    const deadlines = new Deadlines(clock);
-    const { clients, bodyBytes } = await unread(1, { clientTimeouts, clock, deadlines }, 48);
+    const { time, sweep, options } = minuteToRead();
+    const { clients, bodyBytes } = await unread(1, options, 48);
     const socket = clients[0]?.socket;
     let seen = 0;
     for (const share of [0.25, 0.5, 0.75, 1]) {
@@ -175,8 +122,8 @@ describe("a connection is closed when its client is too slow", () => {
       socket?.resume();
       await vi.waitFor(() => expect(seen).toBeGreaterThanOrEqual(share * bodyBytes), PATIENCE);
       socket?.off("data", read);
-      passedMs += 40_000;
-      await nextSweep(deadlines, clock);
+      time.ms += 40_000;
+      await sweep();
     }
     expect(seen).toBeGreaterThan(bodyBytes);
   });
@@ -185,15 +132,15 @@ describe("a connection is closed when its client is too slow", () => {
     const mib = 1024 * 1024;
     const wide = 1024 * mib;
     for (const bounds of [
-      { unreadBytesMax: wide, unreadBytesMaxPerKey: 64 * mib },
-      { unreadBytesMax: 64 * mib, unreadBytesMaxPerKey: wide },
+      { unreadBytesMax: wide, unreadBytesMaxPerKey: 32 * mib },
+      { unreadBytesMax: 32 * mib, unreadBytesMaxPerKey: wide },
     ]) {
-      const { clients, connected } = await unread(12, { unread: new UnreadAnswers(bounds) });
-      await vi.waitFor(async () => expect(await connected()).toBe(8), PATIENCE);
+      const { clients, connected } = await unread(6, { unread: new UnreadAnswers(bounds) });
+      await vi.waitFor(async () => expect(await connected()).toBe(4), PATIENCE);
       for (const client of clients) client.socket.resume();
       await vi.waitFor(() => {
         const whole = clients.map((client) => client.receivedBytes() > 8 * mib);
-        expect(whole).toEqual(clients.map((_, n) => n >= 4));
+        expect(whole).toEqual(clients.map((_, n) => n >= 2));
       }, PATIENCE);
     }
   });
@@ -227,17 +174,6 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(() => expect([waiting.length, deadlines.size]).toEqual([0, 0]), PATIENCE);
     expect(left).toHaveBeenCalledTimes(1);
   });
-
-  test("after 15 s, 60 s and 60 s in the program", async () => {
-    expect(CLIENT_TIMEOUTS).toMatchObject({
-      headersMs: 15_000,
-      bodyMs: 60_000,
-      writeIdleMs: 60_000,
-    });
-    expect(CLIENT_TIMEOUTS.checkEveryMs).toBeLessThan(CLIENT_TIMEOUTS.headersMs);
-    const { server } = await listen([], { clientTimeouts: CLIENT_TIMEOUTS });
-    expect(server).toMatchObject({ headersTimeout: 15_000, requestTimeout: 60_000 });
-  });
 });
 
 describe("a handler that crashes", () => {
@@ -263,41 +199,35 @@ describe("a handler that crashes", () => {
 
   const metadata = { origin: "gateway_infrastructure", retryable: false };
 
-  test.each(["/v1/messages", "/v1/messages/count_tokens"])(
-    "on %s is a 500 gateway_error in the shape of wire_b",
+  test("on the messages route is a 500 gateway_error in the shape of wire_b", async () => {
+    const { body, requestId } = await crashed("/v1/messages/count_tokens");
+    expect(body).toEqual({
+      type: "error",
+      error: {
+        type: "api_error",
+        message: expect.stringContaining("report it with the x-request-id"),
+        error_type: "gateway_error",
+        metadata,
+      },
+      request_id: requestId,
+    });
+  });
+
+  test.each(["/v1/chat/completions", "/v1/messages-of-others"])(
+    "on %s is a 500 gateway_error in the shape of wire_a",
     async (path) => {
       const { body, requestId } = await crashed(path);
       expect(body).toEqual({
-        type: "error",
         error: {
-          type: "api_error",
+          code: "gateway_error",
           message: expect.stringContaining("report it with the x-request-id"),
-          error_type: "gateway_error",
-          metadata,
+          type: expect.any(String),
+          metadata: { error_type: "gateway_error", ...metadata },
         },
         request_id: requestId,
       });
     },
   );
-
-  test.each([
-    "/v1/chat/completions",
-    "/v1/images/generations",
-    "/v1/videos",
-    "/v1/decisions",
-    "/v1/messages-of-others",
-  ])("on %s is a 500 gateway_error in the shape of wire_a", async (path) => {
-    const { body, requestId } = await crashed(path);
-    expect(body).toEqual({
-      error: {
-        code: "gateway_error",
-        message: expect.stringContaining("report it with the x-request-id"),
-        type: expect.any(String),
-        metadata: { error_type: "gateway_error", ...metadata },
-      },
-      request_id: requestId,
-    });
-  });
 
   test("before the key was checked is answered in the format of the path, too", async () => {
     const authenticate = (): Promise<never> => Promise.reject(new Error("a bug in a recipe"));

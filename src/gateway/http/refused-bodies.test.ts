@@ -44,8 +44,7 @@ const notAuthenticated = {
 
 describe("a client that has sent its whole body sees the refusal", () => {
   test.each([
-    ["413 at one byte too many", 60, TOO_LARGE.length, [TOO_LARGE], {}, 413],
-    ["413 at 50 MB", 3, 50_000_000, Array.from({ length: 50 }, () => MB), {}, 413],
+    ["413 at one byte too many", 5, TOO_LARGE.length, [TOO_LARGE], {}, 413],
     ["401 at 20 MB", 3, 20_000_000, Array.from({ length: 20 }, () => MB), notAuthenticated, 401],
   ] as const)("%s", async (_what, times, length, body, change, status) => {
     const { port } = await listeners.listen([post("/v1/messages", async () => undefined)], change);

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KeyId } from "../../kernel/core/ids.ts";
 import { SPECIFIED_LIMITS } from "./effective-limits.ts";
-import {
-  type CeilingKey,
-  findValues,
-  keyCeilings,
-  orgCeilings,
-  type StoredLimit,
-  takeLower,
-} from "./limit-ceilings.ts";
+import { type CeilingKey, keyCeilings, orgCeilings, type StoredLimit } from "./limit-ceilings.ts";
 
 const keyId = "key_1" as KeyId;
 const DEFAULTS = { requestsPerMinute: 300, tokensPerMinute: 1_000_000, concurrent: 8 };
@@ -51,26 +44,5 @@ describe("the most a customer may set", () => {
     expect(ceilingsOf("acme/other")).toEqual({ ...DEFAULTS, requestsPerMinute: 60 });
     const org = orgCeilings(key.rules.limits, "acme/m", SPECIFIED_LIMITS);
     expect(org).toEqual({ ...DEFAULTS, requestsPerMinute: 3 });
-  });
-});
-
-test("a stored limit is found by its whole name", () => {
-  const limits: readonly StoredLimit[] = [
-    { source: "self", scope: "key", keyId, concurrent: 1 },
-    { source: "contract", scope: "key", concurrent: 2 },
-  ];
-  expect(findValues(limits, { source: "self", scope: "key", keyId })).toEqual({ concurrent: 1 });
-  expect(findValues(limits, { source: "contract", scope: "key" })).toEqual({ concurrent: 2 });
-  expect(findValues(limits, { source: "self", scope: "key" })).toEqual({});
-});
-
-test("the lower of two sets is taken field by field", () => {
-  expect(takeLower({ concurrent: 3, tokensPerMinute: 5 }, { concurrent: 2 })).toEqual({
-    concurrent: 2,
-    tokensPerMinute: 5,
-  });
-  expect(takeLower({ concurrent: 1 }, { concurrent: 2, requestsPerMinute: 4 })).toEqual({
-    concurrent: 1,
-    requestsPerMinute: 4,
   });
 });

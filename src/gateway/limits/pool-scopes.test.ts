@@ -68,39 +68,6 @@ describe("the claim of a pool", () => {
       },
     ]);
   });
-
-  test("counts declared requests per minute where callers are shown what remains of them", () => {
-    const capacity = [{ type: "request", per: "minute", value: 600 }] as const;
-    expect(limitsOf({ ...half, capacity })).toEqual([
-      { requestsPerMinute: 300 },
-      { requestsPerMinute: 600 },
-    ]);
-  });
-
-  test("of a pool that can do one thing at a time lets every organization do it", () => {
-    expect(limitsOf({ ...half, concurrent: 1, requestsPerSecond: 1 })).toEqual([
-      { concurrent: 1, requestsPerSecond: 1 },
-      { concurrent: 1, requestsPerSecond: 1 },
-    ]);
-  });
-
-  test("of a pool that was shrunk shares what is usable, not what was declared", () => {
-    const pool: Pool = { ...half, orgSharePercent: 75, concurrent: 59, tokensPerMinute: 1_001 };
-    expect(limitsOf(pool, 80)).toEqual([
-      { concurrent: 35, tokensPerMinute: 600 },
-      { concurrent: 47, tokensPerMinute: 800 },
-    ]);
-  });
-});
-
-test.each<[Partial<Pool>, boolean]>([
-  [{}, false],
-  [{ concurrent: 1 }, true],
-  [{ tokensPerMinute: 1 }, true],
-  [{ requestsPerSecond: 1 }, true],
-  [{ capacity: [{ type: "prompt", per: "day", value: 1 }] }, true],
-])("a pool with %j has limits: %s", (stated, expected) => {
-  expect(hasLimits({ ...half, ...stated })).toBe(expected);
 });
 
 describe("a portion", () => {
@@ -109,32 +76,6 @@ describe("a portion", () => {
       fc.property(anyLimit, anyPercent, (limit, percent) => {
         const exact = (BigInt(limit) * BigInt(percent)) / 100n;
         expect(BigInt(portion(limit, percent))).toBe(exact === 0n ? 1n : exact);
-      }),
-    );
-  });
-
-  test("is never more than the whole, and all of it is all of it", () => {
-    fc.assert(
-      fc.property(anyLimit, anyPercent, (limit, percent) => {
-        expect(portion(limit, percent)).toBeLessThanOrEqual(limit);
-        expect(portion(limit, 100)).toBe(limit);
-      }),
-    );
-  });
-
-  test("grows with the limit and with the percentage", () => {
-    fc.assert(
-      fc.property(smallLimit, fc.integer({ min: 1, max: 99 }), (limit, percent) => {
-        expect(portion(limit + 1, percent)).toBeGreaterThanOrEqual(portion(limit, percent));
-        expect(portion(limit, percent + 1)).toBeGreaterThanOrEqual(portion(limit, percent));
-      }),
-    );
-  });
-
-  test("two organizations that have half each never need more than the pool", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 1_000 }), (limit) => {
-        expect(2 * portion(limit, 50)).toBeLessThanOrEqual(limit);
       }),
     );
   });

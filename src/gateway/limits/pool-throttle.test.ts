@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import {
   applyRemoteCooldown,
   afterTooMany,
-  shouldBroadcast,
   isOver,
   usablePercent,
   type PoolThrottle,
@@ -17,41 +16,16 @@ function throttledAt(...seconds: number[]): PoolThrottle | undefined {
   );
 }
 
-function everySecond(count: number): number[] {
-  return Array.from({ length: count }, (_, at) => at);
-}
-
 function percentAt(throttle: PoolThrottle | undefined, second: number): number {
   return usablePercent(throttle, second * 1000);
 }
 
 describe("the usable part of a pool", () => {
-  test("is all that was declared, until a 429 takes a fifth", () => {
-    expect(percentAt(undefined, 0)).toBe(100);
-    expect(percentAt(throttledAt(0), 0)).toBe(80);
-  });
-
-  test("shrinks by a fifth of the rest with every further 429, down to a tenth", () => {
-    const percents = [1, 2, 3, 4, 5, 6].map((count) =>
-      percentAt(throttledAt(...everySecond(count)), count),
-    );
-    // One percent came back in the second between each two.
-    expect(percents).toEqual([81, 65, 53, 43, 35, 29]);
-    const many = throttledAt(...everySecond(60));
-    expect(percentAt(many, 59)).toBe(10);
-  });
-
   test("comes back by one percent of what was declared after each whole quiet second", () => {
     const throttle = throttledAt(0);
     expect([0.999, 1, 1.999, 19.999, 20, 21].map((at) => percentAt(throttle, at))).toEqual([
       80, 81, 81, 99, 100, 100,
     ]);
-  });
-
-  test("shrinks once by requests that were under way together and are refused together", () => {
-    const together = everySecond(10).map((at) => at / 10);
-    expect(percentAt(throttledAt(...together), 0.9)).toBe(80);
-    expect(percentAt(throttledAt(...together, 1), 1)).toBe(64);
   });
 
   test("does not come back in a second in which a 429 came, even one that shrank nothing", () => {
@@ -86,40 +60,14 @@ describe("the usable part of a pool", () => {
 });
 
 describe("the cooldown of a pool", () => {
-  test("is sixty seconds at most", () => {
-    expect(afterTooMany(undefined, { cooldownMs: 300_000, nowMs: 5 }).cooldownUntilMs).toBe(60_005);
-  });
-
   test("is not cut short by a 429 with a shorter one", () => {
     const long = afterTooMany(undefined, { cooldownMs: 30_000, nowMs: 0 });
     expect(afterTooMany(long, { cooldownMs: 2_000, nowMs: 100 }).cooldownUntilMs).toBe(30_000);
-  });
-
-  test("is broadcast once, and again when it lasts a second longer than the others know", () => {
-    const first = afterTooMany(undefined, { cooldownMs: 2_000, nowMs: 0 });
-    expect(shouldBroadcast(first, 0)).toBe(true);
-    const reported = { ...first, broadcastUntilMs: first.cooldownUntilMs };
-    expect(shouldBroadcast(afterTooMany(reported, { cooldownMs: 2_000, nowMs: 900 }), 900)).toBe(
-      false,
-    );
-    expect(shouldBroadcast(afterTooMany(reported, { cooldownMs: 2_500, nowMs: 900 }), 900)).toBe(
-      true,
-    );
-    expect(shouldBroadcast(afterTooMany(reported, { cooldownMs: 100, nowMs: 2_500 }), 2_500)).toBe(
-      true,
-    );
-    expect(shouldBroadcast(afterTooMany(undefined, { cooldownMs: 0, nowMs: 0 }), 0)).toBe(false);
   });
 });
 
 describe("the notice of another instance", () => {
   const remote = applyRemoteCooldown(undefined, { cooldownMs: 5_000, nowMs: 0 });
-
-  test("cools it down and shrinks it here too, and is not broadcast", () => {
-    expect(remote.cooldownUntilMs).toBe(5_000);
-    expect(usablePercent(remote, 0)).toBe(80);
-    expect(shouldBroadcast(remote, 0)).toBe(false);
-  });
 
   test("is one 429 however often it is read again, and however late", () => {
     let known = remote;
@@ -128,12 +76,6 @@ describe("the notice of another instance", () => {
     }
     expect(known.cooldownUntilMs).toBe(5_200);
     expect(usablePercent(known, 4_000)).toBe(84);
-  });
-
-  test("is known already when it is this instance's own 429", () => {
-    const own = afterTooMany(undefined, { cooldownMs: 5_000, nowMs: 0 });
-    const known = applyRemoteCooldown(own, { cooldownMs: 4_300, nowMs: 900 });
-    expect(usablePercent(known, 900)).toBe(80);
   });
 
   test("is another 429 when its cooldown lasts longer", () => {

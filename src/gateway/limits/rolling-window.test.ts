@@ -1,52 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
-import { RollingWindow } from "./rolling-window.ts";
+import { RollingWindow, SteadySeconds } from "./rolling-window.ts";
 
 describe("a rolling window", () => {
-  test("counts a charge at 60 seconds and has dropped it at 61", () => {
-    const window = new RollingWindow();
-    window.advance(1_000);
-    window.add(7);
-    window.advance(1_060);
-    expect(window.total).toBe(7);
-    window.advance(1_061);
-    expect(window.total).toBe(0);
-  });
-
-  test("is empty after a long silence", () => {
-    const window = new RollingWindow();
-    window.advance(10);
-    window.add(3);
-    window.advance(15);
-    window.add(4);
-    window.advance(100_000);
-    expect(window.total).toBe(0);
-    expect(window.secondsUntilLeft(1)).toBe(61);
-  });
-
-  test("corrects the second of a charge while it is inside, and not after", () => {
-    const window = new RollingWindow();
-    window.advance(5);
-    window.add(100);
-    window.advance(65);
-    window.correct(5, -40);
-    expect(window.total).toBe(60);
-    window.advance(66);
-    window.correct(5, 1_000);
-    expect(window.total).toBe(0);
-  });
-
-  test("never makes a second negative by a correction", () => {
-    const window = new RollingWindow();
-    window.advance(5);
-    window.add(10);
-    window.advance(6);
-    window.add(10);
-    window.correct(5, -25);
-    expect(window.total).toBe(10);
-  });
-
   test("returns after how many seconds enough has left", () => {
     const window = new RollingWindow();
     window.advance(100);
@@ -87,4 +44,21 @@ describe("a rolling window", () => {
       { numRuns: runs(300) },
     );
   });
+});
+
+test("callers that arrive in another order than they read the clock do not move time", () => {
+  const seconds = new SteadySeconds();
+  expect(seconds.at(100_000)).toBe(100);
+  expect(seconds.at(98_500)).toBe(100);
+  expect(seconds.at(100_900)).toBe(100);
+  expect(seconds.at(101_000)).toBe(101);
+});
+
+test("a wall clock that jumps ahead and back continues counting seconds from where it was", () => {
+  const seconds = new SteadySeconds();
+  seconds.at(100_000);
+  expect(seconds.at(3_700_000)).toBe(3_700);
+  expect(seconds.at(101_000)).toBe(3_700);
+  expect(seconds.at(103_000)).toBe(3_702);
+  expect(seconds.at(162_000)).toBe(3_761);
 });

@@ -56,35 +56,23 @@ describe("a value that is not a limit", () => {
 
 describe("a body that is refused", () => {
   test.each([
-    ["", "not valid JSON"],
-    ["[]", "must be one JSON object"],
     ['{"scope":"key","rpm":5,}', "not valid JSON"],
     [{}, /^scope is missing; send "org" or "key" or "model"/],
     [{ scope: "workspace", rpm: 1 }, /^scope must be "org" or "key" or "model"/],
-    [{ scope: null, rpm: 1 }, /^scope must be/],
     [{ scope: "constructor", rpm: 1 }, /^scope must be/],
     [{ scope: "key" }, /^rpm, tpm and concurrency are all missing/],
     [
       { scope: "key", rpm: 1, burst: 3 },
       /^burst is not a field of this route; it accepts scope, key_id/,
     ],
-    [{ scope: "key", requests_per_minute: 3 }, /^requests_per_minute is not a field/],
-    [{ scope: "key", rpm: 1, constructor: {} }, /^constructor is not a field/],
     ['{"scope":"key","rpm":1,"__proto__":{}}', /^__proto__/],
     ['{"scope":"key","rpm":1,"rpm":2}', /^rpm is duplicated/],
     [String.raw`{"scope":"key","rpm":1,"rp\u006d":2}`, /^rpm is duplicated/],
     [{ scope: "key", key_id: "", rpm: 1 }, /^key_id must be a non-empty string/],
-    [{ scope: "key", key_id: null, rpm: 1 }, /^key_id must be a non-empty string/],
-    [{ scope: "model", model: 7, rpm: 1 }, /^model must be a non-empty string/],
     [{ scope: "model", rpm: 1 }, /^model is missing/],
     [{ scope: "key", model: "acme/m", rpm: 1 }, /^model does not go with scope "key"/],
-    [{ scope: "org", model: "acme/m", rpm: 1 }, /^model does not go with scope "org"/],
     [{ scope: "org", key_id: "key_1", rpm: 1 }, /^key_id does not go with scope "org"/],
   ])("%j", (body, message) => {
     expect(refusedFor(body)).toMatch(message);
-  });
-
-  test("is quoted only in part", () => {
-    expect(refusedFor({ ["x".repeat(10_000)]: 1 }).length).toBeLessThan(200);
   });
 });

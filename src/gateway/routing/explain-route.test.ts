@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
+import { buildDeployment } from "../../../test/fixtures/modality/request-kit.ts";
+import type { ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
 import { explainRoute } from "./explain-route.ts";
@@ -25,31 +26,13 @@ interface Case {
 }
 
 function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
-  const deployments = IDS.map((id): Deployment => ({
-    id: `${id}/m`,
-    providerId: id as ProviderId,
-    providerName: id,
-    modelId: "m" as ModelId,
-    upstreamModelId: "m",
-    manifestSha256: "of no file",
-    resolvesTo: [],
-    wire: "wire_a",
-    modality: "text",
-    baseUrl: "https://example.com/v1",
-    priority: 0,
-    promptLogging: "none",
-    datacenters: [],
-    billing: "token",
-    prices: unpriced.includes(id) ? null : PRICES,
-    inputModalities: new Set(["text" as const]),
-    supportedParameters: new Map(),
-    imagesPath: "/images/generations",
-    videosPath: "/videos",
-    priceCard: [],
-    capacity: [],
-    pool: { id, capacity: [], orgSharePercent: 50 },
-    settlement: { mode: "arrears", interval: "daily" },
-  }));
+  const deployments = IDS.map((id) =>
+    buildDeployment("wire_a", {
+      id: `${id}/m`,
+      providerId: id as ProviderId,
+      prices: unpriced.includes(id) ? null : PRICES,
+    }),
+  );
   const model: ListedModel = {
     id: "m" as ModelId,
     displayName: "m",
@@ -98,18 +81,6 @@ test.each([
   expect(explained.candidates.map((each) => each.providerId)).toEqual(["p4"]);
   expect(explained.excluded).toHaveLength(3);
   for (const each of explained.excluded) expect(each.reason).toMatch(reason);
-});
-
-test("a model of another kind, or an unknown one, has neither candidates nor excluded", () => {
-  const wrong: PlanInput = { ...inputOf(NOTHING), modality: "image" };
-  const unknown: PlanInput = { ...inputOf(NOTHING), model: undefined };
-  for (const [input, cls] of [
-    [wrong, "invalid_request"],
-    [unknown, "model_unavailable"],
-  ] as const) {
-    const explained = explainRoute(input);
-    expect(explained).toMatchObject({ candidates: [], excluded: [], refusal: { class: cls } });
-  }
 });
 
 test("the explanation is the plan: same candidates, same order, same refusal, no duplicates", () => {

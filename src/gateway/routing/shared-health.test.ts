@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { Clock } from "../../kernel/core/time.ts";
-import { MemoryDeploymentHealth } from "./health.ts";
 import { type CooldownNotice, HealthExchange, type SharedHealth } from "./shared-health.ts";
 
 /** The reports of the others; a poll is answered when the test says so, or at once. */
@@ -63,20 +62,6 @@ describe("a shared cooldown", () => {
     expect(shared.polls).toBe(4);
   });
 
-  test("keeps traffic away here when a circuit has opened there", async () => {
-    const health = new MemoryDeploymentHealth();
-    exchange.listen({ ...learners, circuit: health });
-    shared.notices = [{ kind: "circuit", id: "d", forMs: 4_000 }];
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(health.mayTry("d", clock.monotonicMs() + 3_999)).toBe("no");
-    expect(health.mayTry("d", clock.monotonicMs() + 4_000)).toBe("probe");
-  });
-
-  test("is published unchanged", () => {
-    exchange.publish({ kind: "pool", id: "p", forMs: 7 });
-    expect(shared.published).toEqual([{ kind: "pool", id: "p", forMs: 7 }]);
-  });
-
   test("is polled once at a time, and a slow answer does not prolong it", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
@@ -119,13 +104,5 @@ describe("a shared cooldown", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(reported).toEqual([]);
     expect(shared.polls).toBe(1);
-  });
-
-  test("is neither sent nor read by a single instance", () => {
-    const alone = new HealthExchange({ shared: undefined, clock });
-    alone.listen(learners);
-    alone.publish({ kind: "pool", id: "p", forMs: 7 });
-    expect(vi.getTimerCount()).toBe(0);
-    alone.close();
   });
 });

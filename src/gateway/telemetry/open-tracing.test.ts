@@ -1,7 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-
 import { describe, expect, test } from "vitest";
 
 import type { Principal } from "../accounts/principal.ts";
@@ -154,18 +150,6 @@ test("a collector that never answers costs only its spans, which are counted", a
   expect(figures.exported).toBe(0);
 });
 
-test("a collector that is gone delays no stop", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  const tracing = await openAt(`http://127.0.0.1:${port}`, FLOOD, IMPATIENT_MS);
-  request(tracing);
-  await tracing.close();
-  expect(tracing.figures.exported).toBe(0);
-});
-
 test("a collector that refuses is reported once, without what was sent to it", async () => {
   const receiver = await startOtlpReceiver({ answer: 401 });
   const secret = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=collector-secret" };
@@ -186,15 +170,9 @@ test("without an endpoint there are no traces", async () => {
 });
 
 test.each([
-  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
-  ["OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:secret@collector:4318"],
-  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization"],
   ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=a%0d%0asecret"],
-  ["OTEL_RESOURCE_ATTRIBUTES", "=a"],
-  ["OTEL_RESOURCE_ATTRIBUTES", "a=%zz"],
   ["TM_TELEMETRY_INCOMING", "trust"],
-  ["TM_TELEMETRY_KEPT_PER_SECOND", "1"],
 ])("a start with %s=%s says what is wrong with it, and no value", (name, value) => {
   const loaded = loadConfig({ flags: {}, env: { [name]: value } });
   const problems = loaded.kind === "invalid" ? loaded.problems.join() : "";

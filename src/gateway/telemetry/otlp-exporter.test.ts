@@ -60,20 +60,3 @@ test("the times of a span are its nanoseconds, which a number cannot hold", () =
     { startNs: 1_000_000n, endNs: 2_000_000n },
   ]);
 });
-
-test("a batch names the parent of a span, and whether it is in another process", () => {
-  const { context } = SPAN;
-  const parent = { ...context, spanId: "00000000000000aa", isRandom: false };
-  const { traceId } = context;
-  const links = [{ traceId, spanId: parent.spanId }];
-  const spans: PlainSpan[] = [
-    { ...SPAN, parent, hasFailed: true },
-    { ...SPAN, kind: "client", parent, isParentRemote: false },
-    { ...SPAN, kind: "internal", link: parent },
-  ];
-  expect(collected(spans)).toMatchObject([
-    { traceId, spanId: context.spanId, parentSpanId: parent.spanId, flags: 0x303, status: 2 },
-    { kind: 3, parentSpanId: parent.spanId, flags: 0x103, status: 0, links: [] },
-    { kind: 1, parentSpanId: "", flags: 0x103, links },
-  ]);
-});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { createRequestId, type RequestId } from "../../kernel/index.ts";
+import { type RequestId } from "../../kernel/index.ts";
 import { KeepCeiling, KeepChance } from "./trace-rules.ts";
 
 function request(lastSevenBytes: string, before = "0192f0c1-d2e3-7abc-8d"): RequestId {
@@ -25,14 +25,6 @@ describe("the share that is kept by chance", () => {
   test("is none at 0 and all at a million", () => {
     expect(isChosen(request("ffffffffffffff"), 0)).toBe(false);
     expect(isChosen(request("00000000000000"), 1_000_000)).toBe(true);
-  });
-
-  test("is about the configured share of real request ids", () => {
-    const chance = new KeepChance(100_000);
-    const ids = Array.from({ length: 20_000 }, () => createRequestId(1_790_000_000_000));
-    const kept = ids.filter((id) => chance.hasRequest(id)).length;
-    // Nine standard deviations: a fair draw is outside it once in 10^18.
-    expect(Math.abs(kept - 2_000)).toBeLessThan(9 * Math.sqrt(20_000 * 0.1 * 0.9));
   });
 });
 
@@ -74,11 +66,5 @@ describe("the ceiling of a second", () => {
     expect(ceiling.take(false, 1_001)).toBe(false);
     expect(ceiling.take(false, 1_998)).toBe(false);
     expect(ceiling.take(false, 1_999)).toBe(true);
-  });
-
-  test("of an odd number gives failures the greater half", () => {
-    const ceiling = new KeepCeiling(3);
-    expect([1, 2, 3].map((ms) => ceiling.take(true, ms))).toEqual([true, true, false]);
-    expect([1, 2].map((ms) => ceiling.take(false, ms))).toEqual([true, false]);
   });
 });

@@ -81,36 +81,6 @@ test("each listing is counted separately", () => {
   expect(found).toEqual([]);
 });
 
-test("findings equal those of a plain list of the last answers, for any history", () => {
-  const run = fc.record({ bad: fc.boolean(), times: fc.integer({ min: 1, max: 700 }) });
-  fc.assert(
-    fc.property(fc.array(run, { maxLength: 12 }), (runs) => {
-      const { found, note } = conductFixture();
-      let older: boolean[] = [];
-      let newer: boolean[] = [];
-      let expected = 0;
-      for (const { bad, times } of runs) {
-        note(times, bad ? SUBSTITUTED : GOOD);
-        for (let n = 0; n < times; n += 1) {
-          newer.push(bad);
-          const all = [...older, ...newer];
-          const broken = all.filter(Boolean).length;
-          if (bad && all.length >= 200 && broken * 100 > all.length) {
-            expected += 1;
-            older = [];
-            newer = [];
-          } else if (newer.length === 1_000) {
-            older = newer;
-            newer = [];
-          }
-        }
-      }
-      expect(found).toHaveLength(expected);
-    }),
-    { numRuns: 20 },
-  );
-});
-
 test("counts under another manifest are dropped", () => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);
@@ -134,32 +104,6 @@ test("no organization alone makes a listing suspect that serves others well", ()
   note(200, GOOD, "other");
   note(700, SUBSTITUTED, "hostile");
   expect(found).toEqual([]);
-});
-
-test("a few bad answers of another organization do not help the one that provokes them", () => {
-  const { found, note } = conductFixture();
-  note(300, GOOD, "other");
-  note(3, SUBSTITUTED, "other");
-  note(300, SUBSTITUTED, "hostile");
-  expect(found).toEqual([]);
-});
-
-test("the answers of one organization suffice when there are few others", () => {
-  const { found, note } = conductFixture();
-  note(199, GOOD, "other");
-  note(200, SUBSTITUTED, "only");
-  expect(found).toHaveLength(1);
-});
-
-test("good answers of one organization do not hide what the others get", () => {
-  const { found, note } = conductFixture();
-  for (let n = 0; n < 100; n += 1) {
-    note(1, SUBSTITUTED, "org-1");
-    note(1, SUBSTITUTED, "org-2");
-    note(1, SUBSTITUTED, "org-3");
-    note(1, GOOD, "accomplice");
-  }
-  expect(found).toHaveLength(1);
 });
 
 test("a listing is suspect if it is so without any one organization, over both halves", () => {

@@ -103,9 +103,7 @@ test("a listing that is no longer suspect is reported once, so that its counts s
 test.each([
   [{ percent_too_much: 16.6 }, 17],
   [{ percent_too_much: 1e9 }, 100_000],
-  [{ percent_too_much: -3 }, null],
   [{ percent_too_much: "much" }, null],
-  [{}, null],
   [undefined, null],
 ])("a run with the evidence %j says that %s percent too much is billed", (evidence, percent) => {
   const check = { id: "C4", status: "fail", title: "usage", message: "", ms: 1 } as const;

@@ -50,25 +50,41 @@ function manifest(models: readonly Model[], terms: Record<string, Terms> = {}): 
   };
 }
 
+interface Side {
+  readonly model?: Partial<Model>;
+  readonly terms?: Terms;
+}
+
 /** The difference of one listing, with its terms before and after. */
-function diffOf(
-  before: { model?: Partial<Model>; terms?: Terms },
-  after: { model?: Partial<Model>; terms?: Terms },
-): ListingDifference | undefined {
-  const made = ({ model, terms = {} }: typeof before): Manifest =>
+function diffOf(before: Side, after: Side): ListingDifference | undefined {
+  const made = ({ model, terms = {} }: Side): Manifest =>
     manifest([listing(model)], { "acme/small": terms });
   return diffManifests(made(before), made(after), NOW_MS).models[0];
 }
 
-const rising = (prices: Partial<Record<ManifestSku, string>>): { model: Partial<Model> } => ({
+const sold = (prices: Partial<Record<ManifestSku, string>>): { model: Partial<Model> } => ({
   model: { pricing: pricing(prices) },
 });
 
+const changing = (from: string, prices: Partial<Record<ManifestSku, string>>) => ({
+  terms: { price_changes: [{ from, pricing: pricing(prices) }] },
+});
+
+const TIER = { above_prompt_tokens: 50_000, pricing: pricing({ prompt: "2", completion: "4" }) };
+
+function linesOf(found: ListingDifference | undefined): string[] {
+  return (found?.prices ?? []).map((each) => {
+    const where = `${each.sku} above ${each.above_prompt_tokens} from ${each.from ?? "now"}`;
+    return `${where}: ${each.old} to ${each.new}, ${each.percent} %`;
+  });
+}
+
 describe("prices of a listing", () => {
   test("a rise is dearer and a cut is cheaper, each with its percent", () => {
+    const others = { cached_prompt: "0.1", cache_write: "1" };
     const found = diffOf(
-      rising({ prompt: "1.25", completion: "4", cached_prompt: "0.1", cache_write: "1" }),
-      rising({ prompt: "1.5", completion: "3", cached_prompt: "0.1", cache_write: "1" }),
+      sold({ prompt: "1.25", completion: "4", ...others }),
+      sold({ prompt: "1.5", completion: "3", ...others }),
     );
     expect(found).toMatchObject({ is_dearer: true, is_cheaper: true, is_less: false });
     const base = { above_prompt_tokens: 0, from: null };
@@ -79,44 +95,50 @@ describe("prices of a listing", () => {
     ]);
   });
 
-  test("a price that is left out costs its base, so leaving it out can be dearer", () => {
-    const found = diffOf(
-      rising({ prompt: "1", completion: "4", cached_prompt: "0.1" }),
-      rising({ prompt: "1", completion: "4" }),
-    );
-    expect(found?.prices.map(({ sku, old, new: next }) => [sku, old, next])).toEqual([
-      ["cached_prompt", "0.1", "1"],
-    ]);
-    expect(found?.is_dearer).toBe(true);
-  });
-
-  test("writing the same price another way is no difference", () => {
-    expect(
-      diffOf(
-        rising({ prompt: "1", completion: "4" }),
-        rising({ prompt: "1.00", completion: "04", cache_write: "1.0" }),
-      ),
-    ).toBeUndefined();
-  });
-
-  test("a tier that is added is a rise for the prompts above it", () => {
-    const found = diffOf(
+  test.each<[string, Side, Side, string[]]>([
+    [
+      "a price that is left out costs its base",
+      sold({ prompt: "1", completion: "4", cached_prompt: "0.1" }),
+      sold({ prompt: "1", completion: "4" }),
+      ["cached_prompt above 0 from now: 0.1 to 1, +900 %"],
+    ],
+    [
+      "a tier that is added is for the prompts above it",
       {},
-      {
-        terms: {
-          price_tiers: [
-            { above_prompt_tokens: 50_000, pricing: pricing({ prompt: "2", completion: "4" }) },
-          ],
-        },
-      },
-    );
+      { terms: { price_tiers: [TIER] } },
+      ["prompt", "cached_prompt", "cache_write", "cache_write_1h"].map(
+        (sku) => `${sku} above 50000 from now: 1 to 2, +100 %`,
+      ),
+    ],
+    [
+      "an announced rise holds from its instant on",
+      {},
+      changing(MIDNIGHT, { prompt: "1", completion: "5" }),
+      ["completion", "internal_reasoning"].map(
+        (sku) => `${sku} above 0 from ${MIDNIGHT}: 4 to 5, +25 %`,
+      ),
+    ],
+  ])("%s, and is dearer", (_what, before, after, lines) => {
+    const found = diffOf(before, after);
+    expect(linesOf(found)).toEqual(lines);
     expect(found?.is_dearer).toBe(true);
-    expect(found?.prices.map((each) => [each.sku, each.above_prompt_tokens, each.new])).toEqual([
-      ["prompt", 50_000, "2"],
-      ["cached_prompt", 50_000, "2"],
-      ["cache_write", 50_000, "2"],
-      ["cache_write_1h", 50_000, "2"],
-    ]);
+  });
+
+  test("the same price written another way, or announced before, is no difference", () => {
+    const written = sold({ prompt: "1.00", completion: "04", cache_write: "1.0" });
+    expect(diffOf(sold({ prompt: "1", completion: "4" }), written)).toBeUndefined();
+    const dear = { prompt: "2", completion: "4" };
+    const begun = diffOf(changing("2026-11-01T00:00:00Z", dear), sold(dear));
+    expect(begun?.prices).toBeUndefined();
+  });
+
+  test("a rise that is brought forward is said for the time in between, once", () => {
+    const from = (instant: string): Terms => ({
+      price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
+    });
+    const found = diffOf({ terms: from(MIDNIGHT) }, { terms: from("2026-12-01T00:00:00Z") });
+    expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: "2026-12-01T00:00:00Z" });
+    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
   });
 
   test("a tier that begins later costs no request more, and some less", () => {
@@ -129,73 +151,6 @@ describe("prices of a listing", () => {
     expect(found).toMatchObject({ is_dearer: false, is_cheaper: true });
     expect(found?.prices[0]).toMatchObject({ above_prompt_tokens: 20_000, old: "2", new: "1" });
     expect(diffOf({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
-  });
-
-  test("a write of an hour costs what a write costs until it has a price", () => {
-    const found = diffOf({}, { terms: { extra_pricing: { cache_write_1h: "2" } } });
-    expect(found?.prices).toEqual([
-      {
-        sku: "cache_write_1h",
-        above_prompt_tokens: 0,
-        from: null,
-        old: "1",
-        new: "2",
-        percent: "+100",
-      },
-    ]);
-  });
-
-  test("an announced rise is a rise from its instant on", () => {
-    const found = diffOf(
-      {},
-      {
-        terms: {
-          price_changes: [{ from: MIDNIGHT, pricing: pricing({ prompt: "1", completion: "5" }) }],
-        },
-      },
-    );
-    expect(found?.is_dearer).toBe(true);
-    expect(found?.prices).toContainEqual({
-      sku: "completion",
-      above_prompt_tokens: 0,
-      from: MIDNIGHT,
-      old: "4",
-      new: "5",
-      percent: "+25",
-    });
-  });
-
-  test("a rise that was announced before and holds by now is no difference", () => {
-    const begun = {
-      from: "2026-11-01T00:00:00Z",
-      pricing: pricing({ prompt: "2", completion: "4" }),
-    };
-    expect(
-      diffOf({ terms: { price_changes: [begun] } }, rising({ prompt: "2", completion: "4" }))
-        ?.prices,
-    ).toBeUndefined();
-  });
-
-  test("a rise that is brought forward is said for the time in between, once", () => {
-    const from = (instant: string): Terms => ({
-      price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
-    });
-    const found = diffOf({ terms: from(MIDNIGHT) }, { terms: from("2026-12-01T00:00:00Z") });
-    expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: "2026-12-01T00:00:00Z" });
-    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
-  });
-
-  test("what is dearer now and at every later instant is said once", () => {
-    const at = (prompt: string): Terms => ({
-      price_changes: [{ from: MIDNIGHT, pricing: pricing({ prompt, completion: "5" }) }],
-    });
-    const found = diffOf(
-      { terms: at("1") },
-      { ...rising({ prompt: "2", completion: "4" }), terms: at("2") },
-    );
-    expect(found?.prices.filter(({ sku }) => sku === "prompt")).toEqual([
-      { sku: "prompt", above_prompt_tokens: 0, from: null, old: "1", new: "2", percent: "+100" },
-    ]);
   });
 
   test("a line of a price card that costs more is dearer, and one that comes is not", () => {
@@ -245,22 +200,6 @@ describe("what is less", () => {
     expect([at(32_768), at(32_767)]).toEqual([false, true]);
   });
 
-  test("a name, a quantization and a check are facts, and nothing is less", () => {
-    const found = diffOf(
-      {},
-      {
-        model: { display_name: "Small", quantization: "fp8" },
-        terms: { checked: { on: "2026-11-22", by: "page" } },
-      },
-    );
-    expect(found).toMatchObject({ is_less: false, prices: [] });
-    expect(found?.facts.map(({ field }) => field)).toEqual([
-      "display_name",
-      "listing_terms.checked",
-      "quantization",
-    ]);
-  });
-
   test("a provider that begins to keep prompts, or hides its listings, offers less", () => {
     const before = manifest([listing()]);
     const provider = { ...before.provider, prompt_logging: "retained" } as const;
@@ -302,10 +241,5 @@ describe("listings that come and go", () => {
       facts: [],
       models: [],
     });
-  });
-
-  test("an id that is a member of every object is a listing like others", () => {
-    const odd = listing({ id: "constructor" });
-    expect(diffManifests(manifest([odd]), manifest([odd]), NOW_MS).models).toEqual([]);
   });
 });

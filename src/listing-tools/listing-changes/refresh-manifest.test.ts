@@ -152,11 +152,6 @@ describe("prices that the source has changed", () => {
     expect(again(first, next, { effectiveMs: RISE_MS + 9 * DAY_MS }).manifest).toBe(first.manifest);
   });
 
-  test("a price that is only written another way is not announced, whatever day is named", () => {
-    const next = imported([model({ pricing: at("1.0") })]);
-    expect(refresh(old, next, { effectiveMs: RISE_MS }).manifest).toEqual(next);
-  });
-
   test("what was announced has become the price when its day has come, in the source's own bytes", () => {
     const next = imported([model({ pricing: at("1.2") })], {}, "2026-11-22");
     const found = again(refresh(old, next), next, { nowMs: RISE_MS, riseFromMs: RISE_MS + 7 });
@@ -227,8 +222,6 @@ describe("what waits for a person", () => {
   test.each([
     ["1.2", 20_000_000n, []],
     ["1.200001", 20_000_000n, ["rise_waits"]],
-    ["1.200001", 20_000_100n, []],
-    ["3", 200_000_000n, []],
     ["3.000001", 200_000_000n, ["rise_waits"]],
   ])("a rise to %s with a bound of %s millionths of a percent", (price, riseMax, wanted) => {
     const found = refresh(old, imported([model({ pricing: at(price) })]), { riseMax });
@@ -307,18 +300,6 @@ describe("what a hand has changed", () => {
     expect(kinds(found)).toEqual(["removed_by_hand"]);
     expect(again(found, old).manifest).toBe(found.manifest);
   });
-
-  test("everything else in the manifest stays, in its order", () => {
-    const old = { note: "ours", ...imported([model()]), more: { deep: [1] } };
-    const changed = { ...old, settlement: { mode: "prepaid", interval: "daily" } } as const;
-    const found = refresh(changed, imported([model({ pricing: at("0.5") })]));
-    expect(Object.keys(found.manifest)).toEqual(Object.keys(changed));
-    expect(found.manifest).toMatchObject({
-      note: "ours",
-      more: { deep: [1] },
-      settlement: { mode: "prepaid" },
-    });
-  });
 });
 
 describe("listings that come and go in the source", () => {
@@ -336,11 +317,6 @@ describe("listings that come and go in the source", () => {
     expect(listingIn(found, "acme/c").model.deprecation_date).toBe("2026-12-07");
     const later = { nowMs: NOW_MS + 3 * DAY_MS };
     expect(again(found, imported(two), later)).toMatchObject({ isUnchanged: true, findings: [] });
-  });
-
-  test("one that comes back has no end any more", () => {
-    const found = again(refresh(imported(three), imported(two)), imported(three));
-    expect(found.manifest).toEqual(imported(three));
   });
 
   test("what a source still has does not end, though no two agree on it: who sells it is asked", () => {
@@ -363,13 +339,5 @@ describe("listings that come and go in the source", () => {
     expect(found.manifest.models).toEqual(three);
     const taken = refresh(imported(three), next, { accept: ["acme/b"] });
     expect(kinds(taken)).toEqual(["gone", "going_waits"]);
-  });
-
-  test("one that was edited does not end by itself", () => {
-    const old = imported(three);
-    const edited = { ...old, models: [...two, model({ id: "acme/c", display_name: "Mine" })] };
-    const found = refresh(edited, imported(two));
-    expect(listingIn(found, "acme/c").model.deprecation_date).toBeUndefined();
-    expect(kinds(found)).toEqual(["edited"]);
   });
 });

@@ -11,6 +11,12 @@ import {
 import { readSource, type SourceInput } from "./import-listings.ts";
 import { isImportable, providerHeads } from "./provider-heads.ts";
 
+/** One snapshot of each list; the later ones are read in traps.test.ts. */
+const { litellm, modelsDev, openRouter, genaiPrices } = SNAPSHOTS;
+const LISTS = [litellm, modelsDev, openRouter, genaiPrices].map(
+  (list) => [list.from, list] as const,
+);
+
 /** Every provider's name in a source, with the number of its entries. */
 function providersOf({ from, document }: SourceInput): Map<string, number> {
   const counts = new Map<string, number>();
@@ -32,7 +38,7 @@ function providersOf({ from, document }: SourceInput): Map<string, number> {
   return counts;
 }
 
-describe.each(Object.entries(SNAPSHOTS))("every entry of %s", (_name, source) => {
+describe.each(LISTS)("every entry of %s", (_name, source) => {
   const providers = providersOf(source);
 
   test("is a draft or is skipped with a reason, for every provider in it", () => {
@@ -95,7 +101,7 @@ const SELF = new Set(["one of https://docs.litellm.ai/docs/providers"]);
 describe("a source that was tampered with", () => {
   const bad: RawJson[] = [null, true, "text", [], new Map(), new RawNumber("-1e999")];
 
-  test.each(Object.entries(SNAPSHOTS))("never makes %s throw", (_name, source) => {
+  test.each(LISTS)("never makes %s throw", (_name, source) => {
     const [provider = ""] = [...providersOf(source)].toSorted((a, b) => b[1] - a[1])[0] ?? [];
     const tampered = (value: RawJson, seed: number): RawJson => {
       const next = (each: RawJson, at: number): RawJson =>
@@ -110,7 +116,7 @@ describe("a source that was tampered with", () => {
         ? value.map((each, at) => next(each as RawJson, at % 997))
         : value;
     };
-    for (let seed = 1; seed <= quickOrDeep(4, 12); seed += 1) {
+    for (let seed = 1; seed <= quickOrDeep(2, 12); seed += 1) {
       const document = tampered(source.document, seed);
       const input = { provider, dated: source.dated };
       expect(() => readSource(source.from, document, input)).not.toThrow();

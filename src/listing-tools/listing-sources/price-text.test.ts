@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { runs } from "../../../test/support/depth.ts";
 import { comparePrices, isMargin, readPrice, withMargin } from "./price-text.ts";
 
 /** A price of a manifest as millionths of a dollar per million tokens. */
@@ -30,11 +31,8 @@ function judge(count: bigint, exponent: number): string {
 describe("a price of a source", () => {
   test.each([
     ["2e-07", 6, "0.2"],
-    ["1.5e-05", 6, "15"],
     ["0.000005", 6, "5"],
     ["3.625e-09", 6, "0.003625"],
-    ["0.2", 0, "0.2"],
-    ["3.0", 0, "3"],
     ["12500", -4, "1.25"],
     ["0", 6, "0"],
     ["9999999", 0, "9999999"],
@@ -45,7 +43,6 @@ describe("a price of a source", () => {
   test.each([
     ["0.0000029999900000000002", 6, "2.99999"],
     ["0.049999999999999996", 0, "0.05"],
-    ["0.00000090000000000000005", 6, "0.9"],
     ["9999998.9999999999999", 0, "9999999"],
   ])("%s is a float's digits: its neighbour is %s", (raw, places, usdPerMillion) => {
     expect(readPrice(raw, places)).toEqual({ ok: true, usdPerMillion, changed: "price-noise" });
@@ -53,12 +50,10 @@ describe("a price of a source", () => {
 
   test.each([
     ["0.00000008333333333333334", 6, "0.083334"],
-    ["0.0000001", 0, "0.000001"],
     ["1.0000001", 0, "1.000001"],
     ["1.2345678", 0, "1.234568"],
     // Too far from its neighbour to be noise, with as many digits.
     ["0.000123000123456789", 0, "0.000124"],
-    ["1e-400", 0, "0.000001"],
     ["1e-99999999999", 0, "0.000001"],
   ])("%s is rounded up to %s", (raw, places, usdPerMillion) => {
     expect(readPrice(raw, places)).toEqual({ ok: true, usdPerMillion, changed: "price-rounded" });
@@ -66,13 +61,10 @@ describe("a price of a source", () => {
 
   test.each([
     ["-1", "negative"],
-    ["-1e-9", "negative"],
     ["12345678", "too-large"],
-    ["1e99999999999", "too-large"],
     ["9999999.9999991", "too-large"],
     ["free", "not-a-price"],
     ["", "not-a-price"],
-    ["0x10", "not-a-price"],
     ["1,5", "not-a-price"],
   ])("%s is none: %s", (raw, reason) => {
     expect(readPrice(raw, 0)).toEqual({ ok: false, reason });
@@ -85,7 +77,7 @@ describe("a price of a source", () => {
       fc.property(digits, fc.integer({ min: -30, max: 0 }), (count, exponent) => {
         expect(judge(count, exponent)).toBe("sound");
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -106,7 +98,7 @@ describe("a price of a source", () => {
         const fits = up <= 9_999_999_999_999n;
         expect(more === undefined ? undefined : millionths(more)).toBe(fits ? up : undefined);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -11,7 +11,6 @@ import type { Reading } from "./draft.ts";
 import { type ImportResult, readSource, type SourceInput } from "./import-listings.ts";
 
 const { litellm, modelsDev, modelsDevLater, openRouter, genaiPrices } = SNAPSHOTS;
-const { litellmNovember, genaiPricesNovember } = SNAPSHOTS;
 
 type Name = keyof typeof SNAPSHOTS;
 
@@ -26,15 +25,15 @@ function listing(result: ImportResult, id: string): ManifestModel {
 }
 
 describe("1: an output bound that is a copy of the input's", () => {
-  test.each([
-    ["mistral", "mistral/mistral-large-latest"],
-    ["xai", "xai/grok-4.5"],
-  ])("of %s %s is not known", (provider, name) => {
-    const draft = findDraft(litellm, provider, name);
-    expect(draft.maxOutputTokens).toBeUndefined();
-    expect(codesOf(draft.notes)).toContain("output-bound-unknown");
-    expect(draft.contextLength).toBeGreaterThan(0);
-  });
+  test.each([["mistral", "mistral/mistral-large-latest"]])(
+    "of %s %s is not known",
+    (provider, name) => {
+      const draft = findDraft(litellm, provider, name);
+      expect(draft.maxOutputTokens).toBeUndefined();
+      expect(codesOf(draft.notes)).toContain("output-bound-unknown");
+      expect(draft.contextLength).toBeGreaterThan(0);
+    },
+  );
 
   test("the legacy max_tokens is not read: deepseek-v4-pro has 8,192 under both names", () => {
     const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
@@ -44,11 +43,6 @@ describe("1: an output bound that is a copy of the input's", () => {
     expect(maxOutputTokens).toBe(32_768);
     // perplexity/sonar has nothing but max_tokens.
     expect(findDraft(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();
-  });
-
-  test("the smaller of two bounds is listed", () => {
-    const result = importFor("deepseek", litellm, [modelsDev]);
-    expect(listing(result, "deepseek/deepseek-v4-pro").max_output_tokens).toBe(8192);
   });
 });
 
@@ -64,12 +58,6 @@ describe("2: an input limit is not the context", () => {
 });
 
 describe("3: tiers", () => {
-  test("above_1hr is how long a write lives: claude-opus-4-8 has a price for it, and no tier", () => {
-    const { prices } = findDraft(litellm, "anthropic", "claude-opus-4-8");
-    expect(prices.tiers).toEqual([]);
-    expect(prices.sheet).toMatchObject({ cache_write: "6.25", cache_write_1h: "10" });
-  });
-
   test("above_1hr_above_200k_tokens is both: claude-sonnet-4-5", () => {
     expect(findDraft(litellm, "anthropic", "claude-sonnet-4-5").prices).toEqual({
       sheet: {
@@ -94,20 +82,6 @@ describe("3: tiers", () => {
     });
   });
 
-  test("the suffixes 128k, 200k, 272k and 512k are bounds of prompts", () => {
-    const bounds = (provider: string, name: string): number[] =>
-      findDraft(litellm, provider, name).prices.tiers.map((tier) => tier.abovePromptTokens);
-    expect(bounds("openai", "gpt-5.4")).toEqual([272_000]);
-    expect(bounds("gemini", "gemini/gemini-2.5-pro")).toEqual([200_000]);
-    expect(bounds("minimax", "minimax/MiniMax-M3")).toEqual([512_000]);
-  });
-
-  test("prices of priority and flex, with a bound in their name, are no tiers of gpt-5.6-luna", () => {
-    const { tiers } = findDraft(litellm, "openai", "gpt-5.6-luna").prices;
-    expect(tiers).toHaveLength(1);
-    expect(tiers[0]?.sheet).toMatchObject({ prompt: "0.4", completion: "1.8", cache_write: "0.5" });
-  });
-
   test("ranges of qwen3-max are a base and two tiers, which the cheapest flat price is not", () => {
     const { prices } = findDraft(litellm, "dashscope", "dashscope/qwen3-max");
     expect(prices.sheet.prompt).toBe("1.2");
@@ -126,14 +100,6 @@ describe("3: tiers", () => {
     const { tiers } = findDraft(modelsDev, "openai", "gpt-5.4").prices;
     expect(tiers.map((tier) => tier.abovePromptTokens)).toEqual([272_000]);
   });
-
-  test("OpenRouter's overrides are tiers: qwen3.7-flash has two", () => {
-    const { tiers } = findDraft(openRouter, "*", "qwen/qwen3.7-flash").prices;
-    expect(tiers.map((tier) => [tier.abovePromptTokens, tier.sheet.completion])).toEqual([
-      [32_000, "0.4"],
-      [256_000, "0.8"],
-    ]);
-  });
 });
 
 test("4: a tier is of the whole request: gemini-2.5-pro's has a price of its output too", () => {
@@ -150,11 +116,6 @@ describe("5: cache writes", () => {
     const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
     expect(draft.prices.sheet.cache_write).toBeUndefined();
     expect(codesOf(draft.notes)).toContain("no-extra-fee");
-  });
-
-  test("gpt-5.6-luna bills writes at one and a quarter of its input", () => {
-    const { sheet } = findDraft(litellm, "openai", "gpt-5.6-luna").prices;
-    expect(sheet).toMatchObject({ prompt: "0.2", cache_write: "0.25" });
   });
 
   test("a write price below the prompt's that one source states is left out: gemini-3.6-flash", () => {
@@ -194,26 +155,6 @@ describe("6: dated prices", () => {
     expect(o3.changes).toEqual([]);
     expect(findDraft(genaiPrices, "anthropic", "claude-opus-4-6").prices.tiers).toEqual([]);
   });
-
-  test.each(["gemini-3.6-flash", "gemini-3.8-flash"])("%s doubles with the year", (name) => {
-    const result = importFor("google", litellmNovember, [genaiPricesNovember]);
-    const { pricing } = listing(result, `google/${name}`);
-    const at = (prices: typeof pricing): (string | undefined)[] =>
-      (["prompt", "completion"] as const).map(
-        (sku) => prices.find(({ type }) => type === sku)?.cost_usd_per_million,
-      );
-    expect(at(pricing)).toEqual(["0.75", "3.75"]);
-    const [change] = result.manifest?.listing_terms?.[`google/${name}`]?.price_changes ?? [];
-    expect(change?.from).toBe("2027-01-01T00:00:00Z");
-    expect(at(change?.pricing ?? [])).toEqual(["1.5", "7.5"]);
-    expect(result.listed).toContain(`google/${name}`);
-  });
-
-  test("of several prices that have begun the last holds: mistral-large-4", () => {
-    const draft = findDraft(genaiPricesNovember, "mistral", "mistral-large-4");
-    expect(draft.prices.sheet).toMatchObject({ prompt: "0.7", completion: "2.1" });
-    expect(draft.changes).toEqual([]);
-  });
 });
 
 describe("7: time of day", () => {
@@ -224,24 +165,6 @@ describe("7: time of day", () => {
       expect(terms?.staged_because).toContain("time-of-day");
     }
   });
-
-  test("a price by the hour that has begun on a day is still its peak: deepseek-v4-pro", () => {
-    for (const source of [litellmNovember, genaiPricesNovember]) {
-      const draft = findDraft(
-        source,
-        "deepseek",
-        source === litellmNovember ? "deepseek/deepseek-v4-pro" : "deepseek-v4-pro",
-      );
-      expect(draft.prices.sheet).toMatchObject({ prompt: "1.32", completion: "3.96" });
-      expect(draft).toMatchObject({ changes: [], stagedBecause: ["time-of-day"] });
-    }
-  });
-
-  test("of deepseek-chat the dearest rate of the day is read", () => {
-    const draft = findDraft(genaiPrices, "deepseek", "deepseek-chat");
-    expect(draft.prices.sheet).toMatchObject({ prompt: "0.27", completion: "1.1" });
-    expect(draft.stagedBecause).toEqual(["time-of-day"]);
-  });
 });
 
 describe("8: noise and nothing", () => {
@@ -251,17 +174,7 @@ describe("8: noise and nothing", () => {
     expect(codesOf(draft.notes)).toContain("price-noise");
   });
 
-  test("Bedrock's 0.049999999999999996 at models.dev is 0.05", () => {
-    const noisy = readAll(modelsDev, "amazon-bedrock").flatMap((each) =>
-      each.kind === "draft" && codesOf(each.draft.notes).includes("price-noise")
-        ? Object.values(each.draft.prices.sheet)
-        : [],
-    );
-    expect(noisy).toContain("0.05");
-    expect(noisy.filter((price) => price.length > 9)).toEqual([]);
-  });
-
-  test.each(["ollama", "gemini"])("what is priced at nothing is no listing: %s", (provider) => {
+  test.each(["ollama"])("what is priced at nothing is no listing: %s", (provider) => {
     const skips = readAll(litellm, provider).map((each) =>
       each.kind === "skipped" ? each.note.code : "",
     );
@@ -300,9 +213,7 @@ describe("9: other units", () => {
 
   test.each([
     ["litellm", "perplexity", "perplexity/sonar"],
-    ["modelsDev", "perplexity", "sonar-pro"],
     ["openRouter", "perplexity", "perplexity/sonar-pro"],
-    ["genaiPrices", "perplexity", "sonar"],
     ["litellm", "openai", "gpt-4o-search-preview"],
   ] as const)("a fee per request waits (case %#)", (source, provider, name) => {
     const draft = findDraft(SNAPSHOTS[source satisfies Name], provider, name);
@@ -314,15 +225,10 @@ describe("10: gone, or not to chat with", () => {
   test.each([
     ["litellm", "anthropic", "claude-3-7-sonnet-20250219", "retired"],
     ["litellm", "openai", "gpt-5-pro", "other-endpoint"],
-    ["litellm", "openai", "gpt-5.2-codex", "other-endpoint"],
-    ["litellm", "openai", "o3-pro", "other-endpoint"],
-    ["modelsDev", "openai", "o3-pro", "other-endpoint"],
     ["modelsDev", "openai", "gpt-5.2-codex", "other-endpoint"],
     ["modelsDev", "openai", "text-embedding-3-large", "not-chat"],
     ["openRouter", "google", "google/lyria-3-pro-preview", "not-chat"],
-    ["litellm", "gemini", "gemini/lyria-3-pro-preview", "not-chat"],
     ["litellm", "openai", "gpt-audio", "not-chat"],
-    ["modelsDev", "anthropic", "claude-3-opus-20240229", "retired"],
   ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
     expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
   });
@@ -346,7 +252,6 @@ describe("11: ids", () => {
   test.each([
     ["openRouter", "*", "~anthropic/claude-opus-latest", "alias"],
     ["openRouter", "*", "openai/gpt-oss-20b:free", "id-not-expressible"],
-    ["openRouter", "*", "qwen/qwen-plus-2025-07-28:thinking", "id-not-expressible"],
     [
       "litellm",
       "vertex_ai-anthropic_models",
@@ -381,17 +286,6 @@ describe("11: ids", () => {
 });
 
 describe("12: what a source's assembly loses", () => {
-  test("a cache price under another name is read: MiniMax-M2.1", () => {
-    // The assembly of this snapshot has dropped it already, and LiteLLM still has one.
-    const lost = findDraft(modelsDev, "minimax", "MiniMax-M2.1").prices.sheet.cached_prompt;
-    const kept = findDraft(litellm, "minimax", "minimax/MiniMax-M2.1").prices.sheet.cached_prompt;
-    expect([lost, kept]).toEqual([undefined, "0.03"]);
-  });
-
-  test.each(["sample_spec", "fallback_generalizations"])("%s is no model", (name) => {
-    expect(findSkipCode(litellm, "openai", name)).toBe("not-a-model");
-  });
-
   test("a base model that is not in the file leaves limits out: kimi-k3, claude-opus-5-5", () => {
     for (const [provider, id] of [
       ["moonshot", "moonshotai/kimi-k3"],

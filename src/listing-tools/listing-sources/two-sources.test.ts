@@ -79,22 +79,6 @@ describe("a model that two sources price", () => {
     });
   });
 
-  test("by two lists of one origin is of one source", () => {
-    const again = buildSource("litellm", "2026-07-20", litellm(ONE_AND_TWO).bytes.toString());
-    const result = importFor("groq", litellm(ONE_AND_TWO), [again]);
-    expect(termsOf(result).staged_because).toEqual(["one-source"]);
-  });
-
-  test("with a tier from 200,000 in one and above 200,000 in the other takes the lower bound", () => {
-    const tiered = `${ONE_AND_TWO},"input_cost_per_token_above_200k_tokens":2e-06,"output_cost_per_token_above_200k_tokens":4e-06`;
-    const sku = (base: number): string =>
-      `{"base":${base},"tiers":[{"start":199999,"price":${base * 2}}]}`;
-    const other = genaiPrices(`{"input_mtok":${sku(1)},"output_mtok":${sku(2)}}`);
-    const result = importFor("groq", litellm(tiered), [other]);
-    expect(result.listed).toEqual(["groq/acme-1"]);
-    expect(termsOf(result).price_tiers?.[0]?.above_prompt_tokens).toBe(199_999);
-  });
-
   test("costs the dearer of what one of them states and the default", () => {
     const cheap = `${ONE_AND_TWO},"cache_read_input_token_cost":1e-07`;
     const plain = modelsDev('"input":1,"output":2');

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
 import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
-import { findSecrets } from "./key-names.ts";
 import { renderFiles } from "./move-litellm.ts";
 
 /** A different secret for every place, so that a leak says where it came from. */
@@ -87,16 +86,4 @@ describe("a configuration full of secrets", () => {
       "model_list[5]",
     ]);
   });
-});
-
-test("secrets are found by name and by form, and variables are none", () => {
-  const tree = parsed(
-    "{api_key: short, master_key: long-enough-1, a: {password: [in-a-list-1]}, " +
-      "b: sk-abcdefghijklmnop, c: os.environ/NAME_OF_KEY, api_key2: os.environ/X, d: plain-text-value}",
-  );
-  expect(findSecrets([tree]).toSorted()).toEqual([
-    "in-a-list-1",
-    "long-enough-1",
-    "sk-abcdefghijklmnop",
-  ]);
 });

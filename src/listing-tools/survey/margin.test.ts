@@ -1,59 +1,8 @@
-import { assert, bigInt, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { Manifest, ManifestPrice } from "../../catalog/index.ts";
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin } from "./margin.ts";
-
-const millionths = bigInt({ min: 0n, max: 900_000_000_000n });
-const percents = bigInt({ min: 0n, max: 10_000_000n });
-
-function decimal(count: bigint): string {
-  const digits = count.toString().padStart(7, "0");
-  return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
-}
-
-function read(text: string): bigint {
-  const [whole = "", fraction = ""] = text.split(".");
-  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
-}
-
-function raisedPrice(price: string, percent: string): string | undefined {
-  const { models } = withMargin(
-    { ...manifest, models: [{ id: "m", pricing: prices(price, "1") }] },
-    percent,
-  );
-  return models[0]?.pricing[0]?.cost_usd_per_million;
-}
-
-describe("a price with a margin", () => {
-  test("is the exact product, rounded up by less than a millionth of a dollar", () => {
-    assert(
-      property(millionths, percents, (price, percent) => {
-        const raised = read(raisedPrice(decimal(price), decimal(percent)) ?? "");
-        const exact = price * (100_000_000n + percent);
-        expect(raised * 100_000_000n).toBeGreaterThanOrEqual(exact);
-        expect((raised - 1n) * 100_000_000n).toBeLessThan(exact);
-      }),
-    );
-  });
-
-  test.each([
-    ["2", "10", "2.2"],
-    ["0.15", "7.5", "0.16125"],
-    ["0.000001", "1", "0.000002"],
-    ["0.000001", "0", "0.000001"],
-    ["0", "50", "0"],
-    ["0.1", "20", "0.12"],
-    ["1234567.123456", "100", "2469134.246912"],
-  ])("of %s and %s percent is %s", (price, percent, raised) => {
-    expect(raisedPrice(price, percent)).toBe(raised);
-  });
-
-  test("that no manifest can hold is refused by its check, not cut", () => {
-    expect(raisedPrice("9999999", "10")).toBe("99999999");
-  });
-});
 
 function prices(prompt: string, completion: string): readonly ManifestPrice[] {
   return [

@@ -47,15 +47,6 @@ test("the steps of one turn for a slot are one call, and each claim gets its own
   ]);
 });
 
-test("a later turn waits neither for an earlier answer nor for further steps", async () => {
-  const { calls, sent } = recorded();
-  for (const name of ["first", "second"]) {
-    calls.ask("{a}", step("claim", name));
-    await turn();
-  }
-  expect(sent.map(({ steps }) => steps)).toEqual(["[[],[first]]", "[[],[second]]"]);
-});
-
 test("no call has more steps than its bound, and the order stays", async () => {
   const { calls, sent } = recorded();
   for (const size of [STEPS_MAX - 1, 2, 1]) calls.ask("{a}", step("change", `${size}`, [], size));

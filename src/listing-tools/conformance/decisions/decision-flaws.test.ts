@@ -21,7 +21,6 @@ describe("there is an answer to each question and no other", () => {
   test.each([
     ["by id", { place: good }],
     ["in a list, by name", [{ name: "place", ...good }]],
-    ["in a list, by id", [{ id: "place", ...good }]],
     ["in a list, by their order", [good]],
   ])("%s", (_how, answers) => {
     expect(systemone(answers)).toBeUndefined();
@@ -30,7 +29,6 @@ describe("there is an answer to each question and no other", () => {
   test.each([
     ["none", undefined, "question place has no answer"],
     ["another name", { other: good }, "question place has no answer"],
-    ["one more", { place: good, more: good }, "there is an answer without a question"],
     ["two of one name", [{ name: "place" }, { name: "place" }], "two answers have one name"],
   ])("%s", (_how, answers, flaw) => {
     expect(systemone(answers)).toBe(flaw);
@@ -39,7 +37,6 @@ describe("there is an answer to each question and no other", () => {
   test.each([
     ["in a result", { result: { place: "a", things: {} }, token_usage: 3 }],
     ["in the body itself", { place: "a", things: {}, token_usage: 3, id: "x", model: "m" }],
-    ["under the name of their kind", { result: { place: "a", entities: {} } }],
   ])("of GLiNER %s", (_how, body) => {
     expect(answersFlaw(listAnswers(body, "gliner"), [place, things])).toBeUndefined();
   });
@@ -49,8 +46,6 @@ describe("probabilities are between 0 and 1 and sum to 1", () => {
   test.each([
     ["by label", good],
     ["in a list", { probabilities: [0.5, 0.5] }],
-    ["rounded", { probabilities: { a: 0.333, b: 0.333, c: 0.333 } }],
-    ["one", { noul: 0.2, confidence: 1 }],
     ["none", "harbour"],
     [
       "of several labels each for itself",
@@ -65,10 +60,8 @@ describe("probabilities are between 0 and 1 and sum to 1", () => {
 
   test.each([
     ["a sum of 1.4", { probabilities: { a: 1, b: 0.4 } }, "probabilities sum to 1.4"],
-    ["a sum of 0.97", { probabilities: [0.5, 0.47] }, "probabilities sum to 0.97"],
     ["one below 0", { probabilities: { a: 1.1, b: -0.1 } }, "a probability is not between 0 and 1"],
     ["a text", { probabilities: { a: "1" } }, "a probability is not between 0 and 1"],
-    ["nothing", { probabilities: {} }, "probabilities sum to 0"],
     ["a noul above 1", { noul: 1.5 }, "noul is 1.5, not between 0 and 1"],
     ["a confidence in a list", [{ confidence: 2 }], "confidence is 2, not between 0 and 1"],
   ])("%s", (_what, answer, flaw) => {
@@ -89,7 +82,6 @@ describe("a declared envelope is exact", () => {
 
   test.each([
     ["no envelope", { answers: {} }, "the envelope's success is not true"],
-    ["no success", { ...envelope, success: "true" }, "the envelope's success is not true"],
     ["no result", { ...envelope, result: null }, "the envelope's result is not an object"],
     ["an error", { ...envelope, errors: [{}] }, "the envelope's errors is not an empty list"],
     [

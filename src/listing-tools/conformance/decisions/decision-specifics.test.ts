@@ -2,14 +2,12 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
 import { ZERO_USAGE } from "../../../kernel/core/usage.ts";
-import { decisionProbes } from "./decision-probes.ts";
 import { decisionSpecifics } from "./decision-specifics.ts";
 import {
   type Answer,
   decisionListing,
   stubLab,
 } from "../../../../test/fixtures/conformance/stub-lab.ts";
-import { Chance } from "../probing/chance.ts";
 import type { Probe } from "../probing/probe.ts";
 
 const STATE_TOKENS = 400;
@@ -65,18 +63,6 @@ describe("each kind of question of the grammar is asked", () => {
     expect(status).toBe("fail");
     expect(message).toContain("kind score gets no usable answer");
   });
-
-  test("an answer that C2 judges already is left to it", async () => {
-    const unusable = (name: string) => (probe: Probe) =>
-      probe.name === name ? { unusable: "no answer" } : once(probe);
-    const gliner = decisionListing({ decisions_wire: "gliner" });
-    expect(await findingOf(gliner, unusable("question: boolean"))).toMatchObject({
-      status: "pass",
-    });
-    expect(await findingOf(gliner, unusable("question: relations"))).toMatchObject({
-      status: "fail",
-    });
-  });
 });
 
 describe("how often the state is billed is what the listing declares", () => {
@@ -89,11 +75,6 @@ describe("how often the state is billed is what the listing declares", () => {
   ])("%s", async (_what, deployment, answer, status) => {
     expect(await findingOf(deployment, answer)).toMatchObject({ status });
   });
-
-  test("no usage is another check's matter", async () => {
-    const silent = ({ changeBody }: Probe): Answer => (changeBody ? { status: 422 } : {});
-    expect(await findingOf(decisionListing(), silent)).toMatchObject({ status: "pass" });
-  });
 });
 
 describe("two questions of one name", () => {
@@ -105,34 +86,9 @@ describe("two questions of one name", () => {
     expect(status).toBe("fail");
     expect(message).toBe("two questions of one name are answered with 200");
   });
-
-  test("may be refused in any form: that is another promise", async () => {
-    const broken = (probe: Probe) => (probe.changeBody ? { status: 500 } : once(probe));
-    expect(await findingOf(decisionListing(), broken)).toMatchObject({ status: "pass" });
-  });
 });
 
 test("where a usual request is refused, C11 has nothing to say", async () => {
   const refused = (): Answer => ({ status: 500 });
   expect(await findingOf(decisionListing(), refused)).toMatchObject({ status: "skip" });
-});
-
-test("an answer that is always the same is wrong twice in a row, in every run", () => {
-  const deployment = decisionListing();
-  const places = ["forest", "desert", "mountain"].map((given) => ({ name: "place", given }));
-  const levels = [1, 2, 3, 4, 5].map((given) => ({ name: "birds", given }));
-  for (let seed = 0; seed < 50; seed += 1) {
-    const subject = { deployment, chance: new Chance(`${seed}`) };
-    for (const { name, given } of [...places, ...levels]) {
-      const isWrong = (state: Parameters<typeof decisionProbes.told>[1]): boolean => {
-        const truth = decisionProbes.told(subject, state).truth[name];
-        return typeof given === "string" ? given !== truth : Math.abs(given - Number(truth)) > 1.5;
-      };
-      const wrong = new Map<string, string | number>([[name, given]]);
-      const isCaught = [true, false, false].some(
-        (isFirst, at) => isWrong({ at, isFirst }) && isWrong({ at, isFirst, wrong }),
-      );
-      expect({ seed, name, given, isCaught }).toMatchObject({ isCaught: true });
-    }
-  }
 });

@@ -15,20 +15,8 @@ import type { Probe } from "../probing/probe.ts";
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
 
-const drawn = new Map<string, string>();
-
-/**
- * A picture that is another one for each text. Most tests need the same ones, so each is drawn
- * once.
- */
+/** A picture that is another one for each text. */
 function pngOfSize(width: number, height: number, of = ""): string {
-  const name = `${width} ${height} ${of}`;
-  const known = drawn.get(name) ?? drawPng(width, height, of);
-  drawn.set(name, known);
-  return known;
-}
-
-function drawPng(width: number, height: number, of: string): string {
   const colour = Buffer.from(of).reduce((sum, byte) => (31 * sum + byte) % 65_521, 7);
   return renderPng([colour >> 8, colour & 255, 0], width, height).toString("base64");
 }
@@ -41,10 +29,8 @@ interface Report {
 /** The answer of an honest provider. */
 function honest(probe: Probe, { billing }: Deployment): Report {
   const count = imageCount(probe);
-  const { size = "1024x1024", prompt } = probe.body;
-  const [width = 0, height = 0] = (size === "auto" ? "1024x1024" : String(size))
-    .split("x")
-    .map(Number);
+  const { size = "64x64", prompt } = probe.body;
+  const [width = 0, height = 0] = (size === "auto" ? "64x64" : String(size)).split("x").map(Number);
   return {
     data: Array.from({ length: count }, (_image, at) => ({
       b64_json: pngOfSize(width, height, `${String(prompt)} ${at}`),
@@ -78,10 +64,8 @@ test.each([
 });
 
 describe("only C2 is for the form of an answer", () => {
-  const item = { b64_json: pngOfSize(1024, 1024) };
   test.each<[string, Cheat]>([
     ["one image too few", (report) => ({ ...report, data: report.data.slice(1) })],
-    ["one image too many", (report) => ({ ...report, data: [...report.data, item] })],
     ["addresses", (report) => ({ ...report, data: report.data.map(() => ({ url: "https://a" })) })],
     [
       "a text as an image",
@@ -91,7 +75,6 @@ describe("only C2 is for the form of an answer", () => {
       "images only where one is asked for",
       (report, probe) => ({ ...report, data: imageCount(probe) === 1 ? report.data : [] }),
     ],
-    ["another content type", (report) => ({ body: report, type: "text/html" })],
     ["what the gateway cannot use", (report) => ({ body: report, unusable: "no image" })],
   ])("%s", async (_what, cheat) => {
     expect(await statusesOf(byToken, cheat)).toEqual({ ...GOOD, C2: "fail" });
@@ -101,8 +84,6 @@ describe("only C2 is for the form of an answer", () => {
 describe("only C4 is for the arithmetic of tokens", () => {
   test.each<[string, Readonly<Record<string, unknown>> | undefined]>([
     ["no usage", undefined],
-    ["a fraction of a token", { input_tokens: 1.5, output_tokens: 10 }],
-    ["fewer than no tokens", { input_tokens: -1, output_tokens: 10 }],
     ["a total that is none", { input_tokens: 10, output_tokens: 10, total_tokens: 30 }],
     [
       "more cached tokens than tokens",
@@ -125,8 +106,8 @@ describe("only C4 is for the arithmetic of tokens", () => {
 
 describe("only C11 is for shapes and costs", () => {
   const stock: Cheat = (report, { body }) => {
-    const width = body["size"] === "1536x1024" ? 1536 : 1024;
-    const image = (at: number): object => ({ b64_json: pngOfSize(width, 1024, String(at)) });
+    const width = body["size"] === "96x64" ? 96 : 64;
+    const image = (at: number): object => ({ b64_json: pngOfSize(width, 64, String(at)) });
     return { ...report, data: report.data.map((_image, at) => image(at)) };
   };
   const twins: Cheat = (report) => ({
@@ -135,7 +116,7 @@ describe("only C11 is for shapes and costs", () => {
   });
   const half: Cheat = (report) => ({
     ...report,
-    data: report.data.map(() => ({ b64_json: pngOfSize(512, 1024) })),
+    data: report.data.map(() => ({ b64_json: pngOfSize(32, 64) })),
   });
   const dearTokens: Cheat = (report) => ({
     body: { ...report, usage: { input_tokens: 12, output_tokens: 100_000 } },
@@ -148,7 +129,7 @@ describe("only C11 is for shapes and costs", () => {
   test.each<[string, Deployment, Cheat]>([
     [
       "one picture for every prompt",
-      imageListing("token", { size: { type: "enum", values: ["1536x1024"] } }),
+      imageListing("token", { size: { type: "enum", values: ["96x64"] } }),
       stock,
     ],
     ["two images that are the same", byToken, twins],
@@ -156,37 +137,14 @@ describe("only C11 is for shapes and costs", () => {
     ["more tokens than the ceiling", byToken, dearTokens],
     ["a cost above the ceiling", byCost, dearCost],
     ["no cost", byCost, (report) => ({ ...report, usage: {} })],
-    ["no usage that could have a cost", byCost, (report) => ({ ...report, usage: undefined })],
     [
       "a declared size is refused",
       byToken,
-      (report, { body }) => (body["size"] === "1536x1024" ? { status: 400 } : report),
+      (report, { body }) => (body["size"] === "96x64" ? { status: 400 } : report),
     ],
   ])("%s", async (_what, deployment, cheat) => {
     expect(await statusesOf(deployment, cheat)).toEqual({ ...GOOD, C11: "fail" });
   });
-
-  test("two images may cost twice the ceiling of one", async () => {
-    const dear: Cheat = (report, probe) => ({
-      ...report,
-      usage: { cost: 0.04 * imageCount(probe) },
-    });
-    expect(await statusesOf(byCost, dear)).toEqual(GOOD);
-  });
-});
-
-test("every value that is declared is asked for", async () => {
-  const asked: unknown[] = [];
-  const deployment = imageListing("token", {
-    size: { type: "enum", values: ["1024x1024", "auto"] },
-    aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
-  });
-  await statusesOf(deployment, (report, { body }) => {
-    asked.push(body["size"] ?? body["aspect_ratio"]);
-    return report;
-  });
-  const shapes = ["1024x1024", "auto", "1:1", "16:9"];
-  expect(asked).toEqual([undefined, undefined, ...shapes, undefined]);
 });
 
 test("what was not asked for want of budget is said, and what was seen before still counts", async () => {

@@ -9,8 +9,10 @@ function all(status: CheckStatus, changes: Partial<Record<CheckId, CheckStatus>>
 }
 
 describe("the verdict on a model", () => {
-  test.each(CHECK_IDS.filter((id) => id !== "C12"))("is fail when %s fails", (id) => {
-    expect(modelVerdict(all("pass", { [id]: "fail" }))).toBe("fail");
+  test("is fail when any check but C12 fails", () => {
+    for (const id of CHECK_IDS.filter((each) => each !== "C12")) {
+      expect([id, modelVerdict(all("pass", { [id]: "fail" }))]).toEqual([id, "fail"]);
+    }
   });
 
   test("is warn when C12 fails, which says how an endpoint was in these minutes", () => {
