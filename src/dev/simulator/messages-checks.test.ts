@@ -17,7 +17,6 @@ const withTools = (...messages: readonly JsonObject[]) => ({ ...body, tools: [to
 
 const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
   ["a plain request", body],
-  ["a field of a test's own", { ...body, x_probe: 1 }],
   [
     "a tool round trip, results first and then text",
     withTools(
@@ -27,17 +26,8 @@ const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
     ),
   ],
   [
-    "a result without content",
-    withTools(user, said(use("a")), userMessage({ type: "tool_result", tool_use_id: "a" })),
-  ],
-  ["neighbours of one role", { ...body, messages: [user, user] }],
-  [
     "a system message in the middle",
     { ...body, messages: [user, { role: "system", content: "be short" }] },
-  ],
-  [
-    "cache hints on blocks",
-    { ...body, messages: [userMessage({ ...text("x"), cache_control: { type: "ephemeral" } })] },
   ],
   ["a prefill", { ...body, messages: [user, { role: "assistant", content: "I" }] }],
 ];
@@ -47,11 +37,6 @@ test.each(ACCEPTED)("accepts %s", (_name, accepted) => {
 });
 
 const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
-  [
-    "a cache hint for a day",
-    { ...body, cache_control: { type: "ephemeral", ttl: "24h" } },
-    "cache_control.ttl",
-  ],
   [
     "a longer cache hint behind a shorter one",
     {
@@ -63,29 +48,14 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ],
   ["an unknown field", { ...body, stream_options: {} }, "stream_options: Extra inputs"],
   ["no output bound", { model: "m", messages: [user] }, "max_tokens: Field required"],
-  ["an output bound of 0", { ...body, max_tokens: 0 }, "max_tokens"],
-  ["a temperature over 1", { ...body, temperature: 1.5 }, "temperature"],
-  ["a blank stop sequence", { ...body, stop_sequences: ["\n"] }, "stop_sequences"],
   ["foreign metadata", { ...body, metadata: { user: "x" } }, "metadata.user"],
-  ["no message", { ...body, messages: [] }, "at least one message"],
   ["an assistant first", { ...body, messages: [said(text("x"))] }, "first message"],
-  ["an unknown role", { ...body, messages: [{ role: "developer", content: "x" }] }, "developer"],
-  ["a name on a message", { ...body, messages: [{ ...user, name: "x" }] }, "messages.0.name"],
   ["empty content", { ...body, messages: [{ role: "user", content: "" }] }, "non-empty content"],
-  ["an empty text block", { ...body, messages: [userMessage(text(""))] }, "must be non-empty"],
-  ["a blank text block", { ...body, messages: [userMessage(text(" \n"))] }, "non-whitespace"],
-  ["an empty system block", { ...body, system: [text("")] }, "must be non-empty"],
-  [
-    "an unknown key on a block",
-    { ...body, messages: [userMessage({ ...text("x"), id: 1 })] },
-    "messages.0.content.0.id",
-  ],
   [
     "a part of the other wire",
     { ...body, messages: [userMessage({ type: "image_url" })] },
     "image_url",
   ],
-  ["a call by the user", withTools(userMessage(use("a"))), "tool_use"],
   [
     "a trailing blank in a prefill",
     { ...body, messages: [user, { role: "assistant", content: "I " }] },
@@ -97,56 +67,15 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
     "must define tools",
   ],
   [
-    "an id with a colon",
-    withTools(user, said(use("f:0")), userMessage(result("f:0"))),
-    "that matches",
-  ],
-  [
     "a call without a result",
     withTools(user, said(use("a"), use("b")), userMessage(result("a"))),
     "immediately after: b",
   ],
-  ["a call at the end", withTools(user, said(use("a"))), "immediately after: a"],
-  [
-    "text before the result",
-    withTools(user, said(use("a")), userMessage(text("x"), result("a"))),
-    "immediately after: a",
-  ],
-  [
-    "results over two messages",
-    withTools(user, said(use("a"), use("b")), userMessage(result("a")), userMessage(result("b"))),
-    "immediately after: b",
-  ],
   ["a result without a call", withTools(userMessage(result("a"))), "unexpected `tool_use_id`"],
-  [
-    "two results for a call",
-    withTools(user, said(use("a")), userMessage(result("a"), result("a"))),
-    "single result",
-  ],
-  [
-    "two calls of one id",
-    withTools(user, said(use("a"), use("a")), userMessage(result("a"))),
-    "unique",
-  ],
-  [
-    "input that is text",
-    withTools(user, said({ ...use("a"), input: "{}" }), userMessage(result("a"))),
-    "content.0.input",
-  ],
   [
     "an unsigned thinking block",
     { ...body, messages: [user, said({ type: "thinking", thinking: "x" })] },
     "signature",
-  ],
-  [
-    "a tool of the other wire",
-    { ...body, tools: [{ type: "function", function: {} }], tool_choice: { type: "auto", x: 1 } },
-    "tool_choice.x",
-  ],
-  [
-    "a schema without a type",
-    { ...body, tools: [{ name: "f", input_schema: {} }] },
-    "input_schema.type",
   ],
   ["a tool choice without tools", { ...body, tool_choice: { type: "auto" } }, "tool_choice"],
   [
