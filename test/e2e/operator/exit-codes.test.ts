@@ -21,13 +21,9 @@ test("a command with a negative answer exits with 1 and says why on standard out
 });
 
 test("a wrong call exits with 2 and says why on standard error", async () => {
-  for (const args of [
-    ["org", "create", "x"],
-    ["manifest", "check", "nowhere.json"],
-  ]) {
-    const result = await runProgram([...args, "--json"], OPERATOR_ENV);
-    expect(result).toMatchObject({ code: 2, stdout: "" });
-    expect(result.stderr).toMatch(/--email|nowhere\.json/);
-    expect(await runCommand([...args, "--json"], OPERATOR_ENV)).toEqual(result);
-  }
+  const args = ["org", "create", "x", "--json"];
+  const result = await runProgram(args, OPERATOR_ENV);
+  expect(result).toMatchObject({ code: 2, stdout: "" });
+  expect(result.stderr).toContain("--email");
+  expect(await runCommand(args, OPERATOR_ENV)).toEqual(result);
 });

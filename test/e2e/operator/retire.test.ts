@@ -3,7 +3,6 @@ import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { parseMonth } from "../../../src/account/index.ts";
 import { ask, at, get } from "../../support/ask.ts";
 import { callUntil } from "../../support/books.ts";
 import { withGateway, withAccount } from "../../support/gateway.ts";
@@ -183,17 +182,5 @@ describe("after ledger retire", () => {
     const cost = Number(at(kept.json, "data", "cost_micro_usd"));
     expect(at(json, "balance", "settled_micro_usd")).toBe(5_000_000 - 4 * cost);
     expect(await served("test/b")).toBeDefined();
-  });
-
-  test("a statement that was closed before still lists its models, and says that requests left", async () => {
-    const month = parseMonth(oldDay.slice(0, 7));
-    if (month === undefined) throw new Error(oldDay);
-    const statement = await gateway.backend.statementStore.read(account.orgId, month);
-    if (typeof statement === "string") throw new Error(statement);
-    expect(statement).toMatchObject({ state: "closed", differences: [], hasLeft: true });
-    const { document } = statement;
-    expect(document.unlisted_usage_usd).toBe("0.000000");
-    const counts = document.models.map(({ model, requests }) => [model, requests]);
-    expect(Object.fromEntries(counts)).toEqual({ "test/a": 2, "test/b": 1 });
   });
 });
