@@ -12,6 +12,7 @@ test.each([
   [200, "accepted"],
   [301, "unclear"],
   [401, "refused"],
+  [402, "refused"],
   [403, "refused"],
   [404, "unclear"],
   [500, "unclear"],

@@ -33,6 +33,7 @@ describe("each message is one line of JSON", () => {
     ["line feeds", `first\n${forged}\nlast`],
     ["carriage returns", `first\r\n${forged}\rlast`],
     ["a line separator", `first\u2028${forged}\u2028last`],
+    ["a paragraph separator", `first\u2029${forged}\u2029last`],
     ["a next line", `first\u0085${forged}\u0085last`],
     ["other control characters", "\0\u0001\b\t\v\f\u001b[2J\u007f\u009f"],
     ["quotes and backslashes", '"}\\"\\\n{"'],

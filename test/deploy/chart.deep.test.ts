@@ -80,22 +80,10 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test.each([
-    ["a typing error", { drain: { second: 60 } }, "second"],
     ["an unknown setting", { settings: { TM_PROT: "1" } }, "TM_PROT"],
     ["a secret among the settings", { settings: { TM_ENCRYPTION_KEY: "x" } }, "TM_ENCRYPTION_KEY"],
     ["no database", { secrets: { DATABASE_URL: null } }, "DATABASE_URL"],
     ["a secret as a text", { secrets: { OPENAI_API_KEY: "sk-1" } }, "OPENAI_API_KEY"],
-    [
-      "a label of a selector",
-      { podLabels: { "app.kubernetes.io/name": "x" } },
-      "kubernetes.io/name",
-    ],
-    ["half a digest", { image: { digest: "sha256:abc" } }, "digest"],
-    [
-      "retiring without a volume for the files",
-      { ledgerRetire: { enabled: true }, secrets: SIGNING },
-      "needs archiveClaim",
-    ],
     [
       "retiring with a key that a pod cannot keep",
       { ledgerRetire: { enabled: true, archiveClaim: "archive" } },
@@ -258,17 +246,6 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
       expect(names.filter((name) => made.has(name))).toEqual([]);
     }
     expect(jobs[2]?.pod.spec.serviceAccountName).toBe("mine");
-  });
-
-  test("mounts manifests as a whole folder, where the program reads them", () => {
-    const mounted = gateways.map(({ pod, container }) => [
-      container.volumeMounts.find(({ name }) => name === "manifests")?.mountPath,
-      pod.spec.volumes.find(({ name }) => name === "manifests")?.configMap?.name,
-    ]);
-    const own = ["/etc/tokenmarket/manifests", "prod-tokenmarket-manifests"];
-    expect(mounted).toEqual([own, own, [own[0], "my-manifests"], own]);
-    const maps = ofKind("ConfigMap").filter(({ metadata }) => metadata.name === own[1]);
-    expect(maps[1]?.data).toEqual(INSTALLATIONS["everything on"]?.["manifests"]);
   });
 
   test("runs commands and options that the program has, and scales by its metrics", async () => {

@@ -128,7 +128,6 @@ describe("connections that hang", () => {
     await expect.poll(() => simulator.counts().open).toBe(0);
     expect(simulator.counts().abandoned).toBe(abandoned + 1);
   });
-
 });
 
 describe("refusals", () => {

@@ -211,23 +211,11 @@ describe("limits", () => {
     await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 }, testOperator);
     await run(...contract("model", "--model", "acme/a", "--rpm", "5"));
     const { rows } = await run("limits", "show", "--org", orgId);
-    const set = { used: null };
-    expect(rows).toEqual([
-      expect.objectContaining({ scope: "org", model: null }),
-      expect.objectContaining({
-        scope: "key",
-        key_id: keyId,
-        concurrency: expect.objectContaining({ ...set, own: 2, effective: 2, source: "self" }),
-      }),
-      expect.objectContaining({
-        scope: "model",
-        model: "acme/a",
-        rpm: { ...set, ceiling: 5, own: null, effective: 5, source: "contract" },
-      }),
+    expect(rows).toMatchObject([
+      { scope: "org", model: null },
+      { scope: "key", key_id: keyId, concurrency: { own: 2, effective: 2, source: "self" } },
+      { scope: "model", model: "acme/a", rpm: { ceiling: 5, effective: 5, source: "contract" } },
     ]);
-    const text = await said("limits", "show", "--org", orgId);
-    expect(text).toMatch(/\nmodel +- +acme\/a +acme\/a +5 +contract +/);
-    expect(text).toMatch(new RegExp(`\nkey +${keyId} .* 2 +self\n`));
   });
 
   test("refuse invalid numbers, contradictions and names of another organization", async () => {

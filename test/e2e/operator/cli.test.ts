@@ -18,7 +18,7 @@ import {
   withOperatorFolder,
 } from "../../support/operator.ts";
 import { emptyDatabase, runOnce } from "../../support/postgres.ts";
-import { runCommand, startProgram } from "../../support/program.ts";
+import { runCommand, runProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const simulator = withSimulator();
@@ -351,6 +351,17 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
       said: expect.stringMatching(/\w+ \w+/),
     });
   }
+});
+
+test("the operating system gets the same codes and output as commands give in this process", async () => {
+  const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });
+  const check = ["manifest", "check", bad, "--json"];
+  const negative = await runProgram(check, OPERATOR_ENV);
+  expect(negative).toMatchObject({ code: 1, stderr: "" });
+  expect(JSON.parse(negative.stdout)).toMatchObject({ ok: false });
+  expect(await runCommand(check, OPERATOR_ENV)).toEqual(negative);
+  const wrong = await runProgram(["org", "create", "x", "--json"], OPERATOR_ENV);
+  expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
 });
 
 test("no virtual key and no provider key is in a log", () => {

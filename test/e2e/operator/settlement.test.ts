@@ -8,11 +8,10 @@ import { nothingHeld } from "../../support/books.ts";
 import { withGateway } from "../../support/gateway.ts";
 import { jsonCommand, operatorManifest, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
-import { runSql } from "../../support/sql.ts";
+import { serveYesterday, YESTERDAY } from "../../support/served-yesterday.ts";
 import { newFolder } from "../../support/run-folder.ts";
 
 const PROVIDER = "operated";
-const YESTERDAY = new Date(Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000).toISOString();
 const PERIOD = [PROVIDER, YESTERDAY.slice(0, 10)];
 
 const gateway = withGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
@@ -24,27 +23,25 @@ let reported = 0n;
 
 beforeAll(async () => {
   env = { DATABASE_URL: gateway.config.databaseUrl };
-  await serveYesterday();
+  await serveOneDay();
 });
 
-/** Three answered requests, and one of a provider that failed, set back to yesterday. */
-async function serveYesterday(): Promise<void> {
-  const account = await gateway.account("5");
-  const { key } = account;
+/** One request of a provider that failed, and three answered ones, set back to yesterday. */
+async function serveOneDay(): Promise<void> {
+  const unlucky = await gateway.account("5");
   gateway.simulator.script({ model: "op/model", fault: "status:500", times: 1 });
-  for (const text of ["this one fails", "one", "two words", "three words here"]) {
-    await ask(gateway.url, { key, wire: "wire_a", model: "op/model", text });
-  }
-  await nothingHeld(gateway, account);
+  const asked = { wire: "wire_a", model: "op/model", text: "this one fails" } as const;
+  await ask(gateway.url, { ...asked, key: unlucky.key });
+  await nothingHeld(gateway, unlucky);
+  const { key } = await serveYesterday(gateway, "op/model", [
+    "one",
+    "two words",
+    "three more words",
+  ]);
   const { json } = await get(gateway.url, { key, path: "/v1/usage" });
   for (const row of at(json, "data") as readonly unknown[]) {
     reported += BigInt(Number(at(row, "cost_micro_usd")));
   }
-  const steps = [
-    "set session_replication_role = replica",
-    `update attempt set closed_at = '${YESTERDAY}'::timestamptz + interval '5 hours'`,
-  ];
-  await runSql(gateway, steps.join(";"), []);
 }
 
 function settlement(...args: readonly string[]): ReturnType<typeof jsonCommand> {
