@@ -208,14 +208,6 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     }
     for (const { pod } of gateways) expect(pod.metadata.labels).toMatchObject(selector);
     for (const { pod } of commands) expect(pod.metadata.labels).not.toMatchObject(selector);
-    const [monitor] = ofKind("ServiceMonitor");
-    const wanted = (monitor?.spec["selector"] ?? {}) as { readonly matchLabels?: object };
-    const scraped = ofKind("Service").filter(({ metadata }) => metadata.name.endsWith("-internal"));
-    for (const { metadata } of scraped)
-      expect(metadata.labels).toMatchObject(wanted.matchLabels ?? { missing: "" });
-    expect(monitor?.spec["endpoints"]).toEqual([
-      { port: "internal", path: "/metrics", interval: "30s", scrapeTimeout: "10s" },
-    ]);
   });
 
   test("lets pods reach DNS and the listed ports, and only named clients reach the metrics", () => {
@@ -266,14 +258,6 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     const names = metrics.flatMap(({ pods }) => pods?.metric.name ?? []);
     expect(names).toEqual(["tm_event_loop_utilization", "tm_requests_in_flight"]);
     expect(names.map((name) => METRICS[name as MetricName].type)).toEqual(["gauge", "gauge"]);
-  });
-
-  test("has no name that is too long, even for the longest release name", () => {
-    const values = { ledgerRetire: { enabled: true, archiveClaim: "a" }, secrets: SIGNING };
-    const made = objectsOf(values, "a".repeat(53));
-    const names = made.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-    expect(new Set(names).size).toBe(names.length);
-    expect(Math.max(...made.map(({ metadata }) => metadata.name.length))).toBeLessThanOrEqual(52);
   });
 
   if (!hasPython()) {

@@ -18,7 +18,13 @@ async function post(path: string, body: object, headers: Readonly<Record<string,
   return { status: response.status, text: await response.text() };
 }
 
-const said = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "hi" }] };
+const user = { role: "user", content: "hi" };
+const called = {
+  role: "assistant",
+  content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
+};
+const tool = { name: "f", input_schema: { type: "object" } };
+const said = { model: "m", max_tokens: 9, messages: [user] };
 const picture = { model: "painter", prompt: "a red bicycle" };
 const urgent = { type: "noul", instructions: "Is it urgent?" };
 const asked = { model: "decider", state: "a problem", questions: { urgent } };
@@ -30,7 +36,12 @@ const read = { model: "reader", text: "Ada is happy", schema: { entities: ["pers
 test.each([
   [CHAT, { ...said, models: ["b"] }, 400, "models"],
   [CHAT, { ...said, model: "unknown-x" }, 404, "model_not_found"],
+  [CHAT, { ...said, max_completion_tokens: 1 }, 400, "max_completion_tokens"],
+  [CHAT, { ...said, messages: [user, { role: "tool", tool_call_id: "a" }] }, 400, "role 'tool'"],
   [MESSAGES, { ...said, model: "unknown-x" }, 404, "not_found_error"],
+  [MESSAGES, { ...said, stream_options: {} }, 400, "stream_options: Extra inputs"],
+  [MESSAGES, { ...said, messages: [user, called], tools: [tool] }, 400, "immediately after: a"],
+  [MESSAGES, { ...said, messages: [user, { role: "user", content: "" }] }, 400, "non-empty"],
   ["/img/v1/images", { ...picture, model: "unknown-painter" }, 404, "model"],
   ["/img/v1/images", { ...picture, aspect_ratio: "1:1" }, 400, "aspect_ratio: Extra"],
   ["/img/v1/images", { ...picture, size: "1000x1000" }, 400, "size: Input"],
