@@ -7,7 +7,6 @@ import { describe, expect, test } from "vitest";
 import { readReview } from "../scripts/catalog/draft.ts";
 import { staleCatalogFiles } from "../scripts/draft-catalog.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
-import { describeModel } from "../src/catalog/describe-model.ts";
 import { parseManifestFiles } from "../src/catalog/catalog-input.ts";
 import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
 import { isPrivateAddress } from "../src/upstream/address-guard.ts";
@@ -85,31 +84,6 @@ describe("the shipped manifests", () => {
     const routed = outcome.catalog.deployments.filter(({ notReady }) => notReady === undefined);
     expect(routed).toHaveLength(ready.length);
     expect(ready.length).toBeGreaterThan(130);
-  });
-
-  test("describe each model in one sentence that names its maker, unless the host made it", () => {
-    const all = manifests.map(({ manifest, ...rest }) => ({
-      ...rest,
-      manifest: {
-        ...manifest,
-        models: manifest.models.map((model) => ({ ...model, is_ready: true })),
-      },
-    }));
-    const outcome = compileCatalog({ manifests: all, hasKey: () => true, today: review.as_of });
-    const told = new Map(
-      (outcome.ok ? outcome.catalog.models : []).map((model) => [model.id, describeModel(model)]),
-    );
-    const ids = new Set(manifests.flatMap(({ manifest }) => manifest.models.map(({ id }) => id)));
-    expect([...told.keys()].toSorted()).toEqual([...ids].toSorted());
-    const [bare, maker] = [/^[A-Za-z].{20,158}\.$/, /^\S.*'s (chat|image|video) model /];
-    expect([...told.values()].filter((sentence) => !bare.test(sentence))).toEqual([]);
-    const nameless = [...told].filter(([, sentence]) => !maker.test(sentence)).map(([id]) => id);
-    expect(nameless.every((id) => id.startsWith("fireworks/"))).toBe(true);
-  });
-
-  test("route nothing without a key", () => {
-    const outcome = compileCatalog({ manifests, hasKey: () => false, today: review.as_of });
-    expect(outcome.ok && outcome.catalog.models).toEqual([]);
   });
 
   test("go to public https addresses, each with its own key variable", () => {

@@ -11,7 +11,6 @@ import {
   jsonCommand,
   createdKey,
   openAccountByCommands,
-  operatorFolder,
   operatorManifest,
   OPERATOR_ENV,
   serve,
@@ -244,24 +243,6 @@ describe("a database of the operator's own", () => {
 });
 
 describe("manifests", () => {
-  test("manifest check finds an environment variable that two origins want as their key", async () => {
-    const [first, second] = ["https://one.example", "https://two.example"].map((origin, number) =>
-      JSON.stringify(operatorManifest(origin, [`op/${number}`])).replace(
-        '"operated"',
-        `"op-${number}"`,
-      ),
-    );
-    const both = operatorFolder(simulator.url);
-    both.writeManifest("first.json", String(first));
-    both.writeManifest("second.json", String(second));
-    const checked = await jsonCommand(["manifest", "check", both.manifestsDir]);
-    both.remove();
-    expect(checked.code).toBe(1);
-    expect(checked.json["issues"]).toMatchObject([
-      { file: expect.stringContaining("second.json"), pointer: "/endpoint/api_key_env" },
-    ]);
-  });
-
   test("manifest check notes a price that looks too high, and exits with 1 for problems", async () => {
     const good = folder.writeManifest("good.txt", operatorManifest(simulator.url, ["x/y"]));
     const bad = folder.writeManifest("bad.txt", {
