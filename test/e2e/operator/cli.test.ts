@@ -253,9 +253,18 @@ describe("manifests", () => {
     const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
     const price = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
     const dear = folder.writeManifest("dear.txt", price);
-    const [valid, noted, invalid] = await Promise.all(
-      [[good], [dear], [good, bad]].map((files) => jsonCommand(["manifest", "check", ...files])),
+    const elsewhere = JSON.stringify(operatorManifest("https://two.example", ["y/z"]));
+    const two = folder.writeManifest("two.txt", elsewhere.replaceAll('"operated"', '"two"'));
+    const [valid, noted, invalid, shared] = await Promise.all(
+      [[good], [dear], [good, bad], [good, two]].map((files) =>
+        jsonCommand(["manifest", "check", ...files]),
+      ),
     );
+    // Two origins want the same environment variable as their key.
+    expect(shared).toMatchObject({
+      code: 1,
+      json: { issues: [{ file: two, pointer: "/endpoint/api_key_env" }] },
+    });
     expect(valid).toMatchObject({ code: 0, json: { ok: true, issues: [], notes: [] } });
     expect(noted?.json["notes"]).toMatchObject([
       { message: expect.stringContaining("above $10000 per") },
