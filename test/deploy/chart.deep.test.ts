@@ -27,7 +27,6 @@ const NAMES = Object.keys(INSTALLATIONS);
 /** The oldest version that the chart accepts, the rendered one, and the validator's newest. */
 const KUBERNETES_VERSIONS = ["1.27.0", "1.30.0", "1.37.0"];
 const VALIDATOR = ["kubernetes-validate==1.37.0"];
-const SIGNING = { TM_RETENTION_SIGNING_KEY: { secret: "signing", key: "pem" } };
 
 describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   const rendered = hasHelm ? Object.values(INSTALLATIONS).map((values) => objectsOf(values)) : [];

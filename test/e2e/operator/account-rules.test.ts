@@ -241,7 +241,7 @@ describe("org policy", () => {
     const nothing = { org_id: orgId, policy: null };
     expect(await run("org", "policy", orgId)).toEqual(nothing);
     const lists = ["--only", "acme-ai, other-ai", "--ignore", "bad-ai"];
-    const flags = ["--timeout-ms", "30000", ...lists, "--prompt-logging", "none"];
+    const wanted = ["--timeout-ms", "30000", ...lists, "--prompt-logging", "none"];
     const whole = {
       org_id: orgId,
       policy: {
@@ -251,7 +251,7 @@ describe("org policy", () => {
         prompt_logging: "none",
       },
     };
-    expect(await run("org", "policy", orgId, ...flags)).toEqual(whole);
+    expect(await run("org", "policy", orgId, ...wanted)).toEqual(whole);
     expect((await rules())?.policy).toEqual({
       timeoutMs: 30_000,
       only: ["acme-ai", "other-ai"],
