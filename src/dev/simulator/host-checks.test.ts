@@ -37,7 +37,12 @@ test.each([
   [CHAT, { ...said, models: ["b"] }, 400, "models"],
   [CHAT, { ...said, model: "unknown-x" }, 404, "model_not_found"],
   [CHAT, { ...said, max_completion_tokens: 1 }, 400, "max_completion_tokens"],
-  [CHAT, { ...said, messages: [user, { role: "tool", tool_call_id: "a" }] }, 400, "role 'tool'"],
+  [
+    CHAT,
+    { ...said, messages: [user, { role: "tool", tool_call_id: "a", content: "" }] },
+    400,
+    "role 'tool'",
+  ],
   [MESSAGES, { ...said, model: "unknown-x" }, 404, "not_found_error"],
   [MESSAGES, { ...said, stream_options: {} }, 400, "stream_options: Extra inputs"],
   [MESSAGES, { ...said, messages: [user, called], tools: [tool] }, 400, "immediately after: a"],
