@@ -124,6 +124,7 @@ describe("connection add", () => {
   });
 
   test.each([
+    ["without an encryption key", () => adding("worded"), { TM_ENCRYPTION_KEY: "" }, "openssl"],
     ["with a short one", () => adding("worded"), { TM_ENCRYPTION_KEY: "c2hvcnQ=" }, "32 bytes"],
     ["for a provider in no manifest", () => adding("nobody"), {}, "is not listed here"],
     ["for an unknown key", () => adding("worded", ["--key-id", "key_x"]), {}, "no such key"],
