@@ -67,6 +67,8 @@ test.each([
   ["proxy:3128", false],
   ["socks5://proxy:1", false],
   ["a=proxy", false],
+  ["http://one:1,http://two:2", false],
+  ["a=http://one:1,a=http://two:2", false],
 ])("the proxy setting %s is accepted: %s", (value, isValid) => {
   expect(UPSTREAM_SETTINGS.upstreamProxy.problem?.(value) === undefined).toBe(isValid);
 });

@@ -134,6 +134,6 @@ function nodeCheck(): DoctorCheck {
   return {
     id: "node",
     level: isSupported ? "ok" : "problem",
-    detail: `${process.version} (needs 20.19 or newer; 24 is recommended)`,
+    detail: `${process.version} (needs 20.19 or newer; 26 is the fastest)`,
   };
 }

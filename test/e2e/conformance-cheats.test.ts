@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../src/kernel/core/time.ts";
+import { expectedCosts } from "../../src/listing-tools/conformance/expected-cost.ts";
 import { CHEAT_NAMES as NAMES, CHEATS, type NamedCheat } from "../support/cheats/cheats.ts";
-import { type Host, HOSTS, runAgainst } from "../support/conformance-run.ts";
+import {
+  type Host,
+  HOSTS,
+  manifestAt,
+  runAgainst,
+  runListing,
+} from "../support/conformance-run.ts";
 import { isDeep, quickOrDeep } from "../support/depth.ts";
+import { withSimulator } from "../support/gateway.ts";
 
 const CHAT = HOSTS.filter(({ modality }) => modality === "text");
 
@@ -12,7 +21,7 @@ const [DISHONEST, CLUMSY] = [false, true].map((isHonest) =>
   NAMES.filter((name) => name.startsWith("honest-") === isHonest),
 ) as [string[], string[]];
 
-/** All cheats; in a quick run the first of each kind of listing and feature for each check. */
+/** All cheats; in a quick run the first of each modality and feature for each check. */
 const PLAYED = DISHONEST.filter(
   (name, at) => isDeep || DISHONEST.map(kindOf).indexOf(kindOf(name)) === at,
 );
@@ -46,7 +55,7 @@ describe.concurrent(
 );
 
 describe.concurrent(
-  "a provider that keeps every promise passes although it is late, slow or busy",
+  "a provider that keeps every promise passes although it is late, slow or busy, and costs what was estimated",
   () => {
     test.each(HOSTS)("$name", async (host) => {
       const runs = HOSTS.indexOf(host) < HONEST_RUNS % HOSTS.length ? SHARE + 1 : SHARE;
@@ -64,10 +73,66 @@ describe.concurrent(
         calls = result.calls;
         expect(unkept(result.report)).toEqual([]);
         expect(result.report.verdict).toBe("pass");
+        const spent = Number(result.report.spend_usd);
+        expect(expectedUsd(host)).toBeGreaterThan(0.7 * spent);
+        expect(expectedUsd(host)).toBeLessThan(1.5 * spent);
       }
     });
   },
 );
+
+describe("an example of this repository conforms where its host is played", () => {
+  const simulator = withSimulator();
+
+  test.each<[string, string, object?]>([
+    ["images-relay", "/imgor/v1", { images_path: "/images/generations" }],
+    ["images-ticks", "/imgx/v1"],
+    ["videos-relay", "/vidor/v1"],
+    ["videos-ticks", "/vidx/v1"],
+    ["decisions-systemone", "/sys/v1"],
+    ["decisions-per-question", "/pplx/v1"],
+    ["decisions-envelope", "/wai/v1"],
+    ["decisions-gliner", "/gli/v1"],
+  ])("%s", async (name, path, endpoint = {}) => {
+    const report = await runListing({
+      manifest: `examples/manifests/${name}.json`,
+      baseUrl: simulator.url + path,
+      endpoint: { ...endpoint },
+      decisionsPublicForm: true,
+      checks: ["C2", "C4", "C7", "C8", "C10", "C11"],
+    });
+    expect(unkept(report)).toEqual([]);
+    expect(report.verdict).toBe("pass");
+  });
+});
+
+test("a whole run of a chat listing costs less than a cent at a small model's prices", async () => {
+  const small = CHAT.map((host) => ({
+    ...host,
+    listing: { ...host.listing, pricing: SMALL_MODEL },
+  }));
+  for (const host of small) expect(expectedUsd(host)).toBeLessThan(0.01);
+  const [dearest] = small.toSorted((one, other) => expectedUsd(other) - expectedUsd(one));
+  const { report } = await runAgainst(dearest as Host);
+  expect(Number(report.spend_usd)).toBeLessThan(0.01);
+});
+
+const SMALL_MODEL = [
+  { type: "prompt", unit: "token", cost_usd_per_million: "0.15" },
+  { type: "completion", unit: "token", cost_usd_per_million: "0.6" },
+];
+
+function expectedUsd(host: Host): number {
+  const outcome = expectedCosts({
+    manifestText: manifestAt({ ...host, baseUrl: "http://127.0.0.1:1/v1" }),
+    file: host.manifest,
+    env: { SIMULATOR_KEY: "a-good-key" },
+    clock: systemClock,
+    models: [],
+  });
+  if (!outcome.ok) throw new Error(outcome.problems.join("\n"));
+  return Number(outcome.costs.expected_usd);
+}
 
 const SHARE = Math.floor(HONEST_RUNS / HOSTS.length);
 /** Which request is answered with 429 differs from run to run and from host to host. */
@@ -82,7 +147,7 @@ function hostsOfClumsy(name: string, turn: number): readonly (readonly [string, 
 
 function kindOf(name: string): string {
   const { modalities, checks, needs } = CHEATS[name] as NamedCheat;
-  return [modalities, checks, needs].join();
+  return [modalities[0], checks.split(" ")[0], needs].join();
 }
 
 /** True if the host has the feature that the cheat concerns. */

@@ -7,13 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { at, get } from "../support/ask.ts";
 import { until } from "../support/books.ts";
-import {
-  simulatorManifest,
-  startTestGateway,
-  textModel,
-  withSimulator,
-} from "../support/gateway.ts";
-import { httpCall } from "../support/http-call.ts";
+import { withGateway } from "../support/gateway.ts";
 import { listenLocally, type LocalServer } from "../support/local-server.ts";
 import {
   OPERATOR_ENV,
@@ -24,15 +18,15 @@ import {
 import { type CommandResult, runCommand, spawnCommand } from "../support/program.ts";
 import { withResource } from "../support/with-resource.ts";
 
-const simulator = withSimulator();
+const gateway = withGateway({ manifests: [operatorManifest("{simulator}", ["op/model"])] });
 let folder: OperatorFolder;
 let manifest: string;
 beforeEach(() => {
-  folder = operatorFolder(simulator.url);
+  folder = operatorFolder(gateway.simulator.url);
   manifest = join(folder.manifestsDir, "first.json");
 });
 afterEach(async () => {
-  await fetch(`${simulator.url}/faults`, { method: "DELETE" });
+  await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
   folder.remove();
 });
 
@@ -65,136 +59,108 @@ function reportAt(name: string): Report {
   return JSON.parse(readFileSync(inFolder(name), "utf8")) as Report;
 }
 
-async function calls(): Promise<number> {
-  return Number(at((await httpCall(`${simulator.url}/calls`)).json, "total"));
+function list(...models: readonly string[]): void {
+  folder.writeManifest("first.json", operatorManifest(gateway.simulator.url, models));
 }
 
-describe("the exit code", () => {
-  test("is 0 for a provider that keeps what it lists", async () => {
-    const { code, stdout } = await run([]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^op\/model: pass\noperated: pass \(\$0\.\d+ spent\)\n$/);
-  });
+function calls(): number {
+  return gateway.simulator.counts().total;
+}
 
-  test("is 1 for a provider that breaks a promise, and the text names the check", async () => {
-    simulator.script({ fault: "model_echo:cheaper" });
-    const { code, stdout } = await run([]);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^op\/model: fail\n {2}C7 fail: /);
-  });
+test("a provider that keeps what it lists passes: exit code 0, and one plain line for each check", async () => {
+  list("op/a", "op/b");
+  const { code, stdout, stderr } = await run([]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^op\/a: pass\nop\/b: pass\noperated: pass \(\$0\.\d+ spent\)\n$/);
+  const [cost, ...lines] = stderr.trimEnd().split(/\n(?! )/);
+  expect(cost).toMatch(
+    /^a whole run costs about \$0\.\d+ \(at most \$1\.000000\)\n {2}op\/a: \$0\.\d+\n/,
+  );
+  const line = /^(pass |skip |warn |fail |error) (C\d{1,2}) {1,2}(op\/[ab]): \S.*$/;
+  expect(lines.filter((each) => !line.test(each))).toEqual([]);
+  const named = new Set(lines.map((each) => line.exec(each)?.slice(2).join(" ")));
+  expect(named.size).toBe(2 * CHECKS);
+  expect(lines).toHaveLength(2 * CHECKS);
+  expect(stderr).not.toContain("\u001B");
+});
 
-  test("is 2 for a provider that cannot be reached", async () => {
-    folder.writeManifest("first.json", operatorManifest("http://127.0.0.1:1", ["op/model"]));
-    const { code, stdout } = await run([]);
-    expect(code).toBe(2);
-    expect(stdout).toContain("operated: inconclusive");
-  });
+describe("before any call, the exit code", () => {
+  const secret = { DATABASE_URL: "postgres://me:secretword@db/books" };
 
-  test.each<[string, string | object, RegExp]>([
-    ["a manifest that is not valid", '{"manifest_version":"2"}', /manifest_version/],
-    ["text that is not JSON", "{", /first\.json/],
+  test.each<[string, (text: string) => string, Readonly<Record<string, string>>, RegExp]>([
+    ["a manifest that is not valid", () => '{"manifest_version":"2"}', {}, /manifest_version/],
     [
       "a model that the manifest does not have",
-      operatorManifest("http://127.0.0.1:1", ["op/other"]),
+      (text) => text.replace("op/model", "op/other"),
+      {},
       /no model of the manifest has this name/,
     ],
-  ])("is 3 for %s", async (_name, text, message) => {
-    folder.writeManifest("first.json", text);
-    const before = await calls();
-    const { code, stdout } = await run(["--models", "op/model"]);
+    [
+      "a provider without its key",
+      (text) => text,
+      { TEST_PROVIDER_KEY: "" },
+      /^the environment variable TEST_PROVIDER_KEY holds no key\n$/,
+    ],
+    [
+      "a manifest whose key variable is a secret of this program, which is not sent",
+      (text) => text.replace("TEST_PROVIDER_KEY", "DATABASE_URL"),
+      secret,
+      /^(?!.*secretword).*DATABASE_URL is a variable of this program/s,
+    ],
+  ])("is 3 for %s", async (_name, change, env, message) => {
+    folder.writeManifest("first.json", change(readFileSync(manifest, "utf8")));
+    const before = calls();
+    const { code, stdout } = await run(["--models", "op/model"], env);
     expect(code).toBe(3);
     expect(stdout).toMatch(message);
-    expect(await calls()).toBe(before);
-  });
-
-  test("is 3 for a provider without its key", async () => {
-    const { code, stdout } = await run([], { TEST_PROVIDER_KEY: "" });
-    expect({ code, stdout }).toEqual({
-      code: 3,
-      stdout: "the environment variable TEST_PROVIDER_KEY holds no key\n",
-    });
-  });
-
-  test("is 3 for a manifest whose key variable is a secret of this program, which is not sent", async () => {
-    const text = readFileSync(manifest, "utf8").replace("TEST_PROVIDER_KEY", "DATABASE_URL");
-    folder.writeManifest("first.json", text);
-    const before = await calls();
-    const { code, stdout } = await run([], { DATABASE_URL: "postgres://me:secretword@db/books" });
-    expect(code).toBe(3);
-    expect(stdout).toContain("DATABASE_URL is a variable of this program");
-    expect(stdout).not.toContain("secretword");
-    expect(await calls()).toBe(before);
+    expect(calls()).toBe(before);
   });
 
   test.each([
     [["--checks", "C1,C13"], "--checks"],
-    [["--budget-usd", "much"], "--budget-usd"],
     [["--budget-usd", "-1"], "--budget-usd"],
     [["--concurrency", "0"], "--concurrency"],
     [["--timeout", "soon"], "--timeout"],
   ])("is 2 for %j, a wrong call", async (args, flag) => {
-    const before = await calls();
+    const before = calls();
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(flag);
-    expect(await calls()).toBe(before);
+    expect(calls()).toBe(before);
   });
 });
 
-describe("the cost of a run", () => {
-  test("is printed without a call, for people and for programs", async () => {
-    const before = await calls();
-    const { code, stdout } = await run(["--estimate"]);
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/^a whole run costs about \$0\.\d+ \(at most \$1\.000000\)\n$/),
-    });
-    const { models, expected_usd } = JSON.parse((await run(["--estimate", "--json"])).stdout) as {
-      expected_usd: string;
-      models: unknown;
-    };
-    expect(models).toEqual([{ id: "op/model", expected_usd }]);
-    expect(await calls()).toBe(before);
+test("the cost of a run is printed without a call, for people and for programs", async () => {
+  const before = calls();
+  const { code, stdout } = await run(["--estimate", "--budget-usd", "0.0001"]);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(
+      /^a whole run costs about \$0\.\d+ \(more than the budget, .*\)\n$/,
+    ),
   });
-
-  test("is reported as higher than a smaller budget", async () => {
-    const { stdout } = await run(["--estimate", "--budget-usd", "0.0001"]);
-    expect(stdout).toContain("more than the budget");
-  });
+  const { models, expected_usd } = JSON.parse((await run(["--estimate", "--json"])).stdout) as {
+    expected_usd: string;
+    models: unknown;
+  };
+  expect(models).toEqual([{ id: "op/model", expected_usd }]);
+  expect(calls()).toBe(before);
 });
 
-describe("a run without a terminal", () => {
-  test("prints one plain line for each check that has ended", async () => {
-    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
-    const { stderr } = await run([]);
-    const [cost, ...checked] = stderr.trimEnd().split(/\n(?! )/);
-    expect(cost).toMatch(
-      /^a whole run costs about \$0\.\d+ \(at most \$1\.000000\)\n {2}op\/a: \$0\.\d+\n/,
-    );
-    const lines = checked;
-    const line = /^(pass |skip |warn |fail |error) (C\d{1,2}) {1,2}(op\/[ab]): \S.*$/;
-    expect(lines.filter((each) => !line.test(each))).toEqual([]);
-    const named = new Set(lines.map((each) => line.exec(each)?.slice(2).join(" ")));
-    expect(named.size).toBe(2 * CHECKS);
-    expect(lines).toHaveLength(2 * CHECKS);
-    expect(stderr).not.toContain("\u001B");
-  });
-
-  test("runs only the chosen checks and models", async () => {
-    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b", "x/a"]));
-    const { stdout } = await run(["--json", "--models", "op/*", "x/b", "--checks", "c7,C1"]);
-    const report = JSON.parse(stdout) as Report;
-    const ran = report.models.map(({ id, checks }) => [id, checks.map((check) => check.id)]);
-    expect(ran).toEqual([
-      ["op/a", ["C1", "C7"]],
-      ["op/b", ["C1", "C7"]],
-    ]);
-  });
+test("a run can be of chosen checks and models", async () => {
+  list("op/a", "op/b", "x/a");
+  const { stdout } = await run(["--json", "--models", "op/*", "x/b", "--checks", "c7,C1"]);
+  const report = JSON.parse(stdout) as Report;
+  const ran = report.models.map(({ id, checks }) => [id, checks.map((check) => check.id)]);
+  expect(ran).toEqual([
+    ["op/a", ["C1", "C7"]],
+    ["op/b", ["C1", "C7"]],
+  ]);
 });
 
 test("a run that Ctrl-C ends reports what ran, says that it is incomplete, and exits with 2", async () => {
-  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
-  simulator.script({ model: "op/b", fault: "hang:headers" });
+  list("op/a", "op/b");
+  gateway.simulator.script({ model: "op/b", fault: "hang:headers" });
   const args = ["--allow-private", "--concurrency", "1", "--json", inFolder("report.json")];
   const running = await spawnCommand(["conformance", "run", manifest, ...args], OPERATOR_ENV);
   await until("the first model has run", () =>
@@ -250,15 +216,15 @@ function costOf(text: string): number {
 
 describe("the budget", () => {
   const bill = new Bill();
-  const door = withResource(() => bill.listen(simulator.url));
+  const door = withResource(() => bill.listen(gateway.simulator.url));
 
-  test.each([0, 100, 1_000, 5_000, 1_000_000])(
+  test.each([0, 1_000, 1_000_000])(
     "of %i micro-dollars is not exceeded, and the spend is what the provider billed",
     async (budget) => {
-      folder.writeManifest("first.json", operatorManifest(door.url, ["op/a", "op/b", "op/c"]));
+      folder.writeManifest("first.json", operatorManifest(door.url, ["op/a", "op/b"]));
       bill.microUsd = 0;
       const usd = (budget / 1e6).toFixed(6);
-      const { code, stdout } = await run(["--json", "--budget-usd", usd, "--concurrency", "3"]);
+      const { code, stdout } = await run(["--json", "--budget-usd", usd, "--concurrency", "2"]);
       const report = JSON.parse(stdout) as Report;
       expect(bill.microUsd).toBeLessThanOrEqual(budget);
       expect(bill.microUsd).toBe(Math.round(Number(report.spend_usd) * 1e6));
@@ -266,52 +232,40 @@ describe("the budget", () => {
       const isEnough = budget === 1_000_000;
       expect(report.verdict).toBe(isEnough ? "pass" : "inconclusive");
       expect(code).toBe(isEnough ? 0 : 2);
-      expect(bill.microUsd > 0).toBe(budget >= 1_000);
+      expect(bill.microUsd > 0).toBe(budget > 0);
     },
   );
 });
 
-describe("the report", () => {
-  test("is written as JSON, Markdown, JUnit and one file of evidence per model", async () => {
-    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
-    simulator.script({ model: "op/b", fault: "model_echo:cheaper" });
-    const evidence = inFolder("evidence/of/today");
-    const files = { json: "r.json", markdown: "r.md", junit: "r.xml" };
-    const flags = Object.entries(files).flatMap(([flag, name]) => [`--${flag}`, inFolder(name)]);
-    const { code } = await run([...flags, "--evidence", evidence]);
-    expect(code).toBe(1);
-    const report = reportAt("r.json");
-    expect(report.models.map(({ verdict }) => verdict)).toEqual(["pass", "fail"]);
-    expect(readFileSync(inFolder("r.md"), "utf8")).toMatch(/\| op\/b \| \*\*fail\*\* \|/);
-    const xml = readFileSync(inFolder("r.xml"), "utf8");
-    expect(xml).toMatch(/<testsuite name="op\/b" tests="12" failures="1"/);
-    expect(readdirSync(evidence).toSorted()).toEqual(["op_a.json", "op_b.json"]);
-    const seen: unknown = JSON.parse(readFileSync(join(evidence, "op_b.json"), "utf8"));
-    expect(seen).toEqual(report.models[1]);
-    const everything = readdirSync(folder.root, { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.(json|md|xml)$/.test(name) && !name.startsWith("manifests"))
-      .map((name) => readFileSync(inFolder(name), "utf8"));
-    expect(everything).toHaveLength(5);
-    const key = OPERATOR_ENV["TEST_PROVIDER_KEY"] ?? "no key";
-    expect(everything.filter((text) => text.includes(key))).toEqual([]);
-  });
+test("a broken promise is exit code 1, and is named in text, JSON, Markdown, JUnit and evidence", async () => {
+  list("op/a", "op/b");
+  gateway.simulator.script({ model: "op/b", fault: "model_echo:cheaper" });
+  const evidence = inFolder("evidence/of/today");
+  const files = { json: "r.json", markdown: "r.md", junit: "r.xml" };
+  const flags = Object.entries(files).flatMap(([flag, name]) => [`--${flag}`, inFolder(name)]);
+  const { code, stdout } = await run([...flags, "--evidence", evidence]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^op\/a: pass\nop\/b: fail\n {2}C7 fail: /);
+  const report = reportAt("r.json");
+  expect(report.models.map(({ verdict }) => verdict)).toEqual(["pass", "fail"]);
+  expect(readFileSync(inFolder("r.md"), "utf8")).toMatch(/\| op\/b \| \*\*fail\*\* \|/);
+  const xml = readFileSync(inFolder("r.xml"), "utf8");
+  expect(xml).toMatch(/<testsuite name="op\/b" tests="12" failures="1"/);
+  expect(readdirSync(evidence).toSorted()).toEqual(["op_a.json", "op_b.json"]);
+  const seen: unknown = JSON.parse(readFileSync(join(evidence, "op_b.json"), "utf8"));
+  expect(seen).toEqual(report.models[1]);
+  const everything = readdirSync(folder.root, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(json|md|xml)$/.test(name) && !name.startsWith("manifests"))
+    .map((name) => readFileSync(inFolder(name), "utf8"));
+  expect(everything).toHaveLength(5);
+  const key = OPERATOR_ENV["TEST_PROVIDER_KEY"] ?? "no key";
+  expect(everything.filter((text) => text.includes(key))).toEqual([]);
 });
 
 describe("stored verdicts", () => {
-  const gateway = withResource(() => startTestGateway({ manifests: [listing("op/model")] }));
-
-  function listing(id: string, more: object = {}): object {
-    const models = [textModel(id)];
-    return { ...simulatorManifest({ provider: "operated", dialect: "wire_a", models }), ...more };
-  }
-
   /** The manifest as the gateway has it. */
   function served(): string {
     return join(gateway.config.manifestsDir, "manifest-0.json");
-  }
-
-  function stores(): Readonly<Record<string, string>> {
-    return { ...OPERATOR_ENV, DATABASE_URL: gateway.config.databaseUrl };
   }
 
   async function verification(): Promise<unknown> {
@@ -329,16 +283,17 @@ describe("stored verdicts", () => {
   }
 
   function conformance(...args: readonly string[]): Promise<CommandResult> {
-    return runCommand(["conformance", ...args], stores());
+    const env = { ...OPERATOR_ENV, DATABASE_URL: gateway.config.databaseUrl };
+    return runCommand(["conformance", ...args], env);
   }
 
   test("need a database, whose absence ends the command before it calls the provider", async () => {
-    const before = await calls();
+    const before = calls();
     const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/nothing" };
     const { code, stderr } = await run(["--record"], nowhere);
     expect(code).toBe(2);
     expect(stderr).toContain("check DATABASE_URL");
-    expect(await calls()).toBe(before);
+    expect(calls()).toBe(before);
   });
 
   test("are not made by a run of chosen checks, which says so", async () => {
@@ -346,34 +301,19 @@ describe("stored verdicts", () => {
     const { code, stdout } = await conformance("run", ...args);
     expect(code).toBe(0);
     expect(stdout).toContain("nothing was recorded");
-    expect(at(await verification(), "state")).toBe("unchecked");
+    expect(await gateway.backend.verdictStore.latest()).toEqual([]);
   });
 
-  test("come from a signed report only, and any other report is refused", async () => {
-    const report = inFolder("report.json");
-    const key = inFolder("keys/lab.pem");
-    const made = await conformance(
-      "run",
-      served(),
-      "--allow-private",
-      "--json",
-      report,
-      "--sign",
-      key,
-    );
+  test("come from a report only if the trusted key signed it as it is", async () => {
+    const [report, key] = [inFolder("report.json"), inFolder("keys/lab.pem")];
+    const signed = ["--json", report, "--sign", key];
+    const made = await conformance("run", served(), "--allow-private", ...signed);
     expect(made.code).toBe(0);
-    const other = inFolder("other.pem");
-    const unsigned = inFolder("unsigned.json");
-    await conformance("run", served(), "--allow-private", "--checks", "C1", "--sign", other);
     const changed = inFolder("changed.json");
     const text = readFileSync(report, "utf8");
     writeFileSync(changed, text.replace('"verdict": "pass"', '"verdict": "warn"'));
-    const { signature: _signature, ...bare } = JSON.parse(text) as Record<string, unknown>;
-    writeFileSync(unsigned, JSON.stringify(bare));
     for (const [file, trusted, why] of [
-      [report, other, "its signature is not of the trusted key"],
       [changed, key, "its signature is not of the trusted key"],
-      [unsigned, key, "it is not signed"],
       [report, inFolder("missing.pem"), "there is no such file"],
     ] as const) {
       const { code, stdout, stderr } = await conformance("import", file, "--trusted-key", trusted);
@@ -389,30 +329,21 @@ describe("stored verdicts", () => {
     ]);
   });
 
-  test("are shown by GET /v1/models as verified, changed, or failed with the checks", async () => {
+  test("are shown by GET /v1/models, with the checks that warned or failed", async () => {
     const args = [served(), "--allow-private", "--record"];
-    const passed = await conformance("run", ...args);
-    expect(passed).toMatchObject({ code: 0 });
-    expect(passed.stdout).toContain("recorded the verdicts on 1 models");
-    expect(await untilState("verified")).toEqual({
-      state: "verified",
-      checked_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-      failed_checks: [],
-      warned_checks: [],
-      overbilled_percent: null,
-      suspect_since: null,
-    });
-    const text = readFileSync(served(), "utf8");
-    writeFileSync(served(), text.replace("{", '{"note":"one word more",'));
-    await untilState("changed");
     gateway.simulator.script({ fault: "cheat:honest-default-prompt" });
-    expect((await conformance("run", ...args)).stdout).toContain(
-      "op/model is verified but for C4 usage arithmetic",
+    const warned = await conformance("run", ...args);
+    expect(warned.code).toBe(0);
+    expect(warned.stdout).toMatch(
+      /recorded the verdicts on 1 models\nop\/model is verified but for C4 usage arithmetic/,
     );
-    expect(await untilState("verified_in_part")).toMatchObject({
+    expect(await untilState("verified_in_part")).toEqual({
+      state: "verified_in_part",
+      checked_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       failed_checks: [],
       warned_checks: [{ id: "C4", title: "usage arithmetic" }],
       overbilled_percent: null,
+      suspect_since: null,
     });
     await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
     gateway.simulator.script({ fault: "cheat:usage-plus-10-percent" });

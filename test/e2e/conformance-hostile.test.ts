@@ -86,10 +86,6 @@ const CHUNK = `data: ${JSON.stringify({
 const HOSTILE: readonly (readonly [string, Handler])[] = [
   ["never answers", () => undefined],
   [
-    "sends its head and then nothing",
-    ({ response }) => response.writeHead(200, JSON_TYPE).write(" "),
-  ],
-  [
     "sends a byte now and then",
     ({ response }) => {
       response.writeHead(200, JSON_TYPE);
@@ -131,7 +127,6 @@ const HOSTILE: readonly (readonly [string, Handler])[] = [
     "redirects to a private address",
     ({ response }) => response.writeHead(307, { location: REDIRECTED_TO }).end(),
   ],
-  ["answers what is no HTTP", ({ request }) => request.socket.end("\u0000\u0001garbage\r\n\r\n")],
   [
     "nests its JSON without an end",
     ({ response }) => response.writeHead(200, JSON_TYPE).end("[".repeat(300_000)),
@@ -156,39 +151,30 @@ describe.concurrent("a run against a hostile provider ends with a verdict", () =
   });
 });
 
-type Part = "model" | "finish" | "text" | "role" | "call" | "id" | "type" | "error" | "everything";
-
-/** Answers as a chat provider does, and echoes the whole request in one part of its answer. */
-function echoes(part: Part, status = 200): Handler {
+/** Answers as a chat provider does, and echoes the whole request in every part of its answer. */
+function echoes(status: number): Handler {
   return ({ body, request, response }) => {
     const heard = `${request.headers.authorization} ${body} `.repeat(3);
-    const said = (own: Part, usual: string): string =>
-      part === own || part === "everything" ? heard : usual;
-    const message = {
-      role: said("role", "assistant"),
-      content: said("text", "Hello."),
-      ...((part === "call" || part === "everything") && {
-        tool_calls: [{ id: "c", type: "function", function: { name: heard, arguments: heard } }],
-      }),
-    };
+    const inHeader = heard.replaceAll(/[^\x20-\x7e]/g, "").slice(0, 4_000);
     const stream = body.includes('"stream":true');
-    const choice = { index: 0, finish_reason: said("finish", "stop") };
-    const answer = {
-      id: said("id", "chat-1"),
+    const message = {
+      role: heard,
+      content: heard,
+      tool_calls: [{ id: "c", type: "function", function: { name: heard, arguments: heard } }],
+    };
+    const text = JSON.stringify({
+      id: heard,
       object: stream ? "chat.completion.chunk" : "chat.completion",
       created: 1,
-      model: said("model", "echo-a"),
-      choices: [stream ? { ...choice, delta: message } : { ...choice, message }],
+      model: heard,
+      choices: [{ index: 0, finish_reason: heard, [stream ? "delta" : "message"]: message }],
       usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
-      ...((part === "error" || part === "everything") && {
+      ...(status !== 200 && {
         error: { message: heard, type: heard, code: heard, param: heard },
       }),
-    };
-    const text = JSON.stringify(answer);
-    const usual = stream ? "text/event-stream" : "application/json";
-    const heardInHeader = heard.replaceAll(/[^\x20-\x7e]/g, "").slice(0, 4_000);
-    const type = part === "type" ? heardInHeader : usual;
-    response.writeHead(status, { "content-type": type, "x-heard": heardInHeader });
+    });
+    const type = stream ? "text/event-stream" : "application/json";
+    response.writeHead(status, { "content-type": type, "x-heard": inHeader });
     response.end(stream ? `data: ${text}\n\ndata: [DONE]\n\n` : text);
   };
 }
@@ -196,24 +182,8 @@ function echoes(part: Part, status = 200): Handler {
 describe.concurrent(
   "a report has no key, no prompt and no long text, although the provider echoes all of it",
   () => {
-    test.each<[Part, number]>([
-      ["model", 200],
-      ["finish", 200],
-      ["text", 200],
-      ["role", 200],
-      ["call", 200],
-      ["id", 200],
-      ["type", 200],
-      ["error", 200],
-      ["everything", 200],
-      ["error", 400],
-      ["error", 401],
-      ["error", 404],
-      ["error", 422],
-      ["error", 429],
-      ["error", 500],
-    ])("in %s, with status %d", async (part, status) => {
-      const { report, calls } = await runAgainstHost(echoes(part, status), { timeoutMs: 2_000 });
+    test.each([200, 400, 500])("with status %d", async (status) => {
+      const { report, calls } = await runAgainstHost(echoes(status), { timeoutMs: 2_000 });
       const written = [JSON.stringify(report), markdownReport(report), junitReport(report)];
       const prompts = calls.flatMap((body) => promptParts(body));
       for (const text of written) {

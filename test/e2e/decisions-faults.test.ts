@@ -22,17 +22,11 @@ const clock = new PatientClock();
  */
 const NAMES = [
   "f54",
-  "f54-4006",
   "f54-over",
   "f55",
-  "f55-over",
   "f56",
-  "f56-nested",
   "f56-over",
-  "f57-401",
   "f57-402",
-  "f57-403",
-  "f57-over",
   "f57-circuit",
   "f58-408",
   "f58-504",
@@ -42,14 +36,10 @@ const NAMES = [
   "f59-over",
   "f59-coded",
   "bare",
-  "empty",
   "missing",
   "extra",
-  "too-long",
   "warming",
-  "rejected",
   "rejected-over",
-  "words",
   "broken",
   "large",
   "own",
@@ -148,47 +138,35 @@ async function next(model: string): Promise<HttpAnswer> {
 }
 
 describe("a provider whose free allowance is used up", () => {
-  test.each([
-    ["f54", 3036],
-    ["f54-4006", 4006],
-  ])(
-    "F54 (%s): a 429 with code %i becomes a 503 model_unavailable that is not retryable",
-    async (model, code) => {
-      const answer = await asking(model, `envelope:{"code":${code}}`);
-      await expectFailure(answer, {
-        status: 503,
-        code: "model_unavailable",
-        upstreamStatus: 429,
-        retryable: false,
-      });
-      // Like every 429 it puts the pool into cooldown and is no strike, so the next request meets
-      // the pool.
-      const cooling = await next(model);
-      expect(cooling.status).toBe(429);
-      expect(cooling.headers["x-tm-limit-scope"]).toBe("pool");
-    },
-  );
+  test("F54: a 429 with code 3036 becomes a 503 model_unavailable that is not retryable", async () => {
+    const answer = await asking("f54", 'envelope:{"code":3036}');
+    await expectFailure(answer, {
+      status: 503,
+      code: "model_unavailable",
+      upstreamStatus: 429,
+      retryable: false,
+    });
+    // Like every 429 it puts the pool into cooldown and is no strike, so the next request meets
+    // the pool.
+    const cooling = await next("f54");
+    expect(cooling.status).toBe(429);
+    expect(cooling.headers["x-tm-limit-scope"]).toBe("pool");
+  });
 
   test("fails over to the next provider", async () => {
     await expectServedBySecond(await asking("f54-over", 'envelope:{"code":3036}'));
   });
 });
 
-describe("a provider that is busy", () => {
-  test("F55: a 429 with code 3040 becomes a 429 rate_limit with retry-after", async () => {
-    const answer = await asking("f55", 'envelope:{"code":3040};retry_after:300');
-    await expectFailure(answer, {
-      status: 429,
-      code: "rate_limit",
-      upstreamStatus: 429,
-      retryable: true,
-    });
-    expect(answer.headers["retry-after"]).toBe("60");
+test("F55: a 429 with code 3040 becomes a 429 rate_limit with retry-after", async () => {
+  const answer = await asking("f55", 'envelope:{"code":3040};retry_after:300');
+  await expectFailure(answer, {
+    status: 429,
+    code: "rate_limit",
+    upstreamStatus: 429,
+    retryable: true,
   });
-
-  test("fails over to the next provider", async () => {
-    await expectServedBySecond(await asking("f55-over", 'envelope:{"code":3040}'));
-  });
+  expect(answer.headers["retry-after"]).toBe("60");
 });
 
 describe("a prompt that is too long for the provider", () => {
@@ -211,40 +189,17 @@ describe("a prompt that is too long for the provider", () => {
     expect(answer.status).toBe(413);
     expect(gateway.simulator.counts().total).toBe(before + 1);
   });
-
-  test("is a 413 also when the provider's error is nested in another message", async () => {
-    const fault = 'envelope:{"code":5021,"nested":true,"message":"70000 tokens are over 65536"}';
-    const answer = await asking("f56-nested", fault);
-    expect(answer.status).toBe(413);
-    expect(textAt(answer.json, "error.message")).toContain("70000 tokens are over 65536");
-  });
-
-  test("keeps the status 400 when the provider answers 400 about the context length", async () => {
-    const message = "Input length (262145) exceeds model's maximum context length (262144)";
-    const answer = await asking("too-long", `status:400;message:${message}`);
-    expect(answer.status).toBe(400);
-    expect(answer.headers["x-tm-error-code"]).toBe("context_overflow");
-    expect(textAt(answer.json, "error.message")).toContain(message);
-    await expectUnbilled(answer);
-  });
 });
 
 describe("a provider that refuses the account", () => {
-  test.each([401, 402, 403])(
-    "F57: a %i on the marketplace's key becomes a 503 model_unavailable that is not retryable",
-    async (status) => {
-      const answer = await asking(`f57-${status}`, `status:${status}`);
-      await expectFailure(answer, {
-        status: 503,
-        code: "model_unavailable",
-        upstreamStatus: status,
-        retryable: false,
-      });
-    },
-  );
-
-  test("fails over to the next provider", async () => {
-    await expectServedBySecond(await asking("f57-over", "status:402"));
+  test("F57: a 402 on the marketplace's key becomes a 503 model_unavailable that is not retryable", async () => {
+    const answer = await asking("f57-402", "status:402");
+    await expectFailure(answer, {
+      status: 503,
+      code: "model_unavailable",
+      upstreamStatus: 402,
+      retryable: false,
+    });
   });
 
   test("counts as a strike: after three refusals the model answers 503 of kind health", async () => {
@@ -282,15 +237,15 @@ describe("a request with the caller's own provider key", () => {
     return made;
   }
 
-  test.each([401, 402, 403])("keeps the provider's %i and does not fail over", async (status) => {
+  test("keeps the provider's 401 and does not fail over", async () => {
     const own = await owner("1.00");
     const before = gateway.simulator.counts().total;
-    const answer = await asking("own", `status:${status}`, { account: own });
-    expect(answer.status).toBe(status);
+    const answer = await asking("own", "status:401", { account: own });
+    expect(answer.status).toBe(401);
     expect(answer.headers).toMatchObject({
       "x-tm-error-code": "auth",
       "x-tm-error-origin": "upstream",
-      "x-tm-upstream-status": String(status),
+      "x-tm-upstream-status": "401",
       "x-tm-attempts": "1",
     });
     expect(textAt(answer.json, "error.message")).toContain("your organization's own key");
@@ -371,9 +326,7 @@ describe("a failure that the provider sends with status 200", () => {
 describe("an answer that cannot be represented", () => {
   test.each([
     ["bare", 'envelope:{"bare":true}'],
-    ["empty", 'envelope:{"empty":true}'],
     ["missing", "missing_answer"],
-    ["words", "body:html;status:200"],
     ["broken", "bad_json"],
   ])("%s: becomes a 502 gateway_error and bills nothing", async (model, fault) => {
     const answer = await asking(model, fault);
@@ -393,21 +346,16 @@ describe("an answer that cannot be represented", () => {
   });
 });
 
-describe("a request that the provider rejects", () => {
-  test.each(["rejected", "rejected-over"])(
-    "keeps its status without the provider's words, and does not fail over (%s)",
-    async (model) => {
-      const before = gateway.simulator.counts().total;
-      const answer = await asking(model, "status:422;message:secret-provider-words");
-      await expectFailure(answer, {
-        status: 422,
-        code: "upstream_error",
-        upstreamStatus: 422,
-        retryable: false,
-      });
-      expect(gateway.simulator.counts().total).toBe(before + 1);
-    },
-  );
+test("a request that the provider rejects keeps its status, hides the words, and does not fail over", async () => {
+  const before = gateway.simulator.counts().total;
+  const answer = await asking("rejected-over", "status:422;message:secret-provider-words");
+  await expectFailure(answer, {
+    status: 422,
+    code: "upstream_error",
+    upstreamStatus: 422,
+    retryable: false,
+  });
+  expect(gateway.simulator.counts().total).toBe(before + 1);
 });
 
 test("the books balance and nothing is held after all of these failures", async () => {

@@ -1,4 +1,9 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { describe, expect, test } from "vitest";
+
+import { SMALL_BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
 import {
@@ -9,8 +14,16 @@ import {
   glinerBody,
   URGENT,
 } from "../support/decisions.ts";
-import { withAccount, withGateway } from "../support/gateway.ts";
-import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import {
+  expectCleanRefusal,
+  expectRefusal,
+  expectRefusedRecord,
+  accountState,
+  type ExpectedRefusal,
+} from "../support/refusals.ts";
+import { newFolder } from "../support/run-folder.ts";
 
 const gliner = { decisions_wire: "gliner" };
 const cachedAtATenth = {
@@ -21,20 +34,37 @@ const cachedAtATenth = {
   ],
 };
 
+/** Two models of one provider share a pool. */
+const POOLS = `
+- id: decisions-shared
+  listings: [sys/judge/twin-one, sys/judge/twin-two]
+  requests_per_minute: 11400
+  concurrent: 59
+`;
+const poolsFile = join(newFolder("pools"), "pools.yaml");
+writeFileSync(poolsFile, POOLS);
+
 const gateway = withGateway({
   settings: {
+    poolsFile,
     decisionsPublicForm: "public-sys,public-gli",
     orgRequestsPerMinute: 10_000,
     keyRequestsPerMinute: 10_000,
     concurrentRequests: 100,
   },
   manifests: [
+    simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("test/a")] }),
     decisionManifest({
       provider: "sys",
       host: "sys",
       models: [
         decisionModel("judge/plain"),
         decisionModel("judge/cached", cachedAtATenth),
+        decisionModel("judge/small-pool", {
+          capacity: [{ type: "request", per: "minute", value: 4 }],
+        }),
+        decisionModel("judge/twin-one"),
+        decisionModel("judge/twin-two"),
         decisionModel("judge/renamed", { upstream_id: "house-judge-7" }),
         decisionModel("judge/own-path", { decisions_path: "/systemone", upstream_id: "j-8" }),
       ],
@@ -140,12 +170,6 @@ describe("POST /v1/decisions", () => {
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 
-  test("accepts the questions as a list, and answers by name", async () => {
-    const questions = [{ name: "second", ...URGENT }, URGENT, { id: "first", ...URGENT }];
-    const answers = await answersOf(decisionBody("judge/plain", { questions }));
-    expect(Object.keys(answers)).toEqual(["second", "q2", "first"]);
-  });
-
   test("serves GLiNER listings with results under the names of the questions", async () => {
     const questions = {
       people: { type: "entities", labels: ["person"] },
@@ -164,22 +188,6 @@ describe("POST /v1/decisions", () => {
     });
     expect(Object.keys(all)).toEqual(Object.keys(questions));
   });
-
-  test("passes the confidences and spans of a GLiNER answer on", async () => {
-    const asked = { include_confidence: true, include_spans: true };
-    const questions = {
-      people: { type: "entities", labels: ["person"] },
-      mood: { type: "classification", labels: ["up", "down"] },
-    };
-    const all = await answersOf(glinerBody("tag/plain", { ...asked, questions }));
-    const person = {
-      text: expect.any(String),
-      confidence: expect.any(Number),
-      start: expect.any(Number),
-    };
-    expect(all["people"]).toMatchObject({ value: { person: [person] } });
-    expect(all["mood"]).toMatchObject({ confidence: expect.any(Number), value: "down" });
-  });
 });
 
 describe("the call to the provider", () => {
@@ -191,13 +199,6 @@ describe("the call to the provider", () => {
     const flat = { urgent: { type: "noul", instructions: "Is it urgent?" } };
     await answersOf(decisionBody("judge/own-path", { questions: flat }));
     expect(lastSent()).toMatchObject({ path: "/sys/v1/systemone", body: { model: "j-8" } });
-  });
-
-  test("keeps the buyer's format", async () => {
-    const body = decisionBody("judge/plain", { user: "u-1" });
-    await answersOf(body);
-    const { questions, state } = body as { questions: object; state: string };
-    expect(lastSent().body).toMatchObject({ questions, state });
   });
 
   test("has the public form of the wire when the operator says so, which a strict host accepts", async () => {
@@ -257,16 +258,16 @@ describe("an image in the state", () => {
   const state = { photo: { type: "image_url", image_url: { url: pixel } } };
   const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
 
-  test("is read by a listing that reads images, and the answer is a box", async () => {
-    const answers = await answersOf(decisionBody("judge/each", { state, questions }));
-    const side: unknown = expect.any(Number);
-    expect(answers["mug"]?.["value"]).toEqual({ top: side, bottom: side, left: side, right: side });
-  });
-
-  test("reserves 65,536 tokens", async () => {
+  test("is read by a listing that reads images, reserves 65,536 tokens, and is answered by a box", async () => {
     const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
-    const record = await recordOf(answer);
-    const held = Number(record.attempts[0]?.reserveMicroUsd);
+    const side: unknown = expect.any(Number);
+    expect(at(answer.json, "answers.mug.value")).toEqual({
+      top: side,
+      bottom: side,
+      left: side,
+      right: side,
+    });
+    const held = Number((await recordOf(answer)).attempts[0]?.reserveMicroUsd);
     expect(held).toBeGreaterThanOrEqual(65_536);
     expect(held).toBeLessThan(66_536);
   });
@@ -276,24 +277,15 @@ describe("the money of a decision", () => {
   const state = "s".repeat(10_000);
   const questions = { a: URGENT, b: URGENT, c: URGENT };
 
-  test("is reserved for the state once", async () => {
-    const answer = await decide(
-      gateway,
-      account,
-      decisionBody("judge/plain", { state, questions }),
-    );
-    const held = Number((await recordOf(answer)).attempts[0]?.reserveMicroUsd);
-    expect(held).toBeGreaterThan(10_000);
-    expect(held).toBeLessThan(11_000);
-  });
-
-  test("is reserved for the state once per question if the provider runs one prompt for each", async () => {
-    const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
+  test.each([
+    ["once", "judge/plain", 10_000],
+    ["once per question if the provider runs one prompt for each", "judge/each", 30_000],
+  ])("is reserved for the state %s, and is the provider's count", async (_how, model, tokens) => {
+    const answer = await decide(gateway, account, decisionBody(model, { state, questions }));
     const record = await recordOf(answer);
     const held = Number(record.attempts[0]?.reserveMicroUsd);
-    expect(held).toBeGreaterThan(30_000);
-    expect(held).toBeLessThan(31_500);
-    // The bill is the provider's count, and that fits.
+    expect(held).toBeGreaterThan(tokens);
+    expect(held).toBeLessThan(1.05 * tokens + 500);
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 
@@ -334,9 +326,155 @@ describe("the money of a decision", () => {
     expect(held).toBeLessThan(31_500);
     expect(gateway.simulator.counts().total).toBe(before);
   });
+});
 
-  test("adds up in the books, and nothing is held", async () => {
-    await nothingHeld(gateway, account);
-    expect(await brokenBooks(gateway)).toEqual([]);
+async function expectRefused(body: unknown, expected: ExpectedRefusal): Promise<void> {
+  const path = "/v1/decisions";
+  await expectCleanRefusal({ gateway, account, path }, { body }, expected);
+}
+
+function invalid(message: string | RegExp): ExpectedRefusal {
+  return { status: 400, code: "invalid_request", message };
+}
+
+const FLAT = { type: "classification", labels: ["a", "b"] };
+const IMAGE = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+
+describe("a request is refused with a 400 that names the place, before any money is held, for", () => {
+  test.each<[string, unknown, string]>([
+    [
+      "a GLiNER question on a systemone listing",
+      decisionBody("judge/plain", { questions: { a: FLAT } }),
+      'questions: this model reads systemone questions; question "a" has GLiNER fields (labels)',
+    ],
+    [
+      "an image on a listing that reads none",
+      decisionBody("judge/plain", { state: { items: ["a", "b", { deep: [IMAGE] }] } }),
+      "state.items[2].deep[0]: an image_url object, and no deployment of this model reads images",
+    ],
+    [
+      "two questions of one kind where the host has one place for them",
+      glinerBody("tag/public", {
+        questions: {
+          people: { type: "entities", labels: ["person"] },
+          places: { type: "entities", labels: ["city"] },
+        },
+      }),
+      'questions: this model accepts one question of kind "entities"',
+    ],
+    ["no state", { model: "judge/plain", questions: { urgent: URGENT } }, "state: required"],
+  ])("%s", async (_, body, message) => {
+    await expectRefused(body, invalid(message));
   });
+});
+
+describe("a model on the wrong route", () => {
+  test("of decisions on the chat route is a 400 that names the right route", async () => {
+    const body = { model: "judge/plain", messages: [{ role: "user", content: "Hello" }] };
+    const before = await accountState(gateway, account);
+    const url = `${gateway.url}/v1/chat/completions`;
+    const answer = await httpCall(url, { body, headers: bearer(account.key) });
+    expect(answer.status).toBe(400);
+    expect(textAt(answer.json, "error.message")).toContain("POST /v1/decisions");
+    expect(await accountState(gateway, account)).toEqual(before);
+  });
+
+  test("of chat on the decisions route is a 400 that names the right route", async () => {
+    await expectRefused(decisionBody("test/a"), invalid("POST /v1/chat/completions"));
+  });
+});
+
+describe("a body of 1 MB", () => {
+  function bodyOf(bytes: number): string {
+    const empty = JSON.stringify(decisionBody("judge/plain", { state: "" })).length;
+    return JSON.stringify(decisionBody("judge/plain", { state: "s".repeat(bytes - empty) }));
+  }
+
+  test("is read, and one byte more is a 413", async () => {
+    const over = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX + 1));
+    expectRefusal(over, { status: 413, code: "request_too_large" });
+    // The body is read, and the token limit of a million refuses it.
+    const read = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX));
+    expectRefusal(read, { status: 429, code: "rate_limit" });
+  });
+});
+
+describe("limits", () => {
+  test("count a state once per question, and refuse a request over the tokens per minute", async () => {
+    const other = await gateway.account("100");
+    const state = "s".repeat(10_000);
+    const questions = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`q${n}`, URGENT]));
+    const before = await accountState(gateway, other);
+    const body = decisionBody("judge/each", { state, questions });
+    const refused = await decide(gateway, other, body);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-limit-kind": "tpm",
+      "x-tm-limit-scope": "key",
+      "x-tm-limit-id": `key:${other.keyId}`,
+      "x-tm-error-origin": "gateway_admission",
+    });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
+    expect(await accountState(gateway, other)).toEqual(before);
+    await expectRefusedRecord(gateway, other, refused);
+    // The control sends the same body where the state counts once, and fewer questions.
+    expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
+    const few = decisionBody("judge/each", { state, questions: { a: URGENT, b: URGENT } });
+    expect((await decide(gateway, other, few)).status).toBe(200);
+  });
+
+  test("give one organization at most three quarters of a decisions pool", async () => {
+    const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
+    const ask = decisionBody("judge/small-pool");
+    for (let n = 0; n < 3; n += 1) expect((await decide(gateway, greedy, ask)).status).toBe(200);
+    const refused = await decide(gateway, greedy, ask);
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({
+      "x-tm-error-origin": "upstream_quota",
+      "x-tm-limit-scope": "pool",
+      "x-tm-limit-kind": "rpm",
+      "x-tm-limit-id": "pool-share:sys/judge/small-pool",
+    });
+    expect((await decide(gateway, other, ask)).status).toBe(200);
+    const full = await decide(gateway, other, ask);
+    expect(full.headers["x-tm-limit-id"]).toBe("pool:sys/judge/small-pool");
+  });
+
+  test("pause a pool for all its models after a provider's 429, and open no circuit", async () => {
+    const fault = "status:429;retry_after:30";
+    gateway.simulator.script({ model: "judge/twin-one", fault, times: 1 });
+    const throttled = await decide(gateway, account, decisionBody("judge/twin-one"));
+    expectRefusal(throttled, { status: 429, code: "rate_limit" });
+    expect(throttled.headers).toMatchObject({
+      "x-tm-error-origin": "upstream",
+      "retry-after": "30",
+    });
+    for (const model of ["judge/twin-one", "judge/twin-two"]) {
+      const before = await accountState(gateway, account);
+      const paused = await decide(gateway, account, decisionBody(model));
+      expectRefusal(paused, { status: 429, code: "rate_limit" });
+      expect(paused.headers).toMatchObject({
+        "x-tm-error-origin": "upstream_quota",
+        "x-tm-limit-scope": "pool",
+        "x-tm-limit-id": "pool:decisions-shared",
+      });
+      expect(await accountState(gateway, account)).toEqual(before);
+    }
+  });
+
+  test("refuse a request whose worst case exceeds the balance before anything is sent", async () => {
+    const poor = await gateway.account("0.001");
+    const body = decisionBody("judge/plain", { state: "s".repeat(2_000) });
+    const before = await accountState(gateway, poor);
+    const refused = await decide(gateway, poor, body);
+    expectRefusal(refused, { status: 429, code: "insufficient_quota" });
+    expect(await accountState(gateway, poor)).toEqual(before);
+    await expectRefusedRecord(gateway, poor, refused);
+  });
+});
+
+test("the books balance and nothing is held after all tests", async () => {
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
 });

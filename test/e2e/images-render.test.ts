@@ -11,7 +11,7 @@ import {
   type TestAccount,
   type TestGatewayOptions,
 } from "../support/gateway.ts";
-import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel } from "../support/image-models.ts";
 import { withServer } from "../support/local-server.ts";
 import { expectRefusal } from "../support/refusals.ts";
@@ -107,26 +107,6 @@ test("a client that leaves pays for the render that was made for it, and for not
   await nothingHeld(gateway, account);
   const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
   expect(settledMicroUsd).toBe(10_000_000n - (10n * 5n + 100n * 40n));
-});
-
-test("an answer that arrives byte by byte is served like any other", async () => {
-  renders.length = 0;
-  const account = await gateway.account("10");
-  const asked = draw(account);
-  const render = await begun(1);
-  render.writeHead(200, { "content-type": "text/plain" });
-  for (const byte of Buffer.from(` \n${ANSWER}\n`)) {
-    render.write(Buffer.of(byte));
-    // Each byte is sent in a separate packet.
-    await new Promise((done) => setImmediate(done));
-  }
-  render.end();
-  const answer = await asked;
-  expect(answer.status).toBe(200);
-  expect(at(answer.json, "data")).toEqual([{ b64_json: PNG, media_type: "image/png" }]);
-  expect(at(answer.json, "usage.cost")).toBe(0.00405);
-  const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
-  expect(record.attempts).toMatchObject([{ debitMicroUsd: 4_050n, basis: "reported" }]);
 });
 
 test("a render that never ends is given up with a 504 that costs nothing and is no strike", async () => {

@@ -7,11 +7,16 @@ import OpenAI from "openai";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { addConnection, ENCRYPTION_KEY } from "../support/add-connection.ts";
-import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
+import { brokenBooks, ended, nothingHeld } from "../support/books.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
-import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
-import { REQUEST_ID } from "../support/refusals.ts";
+import {
+  type ExpectedRefusal,
+  expectCleanRefusal,
+  postWithKey,
+  REQUEST_ID,
+} from "../support/refusals.ts";
 import { newFolder } from "../support/run-folder.ts";
 
 const METERED = { billing: "reported_cost" };
@@ -33,7 +38,17 @@ const gateway = withGateway({
     imageManifest({
       provider: "painter",
       baseUrl: "{simulator}/img/v1",
-      models: [imageModel("pic/one"), imageModel("pic/split")],
+      models: [
+        imageModel("pic/one"),
+        imageModel("pic/split"),
+        imageModel("pic/pair", {
+          supported_parameters: {
+            n: { type: "integer", max: 2 },
+            size: { type: "enum", values: ["1024x1024"] },
+          },
+        }),
+        imageModel("pic/staged", { is_ready: false }),
+      ],
     }),
     imageManifest({
       provider: "relay",
@@ -63,13 +78,13 @@ const gateway = withGateway({
         },
       },
     },
+    simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
     imageManifest({
       provider: "other-wire",
       baseUrl: "{simulator}/img-b/v1",
       dialect: "wire_b",
       models: [imageModel("pic/b")],
     }),
-    simulatorManifest({ provider: "talker", dialect: "wire_a", models: [textModel("talk/a")] }),
   ],
 });
 const account = withAccount(gateway, "100");
@@ -78,8 +93,8 @@ beforeAll(async () => {
   client = new OpenAI({ apiKey: account.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
 });
 
-function draw(body: object, path = "/v1/images/generations"): Promise<HttpAnswer> {
-  return httpCall(gateway.url + path, {
+function draw(body: object): Promise<HttpAnswer> {
+  return httpCall(`${gateway.url}/v1/images/generations`, {
     body: { prompt: "a red bicycle", ...body },
     headers: bearer(account.key),
   });
@@ -122,21 +137,6 @@ describe("the official client", () => {
     });
   });
 
-  test("can send parameters of the API that no listing supports", async () => {
-    const answer = await client.images.generate({
-      model: "pic/one",
-      prompt: "a red bicycle",
-      n: null,
-      quality: null,
-      stream: false,
-      partial_images: 0,
-      response_format: "b64_json",
-      user: "customer-7",
-    });
-    expect(answer.data).toHaveLength(1);
-    expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
-  });
-
   test("gets an error in its own class with code and message", async () => {
     const asked = client.images.generate({ model: "pic/one", prompt: "x", size: "256x256" });
     await expect(asked).rejects.toMatchObject({
@@ -168,55 +168,6 @@ test("the example of this repository writes the images that it requested", async
 });
 
 describe("a served request for images", () => {
-  test("says which provider served it and what is left", async () => {
-    const answer = await draw({ model: "pic/one" });
-    expect(answer.status).toBe(200);
-    expect(answer.headers).toMatchObject({
-      "content-type": "application/json",
-      "content-length": String(Buffer.byteLength(answer.text)),
-      "x-request-id": expect.stringMatching(REQUEST_ID),
-      "x-tm-provider": "painter",
-      "x-tm-attempts": "1",
-      "x-tm-remaining-rpm": expect.stringMatching(/^\d+$/),
-      "x-tm-remaining-tpm": expect.stringMatching(/^\d+$/),
-    });
-    expect(answer.headers["x-tm-error-code"]).toBeUndefined();
-    expect(answer.headers["x-tm-dropped-params"]).toBeUndefined();
-  });
-
-  test.each(["/v1/images/generations", "/images/generations"])(
-    "is accepted on %s, with either key header",
-    async (path) => {
-      expect((await draw({ model: "pic/one" }, path)).status).toBe(200);
-      const other = await httpCall(gateway.url + path, {
-        body: { model: "pic/one", prompt: "a red bicycle" },
-        headers: { "x-api-key": account.key },
-      });
-      expect(other.status).toBe(200);
-    },
-  );
-
-  test("loses the routing fields of other gateways, each of which is named", async () => {
-    const more = { transforms: ["x"], models: ["a", "b"], route: "fallback" };
-    const answer = await draw({ model: "pic/one", ...more });
-    expect(answer.status).toBe(200);
-    expect(answer.headers["x-tm-dropped-params"]).toBe("route,models,transforms");
-    expect(lastSent()).toEqual({ model: "pic/one", prompt: "a red bicycle" });
-  });
-
-  test("returns images in the requested format, and names it", async () => {
-    for (const [format, beginning] of [
-      ["png", "iVBORw0KGgo"],
-      ["jpeg", "/9j/"],
-      ["webp", "UklGR"],
-    ] as const) {
-      const { json } = await draw({ model: "pic/one", output_format: format });
-      expect(at(json, "data.0.media_type")).toBe(`image/${format}`);
-      expect(textAt(json, "data.0.b64_json").startsWith(beginning)).toBe(true);
-      expect(at(json, "output_format")).toBe(format);
-    }
-  });
-
   test("has the marketplace's model id for the client, and the provider's own for the provider", async () => {
     const { json } = await draw({ model: "pic/relay", aspect_ratio: "16:9", resolution: "2K" });
     expect(at(json, "model")).toBe("pic/relay");
@@ -264,6 +215,15 @@ describe("an image request on the books", () => {
     const body = { model: "pic/one", prompt: "a red bicycle", n: 3, quality: "low" };
     const answer = await draw(body);
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+    expect(answer.headers).toMatchObject({
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(answer.text)),
+      "x-request-id": expect.stringMatching(REQUEST_ID),
+      "x-tm-provider": "painter",
+      "x-tm-attempts": "1",
+      "x-tm-remaining-rpm": expect.stringMatching(/^\d+$/),
+      "x-tm-remaining-tpm": expect.stringMatching(/^\d+$/),
+    });
     const input = Number(at(answer.json, "usage.input_tokens"));
     const promptMicroUsd = 5n * BigInt(Buffer.byteLength(JSON.stringify(body)));
     expect(record).toMatchObject({
@@ -302,9 +262,7 @@ describe("an image request on the books", () => {
 
   test.each([
     ['image:{"cost":"0.0123456789"}', 12_345n, "reported"],
-    ['image:{"cost":"0.00000099"}', 0n, "reported"],
     ['image:{"cost":null}', 0n, "none"],
-    ["no_usage", 0n, "none"],
   ])(
     "is charged rounded down, and nothing without a reported cost: %s",
     async (fault, debit, basis) => {
@@ -316,63 +274,32 @@ describe("an image request on the books", () => {
     },
   );
 
-  test("without usage is delivered and free", async () => {
+  test("without usage is delivered, free, and in the metric of unbilled answers", async () => {
     const answer = await draw({ model: "pic/one", prompt: "a bicycle [[fault:no_usage]]" });
     expect(answer.status).toBe(200);
     expect(at(answer.json, "usage")).toEqual({ cost: 0 });
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
     expect(record.attempts).toMatchObject([{ debitMicroUsd: 0n, basis: "none", usage: null }]);
+    expect(await unbilledModels()).toContain("pic/one");
   });
 
-  test.each([
-    [{ size: "1024x1024", quality: "low", n: 2 }, 21_760n, 544],
-    [{ quality: "high" }, 160_000n, 4_000],
-  ])("without usage costs what its listing declares: %j", async (asked, debit, completion) => {
+  test("without usage costs what its listing declares, and is not unbilled", async () => {
     const prompt = "a bicycle [[fault:no_usage]]";
+    const asked = { size: "1024x1024", quality: "low", n: 2 };
     const answer = await draw({ model: "pic/declared", prompt, ...asked });
     expect(answer.status).toBe(200);
-    expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
+    expect(at(answer.json, "usage.cost")).toBe(0.02176);
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
-    expect(record.attempts).toMatchObject([
-      { debitMicroUsd: debit, basis: "declared", usage: { prompt: 0, completion } },
-    ]);
+    const usage = { prompt: 0, completion: 544 };
+    expect(record.attempts).toMatchObject([{ debitMicroUsd: 21_760n, basis: "declared", usage }]);
+    expect(await unbilledModels()).not.toContain("pic/declared");
   });
 
-  test("without usage is in the metric of unbilled answers unless its usage is declared", async () => {
-    for (const model of ["pic/one", "pic/declared"]) {
-      const answer = await draw({ model, prompt: "a bicycle [[fault:no_usage]]" });
-      await ended(gateway, account, String(answer.headers["x-request-id"]));
-    }
+  async function unbilledModels(): Promise<readonly (string | undefined)[]> {
     const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);
-    const unbilled = text.split("\n").filter((line) => line.startsWith("tm_usage_missing_total{"));
-    expect(unbilled.filter((line) => line.includes('model="pic/one"'))).toHaveLength(1);
-    expect(unbilled.filter((line) => line.includes('model="pic/declared"'))).toEqual([]);
-  });
-
-  test("is in the usage list and in the generation record", async () => {
-    const answer = await draw({ model: "pic/one" });
-    const id = String(answer.headers["x-request-id"]);
-    const record = await ended(gateway, account, id);
-    const cost = Number(debitOf(record));
-    const headers = bearer(account.key);
-    const generation = await httpCall(`${gateway.url}/v1/generation?id=${id}`, { headers });
-    expect(at(generation.json, "data")).toMatchObject({
-      id,
-      model: "pic/one",
-      route: "/v1/images/generations",
-      outcome: "completed",
-      cost_micro_usd: cost,
-      attempts: [{ n: 1, provider: "painter", upstream_status: 200, outcome: "completed" }],
-    });
-    const usage = await httpCall(`${gateway.url}/v1/usage`, { headers });
-    expect(at(usage.json, "data.0")).toMatchObject({
-      request_id: id,
-      model: "pic/one",
-      provider: "painter",
-      cost_micro_usd: cost,
-      settlement: "reported",
-    });
-  });
+    const lines = text.split("\n").filter((line) => line.startsWith("tm_usage_missing_total{"));
+    return lines.map((line) => /model="([^"]+)"/.exec(line)?.[1]);
+  }
 
   test("made with the caller's own provider key costs nothing, whatever the provider reports", async () => {
     const owner = await gateway.account("1.00");
@@ -411,6 +338,62 @@ describe("an image request on the books", () => {
       refusal: null,
     });
     expect(gateway.simulator.counts().total).toBe(calls);
+  });
+});
+
+describe("a request for images that cannot be served costs nothing and calls no provider:", () => {
+  const route = { gateway, account, path: "/v1/images/generations" };
+  const asked = { model: "pic/one", prompt: "a red bicycle" };
+  const invalid = (message: string): ExpectedRefusal => {
+    return { status: 400, code: "invalid_request", message };
+  };
+  const unknown = (model: string): ExpectedRefusal => {
+    return { status: 404, code: "model_unavailable", message: JSON.stringify(model) };
+  };
+
+  test.each<[object, ExpectedRefusal]>([
+    [{ prompt: undefined }, invalid("prompt is missing; add it")],
+    [{ n: 5 }, invalid("n must be a whole number from 1 to 4")],
+    [{ model: "pic/pair", n: 3 }, invalid("n must be a whole number of at most 2")],
+    [{ provider: { only: ["nobody"] } }, invalid("provider.only leaves no provider of pic/one")],
+    [{ model: "talk/a" }, invalid("POST /v1/chat/completions or POST /v1/me")],
+    [{ model: "nobody/has-this" }, unknown("nobody/has-this")],
+    [{ model: "pic/staged" }, unknown("pic/staged")],
+  ])("%j", async (more, expected) => {
+    const answer = await expectCleanRefusal(route, { body: { ...asked, ...more } }, expected);
+    // A request refused for its own shape carries no origin.
+    const hasOrigin = "x-tm-error-origin" in answer.headers;
+    expect(hasOrigin && expected.code === "invalid_request").toBe(false);
+  });
+
+  test("an image model on the chat route is referred to the images route", async () => {
+    const chat = { messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
+    await expectCleanRefusal(
+      { ...route, path: "/v1/chat/completions" },
+      { body: { model: "pic/one", ...chat } },
+      invalid("send it to POST /v1/images/generations"),
+    );
+  });
+
+  test("a balance below n ceilings refuses n images, and fewer are served", async () => {
+    const poor = { ...route, account: await gateway.account("0.50") };
+    const body = { ...asked, n: 4 };
+    const noMoney = { status: 429, code: "insufficient_quota" };
+    const answer = await expectCleanRefusal(poor, { body }, noMoney);
+    expect(at(answer.json, "error.type")).toBe("insufficient_quota");
+    expect(answer.headers["x-tm-cap-reset"]).toBeUndefined();
+    expect((await postWithKey(poor, { body: { ...body, n: 2 } })).status).toBe(200);
+    // What is wrong with a request is said before its money is counted.
+    const wrong = { body: { ...body, size: "1x1" } };
+    const broke = { ...route, account: await gateway.account("0") };
+    await expectCleanRefusal(broke, wrong, invalid("size must be one of"));
+  });
+
+  test("a spend cap below n ceilings refuses until the month ends", async () => {
+    const capped = { ...route, account: await gateway.account("10", { keyCapUsd: "0.50" }) };
+    const noMoney = { status: 429, code: "insufficient_quota" };
+    const answer = await expectCleanRefusal(capped, { body: { ...asked, n: 4 } }, noMoney);
+    expect(answer.headers["x-tm-cap-reset"]).toMatch(/^\d{4}-\d\d-01T00:00:00/);
   });
 });
 

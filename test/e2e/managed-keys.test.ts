@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 
-import type { KeyId } from "../../src/kernel/core/ids.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { addKey } from "../support/add-key.ts";
 import { ask } from "../support/ask.ts";
@@ -8,9 +8,15 @@ import { nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { Listeners } from "../support/http-listener.ts";
+import { expectRefusal } from "../support/refusals.ts";
 
 const REFUSALS = 3;
+const PATIENCE = { timeout: 5_000, interval: 10 };
 const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
+
+const clients = new Listeners();
+afterAll(() => clients.close());
 
 /** Ids of managed keys, and everything that clients were answered. */
 const ids: string[] = [];
@@ -54,55 +60,58 @@ function noted(answer: HttpAnswer): HttpAnswer {
 const chat = (key: ManagedKey): Promise<HttpAnswer> =>
   post(key, "/v1/chat/completions", chatBody("test/a"));
 
-describe.each<[Origin]>([["playground"], ["optimize"]])("the managed key of %s", (origin) => {
-  test("is shown by that name in its organization's usage, as JSON and as files", async () => {
-    const { account, raw } = await managedKey(origin);
-    await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
-    await ask(gateway.url, { key: account.key, wire: "wire_a", model: "test/a", text: "Hi" });
-    await nothingHeld(gateway, account);
-    const rows = await get(account.key, "/v1/usage");
-    expect([at(rows.json, "data.0.key_id"), at(rows.json, "data.1.key_id")]).toEqual([
-      account.keyId,
-      origin,
-    ]);
-    const groups = await get(account.key, "/v1/usage?group_by=key");
-    const names = [at(groups.json, "data.0.group"), at(groups.json, "data.1.group")];
-    expect(names).toHaveLength(2);
-    expect(names).toEqual(expect.arrayContaining([account.keyId, origin]));
-    const file = await get(account.key, "/v1/usage?format=csv");
-    expect(file.text.split("\r\n").map((line) => line.split(",")[2])).toEqual([
-      "key_id",
-      account.keyId,
-      origin,
-      undefined,
-    ]);
-    const sums = await get(account.key, "/v1/usage?format=csv&group_by=key");
-    expect(sums.text).toContain(`\r\n${origin},1,`);
-  });
+describe("a managed key", () => {
+  test.each<[Origin]>([["playground"], ["optimize"]])(
+    "of %s is shown by that name in its organization's usage, as JSON and as files",
+    async (origin) => {
+      const { account, raw } = await managedKey(origin);
+      await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
+      await ask(gateway.url, { key: account.key, wire: "wire_a", model: "test/a", text: "Hi" });
+      await nothingHeld(gateway, account);
+      const rows = await get(account.key, "/v1/usage");
+      expect([at(rows.json, "data.0.key_id"), at(rows.json, "data.1.key_id")]).toEqual([
+        account.keyId,
+        origin,
+      ]);
+      const groups = await get(account.key, "/v1/usage?group_by=key");
+      const names = [at(groups.json, "data.0.group"), at(groups.json, "data.1.group")];
+      expect(names).toHaveLength(2);
+      expect(names).toEqual(expect.arrayContaining([account.keyId, origin]));
+      const file = await get(account.key, "/v1/usage?format=csv");
+      expect(file.text.split("\r\n").map((line) => line.split(",")[2])).toEqual([
+        "key_id",
+        account.keyId,
+        origin,
+        undefined,
+      ]);
+      const sums = await get(account.key, "/v1/usage?format=csv&group_by=key");
+      expect(sums.text).toContain(`\r\n${origin},1,`);
+    },
+  );
 
-  test("is shown by that name in its limits and in those that it sets", async () => {
-    const key = await managedKey(origin);
+  test("is shown by its name in its limits and in those that it sets", async () => {
+    const key = await managedKey("playground");
     const change = { scope: "model", model: "test/a", rpm: 7 };
     const changed = await post(key, "/api/admission-limits", change);
-    expect(at(changed.json, "key_id")).toBe(origin);
-    expect(at(changed.json, "effective.tpm.bound_by")).toBe(`key:${origin}`);
+    expect(at(changed.json, "key_id")).toBe("playground");
+    expect(at(changed.json, "effective.tpm.bound_by")).toBe("key:playground");
     const limits = await get(key.raw, "/v1/limits?model=test/a");
-    expect(at(limits.json, "scopes.0")).toMatchObject({ scope: "key", id: `key:${origin}` });
-    expect(at(limits.json, "scopes.1")).toMatchObject({ scope: "model", key_id: origin });
+    expect(at(limits.json, "scopes.0")).toMatchObject({ scope: "key", id: "key:playground" });
+    expect(at(limits.json, "scopes.1")).toMatchObject({ scope: "model", key_id: "playground" });
   });
 
-  test("is shown by that name in refusals by its limits, its cap and its refused requests", async () => {
-    const limited = await managedKey(origin, { rpm: 1 });
+  test("is shown by its name in refusals by its limits, its cap and its refused requests", async () => {
+    const limited = await managedKey("playground", { rpm: 1 });
     await chat(limited);
-    expect((await chat(limited)).headers["x-tm-limit-id"]).toBe(`key:${origin}`);
-    const capped = await managedKey(origin, { capMicroUsd: 1n });
+    expect((await chat(limited)).headers["x-tm-limit-id"]).toBe("key:playground");
+    const capped = await managedKey("playground", { capMicroUsd: 1n });
     const refused = await chat(capped);
     expect(refused.headers["x-tm-error-code"]).toBe("insufficient_quota");
-    expect(refused.headers["x-tm-limit-id"]).toBe(`key:${origin}`);
+    expect(refused.headers["x-tm-limit-id"]).toBe("key:playground");
     for (let n = 1; n < REFUSALS; n += 1) await post(capped, "/v1/messages", "no JSON");
     await expect
       .poll(async () => (await post(capped, "/v1/messages", "no JSON")).headers["x-tm-limit-id"])
-      .toBe(`refusals:${origin}`);
+      .toBe("refusals:playground");
   });
 });
 
@@ -111,4 +120,40 @@ test("no answer and no log line of these calls has the id of a managed key", () 
   expect(ids.length).toBeGreaterThan(0);
   expect(answered.length).toBeGreaterThan(0);
   expect(ids.filter((id) => shown.includes(id))).toEqual([]);
+});
+
+async function countRefused(orgId: OrgId): Promise<number> {
+  const range = { orgId, fromMs: Date.now() - 3_600_000, toMs: Date.now() + 1 };
+  const { totals } = await gateway.backend.usageReports.report(
+    { ...range, statuses: ["rejected_by_gateway"] },
+    "status",
+  );
+  return totals.requests;
+}
+
+test("a key whose separate window of refused requests is full is refused before its body is read", async () => {
+  const account = await gateway.account("5.00");
+  const send = (body: unknown): Promise<HttpAnswer> =>
+    httpCall(`${gateway.url}/v1/chat/completions`, { body, headers: bearer(account.key) });
+  for (let n = 0; n < REFUSALS; n += 1) {
+    expect((await send(chatBody("test/a"))).status).toBe(200);
+    expectRefusal(await send("no JSON"), { status: 400, code: "invalid_request" });
+  }
+  // The announced body is never sent.
+  const head =
+    "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n" +
+    `Authorization: Bearer ${account.key}\r\nContent-Length: 10\r\n\r\n`;
+  const before = gateway.simulator.counts().total;
+  const client = await clients.client(Number(new URL(gateway.url).port), head);
+  await vi.waitFor(() => expect(client.text()).toMatch(/^HTTP\/1\.1 429 /), PATIENCE);
+  const refused = await send(chatBody("test/a"));
+  expectRefusal(refused, { status: 429, code: "rate_limit", message: "3 refused requests" });
+  expect(refused.headers).toMatchObject({
+    "retry-after": expect.stringMatching(/^\d+$/),
+    "x-tm-limit-scope": "key",
+    "x-tm-limit-kind": "rpm",
+    "x-tm-limit-id": `refusals:${account.keyId}`,
+  });
+  expect(gateway.simulator.counts().total).toBe(before);
+  await expect.poll(() => countRefused(account.orgId), PATIENCE).toBe(REFUSALS + 2);
 });

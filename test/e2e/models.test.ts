@@ -203,14 +203,6 @@ describe("GET /v1/models", () => {
     });
   });
 
-  test("refuses a bad page size with a 400 that names limit", async () => {
-    const headers = { "anthropic-version": "2023-06-01" };
-    for (const limit of ["0", "-1", "1001", "x", "1.5", ""]) {
-      const answer = await askWithKey(`/v1/models?limit=${limit}`, { headers });
-      expectRefusal(answer, { status: 400, code: "invalid_request", message: "limit" });
-    }
-  });
-
   test("filters and sorts in both shapes, and refuses a bad filter with a 400", async () => {
     const query = "sort=prompt_price&max_prompt_price=3";
     const inA = await askWithKey(`/v1/models?${query}`);
@@ -219,9 +211,12 @@ describe("GET /v1/models", () => {
     const headers = { "anthropic-version": "2023-06-01" };
     const inB = await askWithKey(`/v1/models?${query}&limit=2&after_id=test%2Fba`, { headers });
     expect(inB.json).toMatchObject({ has_more: false, first_id: ids[3], last_id: ids[4] });
-    for (const call of [{}, { headers }]) {
-      const answer = await askWithKey("/v1/models?min_context=128k", call);
-      expectRefusal(answer, { status: 400, code: "invalid_request", message: "min_context" });
+    for (const [bad, message] of [
+      ["limit=1001", "limit"],
+      ["min_context=128k", "min_context"],
+    ]) {
+      const answer = await askWithKey(`/v1/models?${bad}`, { headers });
+      expectRefusal(answer, { status: 400, code: "invalid_request", message: String(message) });
     }
   });
 
@@ -255,19 +250,13 @@ describe("the console's public list of models", () => {
     expect(answer.headers["cache-control"]).toContain("max-age=60");
     const etag = String(answer.headers.etag);
     expect(etag).toMatch(/^"[^"]+"$/);
-    const again = await httpCall(url(), { headers: { "if-none-match": etag } });
-    expect(again).toMatchObject({ status: 304, text: "" });
-    expect(again.headers.etag).toBe(etag);
+    for (const tag of [etag, `"other", W/${etag}`, "*"]) {
+      const again = await httpCall(url(), { headers: { "if-none-match": tag } });
+      expect({ tag, ...again }).toMatchObject({ tag, status: 304, text: "", headers: { etag } });
+    }
     const other = await httpCall(url(), { headers: { "if-none-match": '"other"' } });
     expect(other.status).toBe(200);
-  });
-
-  test("answers 304 to weak and listed tags and to a star", async () => {
-    const etag = String((await httpCall(url())).headers.etag);
-    for (const tag of [`W/${etag}`, `"other", ${etag}`, "*"]) {
-      const answer = await httpCall(url(), { headers: { "if-none-match": tag } });
-      expect({ tag, status: answer.status }).toEqual({ tag, status: 304 });
-    }
+    expect(await httpCall(url(), { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
   });
 
   test("does not contain what providers are paid, nor does any other list", async () => {
@@ -279,10 +268,5 @@ describe("the console's public list of models", () => {
     ];
     expect(lists[2]?.text).toContain('"above_prompt_tokens":64000');
     for (const { text } of lists) expect(text).not.toMatch(/777|purchase/);
-  });
-
-  test("answers HEAD without the list", async () => {
-    const answer = await httpCall(url(), { method: "HEAD" });
-    expect(answer).toMatchObject({ status: 200, text: "" });
   });
 });

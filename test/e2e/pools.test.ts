@@ -95,14 +95,6 @@ describe("a provider's declared capacity", () => {
     expect(providers).toEqual(["small", "small", "large", "large"]);
   });
 
-  test("of a day's tokens is claimed by the estimate and corrected by the observed tokens", async () => {
-    const account = await gateway.account("5.00");
-    // The estimate is 64 of a share of 200; what is observed is less, so more than three fit.
-    const statuses: number[] = [];
-    for (let n = 0; n < 6; n += 1) statuses.push((await chat(account, "pool/daily")).status);
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
-  });
-
   test("of an hour says when it has room again, and tells official clients not to retry", async () => {
     const account = await gateway.account("5.00");
     expect((await chat(account, "pool/hourly")).status).toBe(200);
@@ -140,33 +132,6 @@ describe("a provider's declared capacity", () => {
       expect(await ask("pool/tight", 300)).toMatchObject({ object: "chat.completion" });
     }
     expect(await ask("pool/tight", 300)).toMatchObject(outOf(true, "pool-share:large/pool/tight"));
-  });
-
-  test("is named by the dry run, with what it would refuse", async () => {
-    const account = await gateway.account("5.00");
-    const dryRun = async (): Promise<unknown> => {
-      const url = `${gateway.url}/v1/route?for=chat`;
-      const body = chatBody("pool/cooled");
-      return (await httpCall(url, { body, headers: bearer(account.key) })).json;
-    };
-    const open = await dryRun();
-    expect(at(open, "candidates.0.pool")).toEqual({
-      id: "pool:small/pool/cooled",
-      has_capacity: true,
-    });
-    expect(at(open, "would_admit")).toBe(true);
-    // The organization's share of the small pool is used up and reported so.
-    const url = `${gateway.url}/v1/route?for=chat`;
-    for (let n = 0; n < 2; n += 1) await chat(account, "pool/other");
-    const full = await httpCall(url, {
-      body: chatBody("pool/other"),
-      headers: bearer(account.key),
-    });
-    expect(full.json).toMatchObject({
-      candidates: [{ pool: { has_capacity: false } }],
-      would_admit: false,
-      refusal: { code: "rate_limit", origin: "upstream_quota", limit_scope: "pool" },
-    });
   });
 });
 

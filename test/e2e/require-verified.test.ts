@@ -82,19 +82,19 @@ test("only a listing that passed, with this manifest, in the last 30 days is rou
   await expectRefused();
 
   await record("first", "fail");
-  await record("second", "pass");
-  await statesAre("failed", "verified");
+  await record("second", "warn");
+  await statesAre("failed", "verified_in_part");
   await expectServedBy("second");
-  const { json } = await get(gateway.url, { key: account.key, path: `/v1/models/${MODEL}` });
-  expect(at(json, "providers", 1)).toMatchObject({ verification: { suspect_since: null } });
 
   const file = join(gateway.config.manifestsDir, "manifest-1.json");
-  writeFileSync(file, readFileSync(file, "utf8").replace(`"name":"second"`, `"name":"Second"`));
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace(`"name":"second"`, `"name":"Second"`));
   gateway.running.reload();
   await statesAre("failed", "changed");
   await expectRefused();
 
-  await record("second", "warn");
+  writeFileSync(file, text);
+  gateway.running.reload();
   await statesAre("failed", "verified_in_part");
   await expectServedBy("second");
 

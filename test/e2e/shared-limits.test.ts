@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { CONCURRENT_REQUESTS_MAX, TOKENS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
-import { ask, at, bodyOf, post, type Ask, type HttpAnswer } from "../support/ask.ts";
+import { TOKENS_PER_MINUTE } from "../../src/kernel/core/constants.ts";
+import { ask, at, bodyOf, get, post, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../support/books.ts";
 import {
   openAccount,
@@ -22,12 +22,11 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   const simulator = withSimulator();
   const folder = withOperatorFolder(simulator);
   beforeAll(() => {
-    const capacity = [{ type: "request", per: "minute", value: 8 }];
     const shared = simulatorManifest({
       provider: "shared",
       dialect: "wire_a",
       baseUrl: `${simulator.url}/a/v1`,
-      models: [textModel("op/sick"), textModel("op/busy"), textModel("op/small", { capacity })],
+      models: [textModel("op/sick"), textModel("op/busy")],
     });
     folder.writeManifest("shared.json", shared);
   });
@@ -72,25 +71,6 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     }
   });
 
-  test("share the requests in flight, and free a place when its request has ended", async () => {
-    const held = { text: "[[fault:hold]] hi" };
-    const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, (_, n) => askOne(n, held));
-    await until(
-      "all are at the provider",
-      () => simulator.counts().open === CONCURRENT_REQUESTS_MAX,
-    );
-    for (const n of [0, 1]) {
-      const refused = await askOne(n);
-      expect(refused.status).toBe(429);
-      expect(refused.headers["x-tm-limit-kind"]).toBe("concurrency");
-    }
-    simulator.release();
-    expect((await Promise.all(running)).map(({ status }) => status)).toEqual(
-      Array(CONCURRENT_REQUESTS_MAX).fill(200),
-    );
-    for (const n of [0, 1]) expect((await askOne(n)).status).toBe(200);
-  });
-
   test("neither lose nor renew a key's limit after Redis lost everything", async () => {
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     let served = 0;
@@ -112,26 +92,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     await countedExactly();
   });
 
-  test("share a provider's pool, which does not refill after Redis lost everything", async () => {
-    const small = { model: "op/small" };
-    const first = await askOne(0, small);
-    expect(left(first)).toBe(3);
-    for (let n = 1; n < 4; n += 1) expect((await askOne(n, small)).status).toBe(200);
-    await nothingHeld({ backend }, account);
-    await redis.command("flushall");
-    for (const n of [0, 1]) {
-      const refused = await askOne(n, small);
-      expect(refused.status).toBe(429);
-      expect(refused.headers).toMatchObject({
-        "x-tm-limit-scope": "pool",
-        "x-tm-limit-id": "pool-share:shared/op/small",
-      });
-    }
-    account = await openAccount(backend, "10");
-    expect(left(await askOne(1, small))).toBe(3);
-  });
-
-  test("share the health of a provider until it has cooled, and then both serve", async () => {
+  test("share the health of a provider and what it said about its pool", async () => {
     const sick = asked({ model: "op/sick" });
     let asks = 0;
     await until("the other has received it", async () => {
@@ -142,13 +103,6 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
       expect([200, 503]).toContain(answer.status);
       return answer.headers["x-tm-limit-kind"] === "health";
     });
-    for (const gateway of gateways) {
-      const serves = async (): Promise<boolean> => (await ask(urlOf(gateway), sick)).status === 200;
-      await until("it serves again", serves);
-    }
-  });
-
-  test("share what a provider said about its pool", async () => {
     const busy = asked({ model: "op/busy" });
     await ask(urlOf(gateways[0]), { ...busy, text: "[[fault:status:429;retry_after:30]] hi" });
     const refused = await until("the other has received it", async () => {
@@ -163,40 +117,22 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(5);
   });
 
-  test.each(["wire_a", "wire_b"] as const)(
-    "answer 503 on %s while Redis is down, send and hold nothing, and serve again by themselves",
-    async (wire) => {
-      expect((await askOne(0)).status).toBe(200);
-      await nothingHeld({ backend }, account);
-      const before = simulator.counts().total;
-      await redis.kill();
-      for (const gateway of gateways) {
-        expectUnavailable(await ask(urlOf(gateway), asked({ wire })));
-        const path = "/v1/messages/count_tokens";
-        const body = bodyOf(asked({ maxTokens: null }));
-        expectUnavailable(await post(urlOf(gateway), { key: account.key, path, body }));
-      }
-      expect(simulator.counts().total).toBe(before);
-      await nothingHeld({ backend }, account);
-      await redis.restart();
-      for (const n of [0, 1]) expect((await askOne(n, { wire })).status).toBe(200);
-      expect(await brokenBooks({ backend })).toEqual([]);
-    },
-  );
-
-  test("answer 503 in time while Redis is frozen, and count nothing of it later", async () => {
-    const first = await askOne(0);
+  test("answer 503 while Redis is down, send and hold nothing, and serve again by themselves", async () => {
+    expect((await askOne(0)).status).toBe(200);
+    await nothingHeld({ backend }, account);
     const before = simulator.counts().total;
-    redis.pause();
-    const answers = await Promise.all(gateways.map((each) => ask(urlOf(each), asked())));
-    redis.resume();
-    for (const answer of answers) expectUnavailable(answer);
+    await redis.kill();
+    for (const gateway of gateways) {
+      expectUnavailable(await ask(urlOf(gateway), asked()));
+      const path = "/v1/messages/count_tokens";
+      const body = bodyOf(asked({ maxTokens: null }));
+      expectUnavailable(await post(urlOf(gateway), { key: account.key, path, body }));
+      expectUnavailable(await get(urlOf(gateway), { key: account.key, path: "/v1/limits" }));
+    }
     expect(simulator.counts().total).toBe(before);
-    let served = 1;
-    await until("only those count that were served", async () => {
-      const answer = await askOne(1);
-      served += 1;
-      return left(first) + 1 - left(answer) === served;
-    });
+    await nothingHeld({ backend }, account);
+    await redis.restart();
+    for (const n of [0, 1]) expect((await askOne(n)).status).toBe(200);
+    expect(await brokenBooks({ backend })).toEqual([]);
   });
 });

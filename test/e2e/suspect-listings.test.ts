@@ -13,18 +13,31 @@ import {
   type TestAccount,
 } from "../support/gateway.ts";
 import { httpCall } from "../support/http-call.ts";
-import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts";
 import { runCommand } from "../support/program.ts";
 
 const MODEL = "test/m";
 const CHEAP_PATH = "/cheap/v1/chat/completions";
-const MANY = {
-  concurrentRequests: 100,
-  orgRequestsPerMinute: 100_000,
-  keyRequestsPerMinute: 100_000,
-};
+const ANSWERS_MIN = 10;
 
-/** The first is cheaper, so that it is tried first. */
+/** The cheat of a provider, the count that shows it, and whether the answer is streamed. */
+const CHEATS: readonly (readonly [string, string, boolean])[] = [
+  ["cheat:model-whole", "substituted", false],
+  ["cheat:usage-missing-in-stream", "usageMissing", true],
+  ["cheat:usage-cached-over-prompt", "usageImpossible", false],
+  ["cheat:bound-ignored", "boundExceeded", true],
+  ["reset:event:2", "unreadable", true],
+];
+
+/** Broken promises that one answer does not show and that only conformance checks find. */
+const UNSEEN: readonly (readonly [string, boolean])[] = [
+  ["cheat:usage-plus-10-percent", false],
+  ["cheat:text-after-end-mark", true],
+  ["status:503", false],
+];
+
+const modelOf = (fault: string): string => `test/${fault.replaceAll(/[:_]/g, "-")}`;
+
+/** Two providers of a model, of which the first is tried first, and one of each cheat. */
 const MANIFESTS = [
   simulatorManifest({
     provider: "cheap",
@@ -39,30 +52,21 @@ const MANIFESTS = [
     priority: 1,
     models: [textModel(MODEL)],
   }),
+  simulatorManifest({
+    provider: "lab",
+    dialect: "wire_a",
+    models: [...CHEATS, ...UNSEEN].map(([fault]) => textModel(modelOf(fault))),
+  }),
 ];
-
-const gateway = withGateway({ settings: MANY, manifests: MANIFESTS });
-/** Another process on the same database. */
-const folder = withOperatorFolder({
-  get url() {
-    return gateway.simulator.url;
+const gateway = withGateway({
+  settings: {
+    liveAnswersMin: ANSWERS_MIN,
+    concurrentRequests: 100,
+    orgRequestsPerMinute: 100_000,
+    keyRequestsPerMinute: 100_000,
   },
+  manifests: MANIFESTS,
 });
-const programs = withPrograms(() => {
-  for (const [index, manifest] of MANIFESTS.entries()) {
-    const text = JSON.stringify(manifest).replaceAll("{simulator}", gateway.simulator.url);
-    folder.writeManifest(`manifest-${index}.json`, text);
-  }
-  return [serve(folder, { DATABASE_URL: gateway.config.databaseUrl })];
-});
-const other = {
-  get url() {
-    return String(programs[0]?.ready["gateway_url"]);
-  },
-  get internalUrl() {
-    return String(programs[0]?.ready["internal_url"]);
-  },
-};
 const hostile = withAccount(gateway, "50.00", { requestsPerMinute: 100_000 });
 const accounts = [1, 2, 3].map(() => withAccount(gateway, "50.00", { requestsPerMinute: 100_000 }));
 
@@ -86,28 +90,28 @@ async function answers(
   return all;
 }
 
-async function providerAt({ url }: { readonly url: string }): Promise<string | undefined> {
+async function provider(): Promise<string | undefined> {
   const [account] = accounts;
   if (account === undefined) throw new Error("there are accounts");
-  const answer = await ask(url, { key: account.key, wire: "wire_a", model: MODEL, text: "Hi" });
-  expect(answer.status).toBe(200);
-  return answer.headers["x-tm-provider"];
+  const [answer] = await answers(account, 1);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer?.headers["x-tm-provider"];
 }
 
-async function verificationsAt({ url }: { readonly url: string }): Promise<unknown> {
-  const { json } = await get(url, { key: hostile.key, path: `/v1/models/${MODEL}` });
+async function verifications(): Promise<unknown> {
+  const { json } = await get(gateway.url, { key: hostile.key, path: `/v1/models/${MODEL}` });
   const providers = at(json, "providers") as readonly Record<string, unknown>[];
   return providers.map((each) => at(each, "verification"));
 }
 
-async function suspectMetric(internalUrl: string): Promise<string | undefined> {
-  const { text } = await httpCall(`${internalUrl}/metrics`);
+async function suspectMetric(): Promise<string | undefined> {
+  const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);
   return /tm_listing_suspect\{provider="cheap",model="test\/m"\} (\d)/.exec(text)?.[1];
 }
 
-function untilSuspect(process: { readonly internalUrl: string }, value: "0" | "1") {
+function untilSuspect(value: "0" | "1") {
   const what = `the metric of the cheap listing is ${value}`;
-  return until(what, async () => (await suspectMetric(process.internalUrl)) === value);
+  return until(what, async () => (await suspectMetric()) === value);
 }
 
 const UNSUSPECTED = { state: "unchecked", suspect_since: null };
@@ -116,41 +120,38 @@ const SUSPECTED = { state: "unchecked", suspect_since: expect.stringMatching(/^\
 test("a hostile customer cannot make a provider suspect that serves others well", async () => {
   const [account] = accounts;
   if (account === undefined) throw new Error("there are accounts");
-  await answers(account, 220);
-  await answers(hostile, 260, { text: "[[fault:cheat:model-whole]]" });
-  await answers(hostile, 40, { text: "[[fault:reset:event:2]]", stream: true });
-  await answers(hostile, 40, { text: "[[fault:status:400]]" });
-  await answers(hostile, 40, { text: "[[fault:cheat:model-whole]]" });
+  await answers(account, 2 * ANSWERS_MIN);
+  await answers(hostile, 2 * ANSWERS_MIN, { text: "[[fault:cheat:model-whole]]" });
+  await answers(hostile, 5, { text: "[[fault:reset:event:2]]", stream: true });
+  await answers(hostile, 5, { text: "[[fault:status:400]]" });
+  await answers(hostile, 5, { text: "[[fault:cheat:model-whole]]" });
   expect(await gateway.backend.verdictStore.suspects()).toEqual([]);
-  expect(await verificationsAt(gateway)).toMatchObject([UNSUSPECTED, UNSUSPECTED]);
-  expect(await suspectMetric(gateway.running.internalUrl)).toBe("0");
-  expect(await providerAt(gateway)).toBe("cheap");
+  expect(await verifications()).toMatchObject([UNSUSPECTED, UNSUSPECTED]);
+  expect(await suspectMetric()).toBe("0");
+  expect(await provider()).toBe("cheap");
 });
 
 test("a provider that answers with another model is tried last until a conformance run passes", async () => {
   gateway.simulator.script({ path: CHEAP_PATH, fault: "cheat:model-whole" });
-  for (const account of accounts) await answers(account, 110);
+  for (const account of accounts) await answers(account, ANSWERS_MIN);
 
-  await untilSuspect(gateway.running, "1");
+  await untilSuspect("1");
   expect(await gateway.backend.verdictStore.suspects()).toMatchObject([
     { providerId: "cheap", modelId: MODEL, breaches: { usageMissing: 0, wrongFinish: 0 } },
   ]);
-  expect(await verificationsAt(gateway)).toMatchObject([SUSPECTED, UNSUSPECTED]);
+  expect(await verifications()).toMatchObject([SUSPECTED, UNSUSPECTED]);
   expect(gateway.log()).toContain("live answers break what the listing promises");
-  expect(await providerAt(gateway)).toBe("second");
-  await untilSuspect(other, "1");
-  expect(await providerAt(other)).toBe("second");
-  expect(await verificationsAt(other)).toMatchObject([SUSPECTED, UNSUSPECTED]);
+  expect(await provider()).toBe("second");
 
   gateway.simulator.script({ path: "/second/v1/chat/completions", fault: "status:503" });
-  expect(await providerAt(gateway)).toBe("cheap");
+  expect(await provider()).toBe("cheap");
 
   await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
   await expectPassed("manifest-0.json");
-  for (const each of [gateway.running, other]) await untilSuspect(each, "0");
-  expect(await providerAt(gateway)).toBe("cheap");
-  expect(await providerAt(other)).toBe("cheap");
-  expect(await verificationsAt(gateway)).toMatchObject([
+  // The verdict of another process.
+  await untilSuspect("0");
+  expect(await provider()).toBe("cheap");
+  expect(await verifications()).toMatchObject([
     { state: "verified", suspect_since: null, failed_checks: [] },
     UNSUSPECTED,
   ]);
@@ -170,10 +171,10 @@ test("a model whose listings are all suspect is still served", async () => {
     await gateway.backend.verdictStore.suspect({ providerId, modelId: MODEL }, breaches);
   }
   await until("both are suspect", async () => {
-    const [first, second] = (await verificationsAt(gateway)) as readonly unknown[];
+    const [first, second] = (await verifications()) as readonly unknown[];
     return at(first, "suspect_since") !== null && at(second, "suspect_since") !== null;
   });
-  expect(await providerAt(gateway)).toBe("cheap");
+  expect(await provider()).toBe("cheap");
 });
 
 async function expectPassed(manifest: string): Promise<void> {
@@ -184,52 +185,15 @@ async function expectPassed(manifest: string): Promise<void> {
   expect({ code, text: stdout + (code === 0 ? "" : stderr) }).toMatchObject({ code: 0 });
 }
 
-/** The cheat of a provider, and the count that shows it. */
-const CHEATS: readonly (readonly [string, string, boolean])[] = [
-  ["cheat:model-whole", "substituted", false],
-  ["cheat:model-in-stream", "substituted", true],
-  ["cheat:model-fake-date", "substituted", false],
-  ["cheat:usage-missing-in-stream", "usageMissing", true],
-  ["cheat:usage-cached-over-prompt", "usageImpossible", false],
-  ["cheat:bound-ignored", "boundExceeded", true],
-  ["cheat:bound-off-by-one", "boundExceeded", false],
-  ["reset:event:2", "unreadable", true],
-];
-
-/** Broken promises that one answer does not show and that only conformance checks find. */
-const UNSEEN: readonly (readonly [string, boolean])[] = [
-  ["cheat:length-as-stop", false],
-  ["cheat:usage-plus-10-percent", false],
-  ["cheat:two-end-marks", true],
-  ["cheat:text-after-end-mark", true],
-  ["status:400", false],
-  ["status:503", false],
-];
-
 describe("a promise that a provider breaks", () => {
-  const modelOf = (fault: string): string => `test/${fault.replaceAll(/[:_]/g, "-")}`;
-  const faults = [...CHEATS, ...UNSEEN].map(([fault]) => fault);
-  const watched = withGateway({
-    settings: { ...MANY, liveAnswersMin: 10 },
-    manifests: [
-      simulatorManifest({
-        provider: "lab",
-        dialect: "wire_a",
-        models: faults.map((fault) => textModel(modelOf(fault))),
-      }),
-    ],
-  });
-  const account = withAccount(watched, "50.00", { requestsPerMinute: 100_000 });
-
   async function askedFor(fault: string, stream: boolean): Promise<void> {
-    const { key } = account;
     const text = `Please write about five hundred words. [[fault:${fault}]]`;
-    const asked: Ask = { key, wire: "wire_a", model: modelOf(fault), text, stream, maxTokens: 32 };
-    for (let n = 0; n < 12; n += 1) await ask(watched.url, asked);
+    const asked: Partial<Ask> = { model: modelOf(fault), text, stream, maxTokens: 32 };
+    for (let n = 0; n <= ANSWERS_MIN; n += 1) await answers(hostile, 1, asked);
   }
 
   async function foundOf(fault: string) {
-    const suspects = await watched.backend.verdictStore.suspects();
+    const suspects = await gateway.backend.verdictStore.suspects();
     return suspects.find(({ modelId }) => modelId === modelOf(fault));
   }
 
@@ -237,8 +201,8 @@ describe("a promise that a provider breaks", () => {
     await askedFor(fault, stream);
     const found = await until("it is suspect", () => foundOf(fault));
     const { answers: seen, ...counts } = found.breaches;
-    expect(seen).toBe(10);
-    expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([[name, 10]]);
+    expect(seen).toBe(ANSWERS_MIN);
+    expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([[name, ANSWERS_MIN]]);
   });
 
   test("is left to conformance runs when one answer does not prove it", async () => {

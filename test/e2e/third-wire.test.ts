@@ -11,18 +11,16 @@ const wires = new WireTable(openaiChat, anthropicMessages, plainWire);
 const gateway = withGateway({ wires });
 const account = withAccount(gateway, "1.00");
 
-test.each(["test/a", "test/b"])(
-  "a program with a third wire serves, records and charges its clients: %s",
-  async (model) => {
-    const headers = bearer(account.key);
-    const body = { model, text: "hello", max_tokens: 50 };
-    const answer = await httpCall(`${gateway.url}/v1/plain`, { headers, body });
-    expect(answer.status).toBe(200);
-    expect(textAt(answer.json, "text")).not.toBe("");
-    const { cost } = answer.json as { readonly cost: number };
-    expect(cost).toBeGreaterThan(0);
-    const id = String(answer.headers["x-request-id"]);
-    const record = await httpCall(`${gateway.url}/v1/generation?id=${id}`, { headers });
-    expect(record.json).toMatchObject({ data: { model, total_cost: cost } });
-  },
-);
+test("a program with a third wire serves, records and charges its clients", async () => {
+  const model = "test/a";
+  const headers = bearer(account.key);
+  const body = { model, text: "hello", max_tokens: 50 };
+  const answer = await httpCall(`${gateway.url}/v1/plain`, { headers, body });
+  expect(answer.status).toBe(200);
+  expect(textAt(answer.json, "text")).not.toBe("");
+  const { cost } = answer.json as { readonly cost: number };
+  expect(cost).toBeGreaterThan(0);
+  const id = String(answer.headers["x-request-id"]);
+  const record = await httpCall(`${gateway.url}/v1/generation?id=${id}`, { headers });
+  expect(record.json).toMatchObject({ data: { model, total_cost: cost } });
+});

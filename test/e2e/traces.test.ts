@@ -148,16 +148,6 @@ describe("a caller's own trace", () => {
     expect(receiver.text()).not.toContain("canary");
   });
 
-  test("a dry run has a trace with one span", async () => {
-    const answer = await httpCall(`${gateway.url}/v1/route?for=chat`, {
-      headers: bearer(account.key),
-      body: chatBody("test/both"),
-    });
-    expect(answer.status, answer.text).toBe(200);
-    const spans = await spansOfRequest(String(answer.headers["x-request-id"]));
-    expect(spans.map(({ name }) => name)).toEqual(["POST /v1/route"]);
-  });
-
   test("the trace of a refused request names the limit", async () => {
     const poor = await gateway.account("0");
     const asked = { key: poor.key, wire: "wire_b", model: "test/b", text: "Hello" } as const;

@@ -92,39 +92,6 @@ describe("GET /v1/usage", () => {
     expect(seen).toEqual(served.map(idOf).toReversed());
   });
 
-  test("groups by model, key, provider and day", async () => {
-    const spent = served.reduce((sum, answer) => sum + microOf(answer), 0);
-    const costOfModel = (model: string): number =>
-      served.reduce((sum, answer, n) => sum + (MODELS[n] === model ? microOf(answer) : 0), 0);
-    const today = new Date().toISOString().slice(0, 10);
-    const groups = async (by: string): Promise<readonly unknown[]> =>
-      listAt((await read(`/v1/usage?group_by=${by}`)).json, "data");
-    expect(await groups("model")).toMatchObject([
-      { group: "test/a", requests: 3, cost_micro_usd: costOfModel("test/a") },
-      { group: "test/b", requests: 2, cost_micro_usd: costOfModel("test/b") },
-    ]);
-    expect(await groups("provider")).toMatchObject([
-      { group: "prov-a", requests: 3 },
-      { group: "prov-b", requests: 2 },
-    ]);
-    expect(await groups("key")).toMatchObject([
-      { group: account.keyId, requests: 5, cost_micro_usd: spent, cost: spent / 1_000_000 },
-    ]);
-    expect(await groups("day")).toMatchObject([{ group: today, requests: 5 }]);
-  });
-
-  test("returns only the requested time", async () => {
-    const idsOf = async (query: string): Promise<readonly unknown[]> =>
-      listAt((await read(`/v1/usage?${query}`)).json, "data").map((row) => at(row, "request_id"));
-    const nowSeconds = Math.floor(Date.now() / 1000);
-    expect(await idsOf(`from=${nowSeconds + 3600}`)).toEqual([]);
-    expect(await idsOf(`to=${nowSeconds - 3600}`)).toEqual([]);
-    expect(await idsOf("from=2026-01-01")).toHaveLength(5);
-    expect(await idsOf(`from=${nowSeconds - 3600}&to=${nowSeconds + 3600}`)).toHaveLength(5);
-    const groups = await read(`/v1/usage?group_by=model&to=${nowSeconds - 3600}`);
-    expect(at(groups.json, "data")).toEqual([]);
-  });
-
   test("counts neither refused requests nor another organization's", async () => {
     const other = await gateway.account("1.00");
     const url = `${gateway.url}/v1/chat/completions`;
@@ -133,54 +100,24 @@ describe("GET /v1/usage", () => {
     expect(json).toMatchObject({ data: [], balance: { settled_usd: 1 }, month: { spent_usd: 0 } });
   });
 
-  const badQueries = [
-    "limit=0",
-    "limit=-1",
-    "limit=1001",
-    "limit=x",
-    "limit=1e2",
-    "limit=",
-    "from=yesterday",
-    "to=never",
-    "from=",
-    "from=-1",
-    "from=%00",
-    "from=2026-13-01",
-    "to=2026-02-01T10:00",
-    "from=1 2026",
-    "to=%2B275760-09-13",
-    "group_by=colour",
-    "group_by=Model",
-    "group_by=",
-    "group_by=model;drop",
-    "cursor=x",
-    "cursor=",
-    "cursor=zzzzzzzz-zzzz-7zzz-8zzz-zzzzzzzzzzzz",
-    "cursor=%00",
-    "cursor=';drop table org--",
-    "cursor=ffffffff-ffff-ffff-ffff-ffffffffffff",
-  ];
-  test.each(badQueries)("?%s is a 400 that names the field", async (query) => {
-    const name = query.slice(0, query.indexOf("="));
-    const answer = await read(`/v1/usage?${query}`);
-    expectRefusal(answer, { status: 400, code: "invalid_request", message: name });
-  });
+  test.each(["limit=1001", "from=%00", "cursor=ffffffff-ffff-ffff-ffff-ffffffffffff"])(
+    "?%s is a 400 that names the field",
+    async (query) => {
+      const message = query.slice(0, query.indexOf("="));
+      const answer = await read(`/v1/usage?${query}`);
+      expectRefusal(answer, { status: 400, code: "invalid_request", message });
+    },
+  );
 
-  test.each([
-    "from=99999999999",
-    "to=99999999999",
-    "from=0",
-    "to=0",
-    "from=1",
-    "from=1969-12-31",
-    "to=1969-12-31",
-    "from=9999-12-31T23:59:59Z",
-    "to=0001-01-01T00:00:00.000+02:00",
-  ])("?%s is a valid time far away", async (query) => {
-    const answer = await read(`/v1/usage?${query.replace("+", "%2B")}`);
-    expect(answer).toMatchObject({ status: 200, json: { object: "list" } });
-    expect((await read(`/v1/usage?group_by=day&${query.replace("+", "%2B")}`)).status).toBe(200);
-  });
+  test.each(["from=99999999999", "to=0", "to=0001-01-01T00:00:00.000%2B02:00"])(
+    "?%s is a time far away, and neither rows nor sums fail by it",
+    async (query) => {
+      for (const more of ["", "&group_by=day"]) {
+        const answer = await read(`/v1/usage?${query}${more}`);
+        expect(answer).toMatchObject({ status: 200, json: { object: "list", data: [] } });
+      }
+    },
+  );
 });
 
 describe("GET /v1/generation", () => {
@@ -244,12 +181,6 @@ describe("GET /v1/generation", () => {
     },
   );
 
-  test("the reserve is the worst case: a token per byte, the whole bound, rounded up", async () => {
-    const bytes = Buffer.byteLength(JSON.stringify(chatBody("test/a")));
-    const record = await settledRecord(gateway, account, idOf(served[0]));
-    expect(at(record, "reserved_micro_usd")).toBe(bytes + 10 * 64);
-  });
-
   test("answers another organization's id as an unknown id", async () => {
     const stranger = await gateway.account("1.00");
     const unknownId = "01a1f93d-5039-7ba5-a268-614908ff13f6";
@@ -261,11 +192,8 @@ describe("GET /v1/generation", () => {
 
   test("answers a malformed request id with a 404 not_found", async () => {
     const own = idOf(served[0]);
-    const ids = ["", "x", own.toUpperCase(), "%00", `${own}x`, `x${own}`, "'or''='"];
-    const queries = ["", "?ID=x", "?id=ffffffff-ffff-ffff-ffff-ffffffffffff"];
-    queries.push(...ids.map((id) => `?id=${id}`));
-    for (const query of queries) {
-      const answer = await read(`/v1/generation${query}`);
+    for (const id of ["", own.toUpperCase(), "%00", "ffffffff-ffff-ffff-ffff-ffffffffffff"]) {
+      const answer = await read(`/v1/generation?id=${id}`);
       expectRefusal(answer, { status: 404, code: "not_found" });
     }
   });

@@ -89,11 +89,9 @@ describe("the file of a finished video", () => {
     });
     expect(answer.headers).toHaveProperty("x-request-id");
     expect(fixture.host.last.fetched).toHaveLength(1);
-  });
-
-  test("can be downloaded again at no cost", async () => {
+    // It can be downloaded again at no cost.
     const before = await fixture.gateway.backend.recordStore.balance(account.orgId);
-    for (let n = 0; n < 3; n++) expect((await content()).status).toBe(200);
+    expect((await content()).status).toBe(200);
     expect(await fixture.gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
   });
 
@@ -101,13 +99,10 @@ describe("the file of a finished video", () => {
     ["bytes=2-5", "film", "bytes 2-5/33"],
     ["bytes=28-", "ended", "bytes 28-32/33"],
   ])("is sent in the part %s", async (range, text, reported) => {
-    const answer = await content({ range });
-    expect(answer).toMatchObject({ status: 206, text });
-    expect(answer.headers).toMatchObject({
-      "content-range": reported,
-      "content-length": String(text.length),
-      "content-type": "video/mp4",
-    });
+    const answer = await content({ range, "if-range": '"v1"' });
+    expect(fixture.host.last.fetched[0]?.headers["if-range"]).toBe('"v1"');
+    const sent = { "content-range": reported, "content-length": String(text.length) };
+    expect(answer).toMatchObject({ status: 206, text, headers: sent });
   });
 
   test("beyond its end is a 416 with its length and without the provider's message", async () => {
@@ -116,13 +111,8 @@ describe("the file of a finished video", () => {
     expect(answer.headers["content-range"]).toBe("bytes */33");
   });
 
-  test("is requested with the client's if-range", async () => {
-    await content({ range: "bytes=2-5", "if-range": '"v0"' });
-    expect(fixture.host.last.fetched[0]?.headers["if-range"]).toBe('"v0"');
-  });
-
-  test.each(["bytes=0-1,4-5", "lines=1-2", "bytes=", "bytes=a-b"])(
-    "is sent whole when the range is %s",
+  test.each(["bytes=0-1,4-5", "lines=1-2"])(
+    "is sent whole when the range is %s, which the provider does not get",
     async (range) => {
       expect(await content({ range })).toMatchObject({ status: 200, text: FILE.toString() });
       expect(fixture.host.last.fetched[0]?.headers).not.toHaveProperty("range");
@@ -174,7 +164,7 @@ describe("the file of a finished video", () => {
 });
 
 describe("the file of a video", () => {
-  test("does not exist before the video is finished", async () => {
+  test("exists as soon as the video has finished, and not before", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
     expectRefusal(await content({}, { id }), {
       status: 400,
@@ -182,10 +172,6 @@ describe("the file of a video", () => {
       message: "this video is queued",
     });
     expect(fixture.host.last.fetched).toEqual([]);
-  });
-
-  test("exists as soon as the video has finished", async () => {
-    const { id } = await acceptedVideo(fixture.gateway, account, { seconds: 1 });
     fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
     fixture.host.last.file = FILE;
     expect((await content({}, { id })).text).toBe(FILE.toString());
@@ -209,12 +195,11 @@ describe("the file of a video", () => {
     expect(fixture.host.last.fetched).toEqual([]);
   });
 
-  test.each([404, 410])("does not exist when the provider answers %i", async (status) => {
-    fixture.host.last.content = (_request, response) =>
-      void response.writeHead(status).end("words");
+  test("does not exist when the provider has lost it", async () => {
+    fixture.host.last.content = (_request, response) => void response.writeHead(410).end("words");
     const answer = await content();
     expectRefusal(answer, { status: 404, code: "not_found" });
-    expect(answer.headers["x-tm-upstream-status"]).toBe(String(status));
+    expect(answer.headers["x-tm-upstream-status"]).toBe("410");
   });
 
   test("of another organization is answered like an unknown one (F53)", async () => {
@@ -243,20 +228,8 @@ describe("a provider's answer other than a file", () => {
       "upstream_error",
     ],
     [
-      "a document",
-      (_request, r) => void r.setHeader("content-type", "application/json").end("{}"),
-      502,
-      "upstream_error",
-    ],
-    [
-      "an error",
-      (_request, r) => void r.writeHead(500).end("provider words"),
-      500,
-      "upstream_error",
-    ],
-    [
       "too many questions",
-      (_request, r) => void r.writeHead(429, { "retry-after": "7" }).end(),
+      (_request, r) => void r.writeHead(429, { "retry-after": "7" }).end("provider words"),
       429,
       "rate_limit",
     ],
@@ -310,7 +283,7 @@ describe("a provider's answer other than a file", () => {
 });
 
 describe("a file that is large or slow", () => {
-  const BYTES = 96 * 1_048_576;
+  const BYTES = 48 * 1_048_576;
 
   test.each([true, false])(
     "breaks the connection when its provider dies in the middle (length known: %s)",

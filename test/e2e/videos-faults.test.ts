@@ -15,7 +15,6 @@ import {
   freshPrompt,
   getVideo,
   makeDue,
-  openVideoFixture,
   postVideo,
   reserveOf,
   withVideoFixture,
@@ -165,79 +164,66 @@ describe("F50: a provider that cannot be reached while its job runs", () => {
 });
 
 describe("F51: a job that never ends", () => {
+  const impatient = withVideoFixture({
+    videoSweepMs: SWEEP_MS,
+    videoDeadlineMs: 1,
+    videoPollMinMs: 1,
+  });
+
   test("fails with video_timeout at its deadline, is cancelled once, and stays failed", async () => {
-    const impatient = await openVideoFixture({
-      videoSweepMs: SWEEP_MS,
-      videoDeadlineMs: 1,
-      videoPollMinMs: 1,
+    const { gateway, host } = impatient;
+    const owner = await gateway.account("100.00");
+    const video = await acceptedVideo(gateway, owner);
+    host.last.record = { id: "x", status: "in_progress", progress: 50 };
+    await makeDue(gateway, video.id);
+    await nothingHeld(gateway, owner);
+    const timedOut = await getVideo(gateway, owner.key, video.id);
+    expect(timedOut.status).toBe(200);
+    expect(timedOut.json).toMatchObject({
+      status: "failed",
+      error: { code: "video_timeout" },
+      usage: { cost: 0 },
     });
-    try {
-      const { gateway, host } = impatient;
-      const owner = await gateway.account("100.00");
-      const video = await acceptedVideo(gateway, owner);
-      host.last.record = { id: "x", status: "in_progress", progress: 50 };
-      await makeDue(gateway, video.id);
-      await nothingHeld(gateway, owner);
-      const timedOut = await getVideo(gateway, owner.key, video.id);
-      expect(timedOut.status).toBe(200);
-      expect(timedOut.json).toMatchObject({
-        status: "failed",
-        error: { code: "video_timeout" },
-        usage: { cost: 0 },
-      });
-      expect(host.last.cancelled).toBe(1);
-      host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
-      const polls = host.last.polls.length;
-      expect((await getVideo(gateway, owner.key, video.id)).json).toEqual(timedOut.json);
-      expect(host.last.polls).toHaveLength(polls);
-      expect(await debitsOf(gateway, owner)).toBe(0n);
-      expect(await endOf(gateway, owner, video)).toEqual({ outcome: "timeout", debitMicroUsd: 0n });
-      expect(await brokenBooks(gateway)).toEqual([]);
-    } finally {
-      await impatient.close();
-    }
+    expect(host.last.cancelled).toBe(1);
+    host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    const polls = host.last.polls.length;
+    expect((await getVideo(gateway, owner.key, video.id)).json).toEqual(timedOut.json);
+    expect(host.last.polls).toHaveLength(polls);
+    expect(await debitsOf(gateway, owner)).toBe(0n);
+    expect(await endOf(gateway, owner, video)).toEqual({ outcome: "timeout", debitMicroUsd: 0n });
+    expect(await brokenBooks(gateway)).toEqual([]);
   });
 
   test("is settled when the provider finished it by the deadline", async () => {
-    const impatient = await openVideoFixture({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 1 });
-    try {
-      const { gateway, host } = impatient;
-      const owner = await gateway.account("100.00");
-      const video = await acceptedVideo(gateway, owner);
-      host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
-      await makeDue(gateway, video.id);
-      await nothingHeld(gateway, owner);
-      expect(await debitsOf(gateway, owner)).toBe(100_000n);
-      expect(host.last.cancelled).toBe(0);
-    } finally {
-      await impatient.close();
-    }
+    const { gateway, host } = impatient;
+    const owner = await gateway.account("100.00");
+    const video = await acceptedVideo(gateway, owner);
+    host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    await makeDue(gateway, video.id);
+    await nothingHeld(gateway, owner);
+    expect(await debitsOf(gateway, owner)).toBe(100_000n);
+    expect(host.last.cancelled).toBe(0);
   });
 });
 
 test("a job is polled when its deadline comes, not only when it is due", async () => {
-  const impatient = await openVideoFixture({ videoSweepMs: SWEEP_MS, videoDeadlineMs: 600_000 });
-  try {
-    const { gateway, host } = impatient;
-    const video = await acceptedVideo(gateway, await gateway.account("100.00"));
-    host.last.record = { id: "x", status: "in_progress" };
-    const change = (sql: string): Promise<void> =>
-      runSql(gateway, `update video_job set ${sql} where job_id = $1`, [video.id]);
-    await change("deadline_at = now() + interval '5 s', next_poll_at = now()");
-    const sql = `select extract(epoch from next_poll_at - polled_at)::float8 as seconds
-      from video_job where job_id = $1 and polls > 0`;
-    const [polled] = await until("it is polled", async () => {
-      const rows = await readSql(gateway, sql, [video.id]);
-      return rows.length > 0 && rows;
-    });
-    // Without a deadline the next poll is due in eight seconds or more.
-    expect(polled?.["seconds"]).toBeLessThanOrEqual(5);
-    await change("deadline_at = now(), next_poll_at = now()");
-    await until("it is given up", () => host.last.cancelled > 0);
-    expect(host.last.cancelled).toBe(1);
-  } finally {
-    await impatient.close();
-  }
+  const { gateway, host } = fixture;
+  const video = await acceptedVideo(gateway, account);
+  host.last.record = { id: "x", status: "in_progress" };
+  const change = (sql: string): Promise<void> =>
+    runSql(gateway, `update video_job set ${sql} where job_id = $1`, [video.id]);
+  await change("deadline_at = now() + interval '5 s', next_poll_at = now()");
+  const sql = `select extract(epoch from next_poll_at - polled_at)::float8 as seconds
+    from video_job where job_id = $1 and polls > 0`;
+  const [polled] = await until("it is polled", async () => {
+    const rows = await readSql(gateway, sql, [video.id]);
+    return rows.length > 0 && rows;
+  });
+  // Without a deadline the next poll is due in eight seconds or more.
+  expect(polled?.["seconds"]).toBeLessThanOrEqual(5);
+  await change("deadline_at = now(), next_poll_at = now()");
+  await until("it is given up", () => host.last.cancelled > 0);
+  expect(host.last.cancelled).toBe(1);
 });
 
 describe("a database", () => {

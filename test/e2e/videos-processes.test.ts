@@ -2,7 +2,6 @@ import { beforeAll, beforeEach, expect, test } from "vitest";
 
 import { brokenBooks, until } from "../support/books.ts";
 import { openAccount, type TestAccount } from "../support/gateway.ts";
-import { at } from "../support/http-call.ts";
 import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts";
 import { withBackend } from "../support/postgres.ts";
 import type { RunningProgram } from "../support/program.ts";
@@ -150,19 +149,4 @@ test("a gateway that shuts down releases its polls at once and waits for none", 
   polls.release();
   await until("the other one settles it", async () => (await debits()).length === 1);
   expect((await show(0, video)).json).toMatchObject({ status: "completed" });
-});
-
-test("a job outlives the gateway that accepted it and was killed", async () => {
-  gateways.unshift(await start());
-  const video = await acceptedVideo(gatewayAt(0), account);
-  host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
-  await gateways.shift()?.end("SIGKILL");
-  await change("next_poll_at = now()", video);
-  await until("the other one settles it", async () => (await debits()).length === 1);
-  expect(at((await show(0, video)).json, "usage")).toEqual({ cost: 0.1, seconds: 4 });
-  const attempt = await backend.query("select state, debit from attempt where org_id = $1", [
-    account.orgId,
-  ]);
-  expect(attempt).toMatchObject([{ state: "settled" }]);
-  expect(await brokenBooks({ backend })).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { expect } from "vitest";
 import { assert, unreachable } from "../../src/kernel/core/assert.ts";
 import type {
@@ -284,4 +285,12 @@ function picked<T>(items: readonly T[], pick: number): T | undefined {
 
 function agree(found: unknown, expected: unknown): void {
   expect(found).toEqual(expected);
+}
+
+/** Draws a record of these members; the higher its weight, the more often. */
+export function weighing<T>(
+  weight: number,
+  members: { [K in keyof T]: fc.Arbitrary<T[K]> },
+): { readonly weight: number; readonly arbitrary: fc.Arbitrary<T> } {
+  return { weight, arbitrary: fc.record(members) };
 }

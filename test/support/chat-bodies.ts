@@ -18,17 +18,8 @@ export function brokenBodies(
   good: object,
 ): readonly (readonly [string, string | Buffer, string | RegExp])[] {
   return [
-    ["nothing", "", "not valid JSON"],
     ["JSON that breaks off", '{"model":"test/a","messages":[', "not valid JSON"],
-    ["an array", '[{"model":"test/a"}]', "must be one JSON object"],
-    ["objects 100,000 deep", `${'{"a":'.repeat(1e5)}1${"}".repeat(1e5)}`, "nested deeper"],
     ["bytes that are no UTF-8", invalidUtf8(good), "not UTF-8"],
-    ["prototype at the top", JSON.stringify({ ...good, prototype: {} }), "prototype"],
-    [
-      "__proto__ in a message",
-      '{"model":"test/a","messages":[{"role":"user","content":"x","__proto__":{}}]}',
-      /messages.*__proto__/,
-    ],
     [
       "a role twice",
       '{"model":"test/a","messages":[{"role":"user","role":"system","content":"x"}]}',

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
+import type { CheckId } from "../../src/listing-tools/conformance/report/finding.ts";
 import { type ConformanceReport } from "../../src/listing-tools/conformance/report/report.ts";
 import { runSuite } from "../../src/listing-tools/conformance/run-suite.ts";
 import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
@@ -144,6 +145,11 @@ export interface ListingAt extends Pick<Host, "manifest" | "listing"> {
   readonly budgetUsd?: string;
   readonly timeoutMs?: number;
   readonly allowPrivate?: boolean;
+  /** Members of the endpoint that the simulated host has otherwise. */
+  readonly endpoint?: Readonly<Record<string, unknown>>;
+  readonly decisionsPublicForm?: boolean;
+  /** Default: all checks. */
+  readonly checks?: readonly CheckId[];
 }
 
 /** Runs all checks on the first listing of a manifest, at another address. */
@@ -156,7 +162,8 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
     clock: systemClock,
     allowPrivateUpstreams: asked.allowPrivate ?? true,
     models: [],
-    checks: [],
+    decisionsPublicForm: asked.decisionsPublicForm ?? false,
+    checks: asked.checks ?? [],
     budgetMicroUsd: parseUsd(budgetUsd) ?? ZERO_MICRO_USD,
     concurrency: 1,
     timeoutMs,
@@ -169,14 +176,15 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
 }
 
 /** The manifest with only its first listing, at this address and with a key. */
-export function manifestAt({ manifest: file, modality, listing, baseUrl }: ListingAt): string {
+export function manifestAt({ manifest: file, modality, listing, ...more }: ListingAt): string {
   const manifest = JSON.parse(readFileSync(resolve(ROOT, file), "utf8")) as {
     readonly endpoint: Record<string, unknown>;
     readonly models: readonly Record<string, unknown>[];
   };
   const endpoint = {
     ...manifest.endpoint,
-    base_url: baseUrl,
+    ...more.endpoint,
+    base_url: more.baseUrl,
     api_key_env: "SIMULATOR_KEY",
     ...(modality === "decisions" && { decisions_path: "/as_sent" }),
   };

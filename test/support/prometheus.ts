@@ -30,9 +30,10 @@ export interface Answered {
 export interface TestPrometheus {
   /** Rejects if the server refuses the query. */
   query(expr: string): Promise<readonly Answered[]>;
-  /** Waits until the alert fires, or no longer fires. */
-  untilAlert(name: string, state: "fires" | "is quiet"): Promise<void>;
-  firing(): Promise<readonly string[]>;
+  /** Waits until each of these alerts fires. */
+  untilFiring(...names: readonly string[]): Promise<void>;
+  /** Waits until none of these alerts fires, and then returns those that fire again. */
+  untilQuiet(...names: readonly string[]): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -63,6 +64,10 @@ export async function startPrometheus(
     `--web.listen-address=127.0.0.1:${port}`,
   ]);
   const query = (expr: string): Promise<readonly Answered[]> => asked(port, expr);
+  const firing = async (): Promise<readonly string[]> => {
+    const alerts = await query('ALERTS{alertstate="firing"}');
+    return alerts.map(({ metric }) => metric["alertname"] ?? "");
+  };
   await until("prometheus answers", () =>
     query("up").then(
       () => true,
@@ -71,15 +76,16 @@ export async function startPrometheus(
   );
   return {
     query,
-    untilAlert: async (name, state) => {
-      const expr = `ALERTS{alertname="${name}",alertstate="firing"}`;
-      await patiently(`${name} ${state}`, async () => {
-        return (await query(expr)).length > 0 === (state === "fires");
-      });
+    untilFiring: async (...names) => {
+      for (const name of names) {
+        await patiently(`${name} fires`, async () => (await firing()).includes(name));
+      }
     },
-    firing: async () => {
-      const firing = await query('ALERTS{alertstate="firing"}');
-      return firing.map(({ metric }) => metric["alertname"] ?? "");
+    untilQuiet: async (...names) => {
+      for (const name of names) {
+        await patiently(`${name} is quiet`, async () => !(await firing()).includes(name));
+      }
+      return (await firing()).filter((name) => names.includes(name));
     },
     close: async () => {
       await server.kill();

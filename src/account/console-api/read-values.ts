@@ -34,18 +34,8 @@ export function readAmount(text: string): MicroUsd {
   return amount;
 }
 
+/** Trims a name whose characters the contract's schema has already checked. */
 export function readName(text: string): string | ConsoleRefusal {
   const name = text.trim();
-  if (name === "") return invalidField("name", "name must not be blank");
-  if (isUnprintable(name)) {
-    return invalidField("name", "name must be one line without control characters");
-  }
-  return name;
+  return name === "" ? invalidField("name", "name must not be blank") : name;
 }
-
-export function isUnprintable(text: string): boolean {
-  return UNPRINTABLE.test(text);
-}
-
-/* Control characters, and those that reorder or hide the text around them. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200B-\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/u;

@@ -5,14 +5,13 @@ import {
   type Statement as StoredStatement,
   statementCsv,
 } from "../billing/statements.ts";
-import { instantOrNull, type OrgId } from "../../kernel/index.ts";
+import { instantOrNull, type OrgId, visibleText } from "../../kernel/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { CompanyPage, Statement, Issuer } from "./contract.ts";
 import { CompanyData, type statementRoutes, StatementSummary } from "./contract/statements.ts";
 import { type FileAnswer, paperFile } from "./file-answer.ts";
 import type { Acting, Handlers } from "./handler.ts";
-import { isUnprintable } from "./read-values.ts";
 import { present } from "./present.ts";
 
 export function statementHandlers(deps: OperationDeps): Handlers<keyof typeof statementRoutes> {
@@ -143,7 +142,7 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
   for (const [field, text] of Object.entries(texts)) {
     const isOptional = field === "postal_code" || field === "purchase_order";
     if (text === "" && !isOptional) return invalidField(field, `${field} must not be blank`);
-    if (isUnprintable(text)) {
+    if (!visibleText.test(text)) {
       return invalidField(field, `${field} must be one line without control characters`);
     }
   }

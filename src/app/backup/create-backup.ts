@@ -73,6 +73,8 @@ export async function createBackup(
   }
 }
 
+const SQLSTATE_ADMIN_SHUTDOWN = "57P01";
+
 async function onServer<T>(
   { adminConnectionString }: BackupServer,
   work: (client: Client) => Promise<T>,
@@ -81,10 +83,19 @@ async function onServer<T>(
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: "tokenmarket-backup",
   });
-  client.on("error", () => undefined);
+  let isLost = false;
+  client.on("error", () => (isLost = true));
   await client.connect();
   try {
     return await work(client);
+  } catch (fault) {
+    const { code } = fault as { readonly code?: string };
+    if (!isLost && code !== SQLSTATE_ADMIN_SHUTDOWN) throw fault;
+    throw new BackupFault(
+      "the server ended the connection: it stopped, or wrote more log meanwhile than it keeps for " +
+        "a copy; copy again, at a quieter time or to a faster disk",
+      { cause: fault },
+    );
   } finally {
     await client.end().catch(() => undefined);
   }

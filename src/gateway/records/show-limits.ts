@@ -86,8 +86,8 @@ function effective(scopes: readonly UsedScope[]): Effective {
 }
 
 /**
- * All are null if nothing limits this kind; `used` and `left` also if the limit store did not
- * answer.
+ * The limit that has the least left among several scopes. All fields are null if no scope has
+ * such a limit; `used` and `left` are also null if the limit store did not answer.
  */
 interface Tightest {
   readonly limit: number | null;

@@ -44,7 +44,7 @@ export interface NewVideoJob {
   readonly progress: number;
   /** Wall-clock time of the dispatch. */
   readonly startedAtMs: number;
-  /** Time from acceptance after which the job is abandoned. */
+  /** The job is abandoned if it has not ended this long after the provider accepted it. */
   readonly deadlineMs: number;
 }
 

@@ -23,6 +23,8 @@ export const UPSTREAM_SETTINGS = {
       alsoEnv: ["HTTPS_PROXY"],
       secret: true,
       problem: (value) => {
+        const repeated = findRepeated(value);
+        if (repeated !== undefined) return repeated;
         const { all, byProvider } = readByProvider(value);
         const addresses = [all, ...byProvider.values()].filter((each) => each !== "");
         return addresses.every((each) => /^https?:\/\/./.test(each) && URL.canParse(each))
@@ -41,16 +43,19 @@ export const UPSTREAM_SETTINGS = {
     "upstreams.ca_file",
     "",
     `PEM file of authorities that are trusted in addition to the usual ones. ${BY_PROVIDER}`,
+    { problem: findRepeated },
   ),
   upstreamCertFile: text(
     "upstreams.client_cert_file",
     "",
     `PEM file of the certificate that is shown to providers that ask for one. ${BY_PROVIDER}`,
+    { problem: findRepeated },
   ),
   upstreamKeyFile: text(
     "upstreams.client_key_file",
     "",
     `PEM file of the private key of \`upstreams.client_cert_file\`, not encrypted. ${BY_PROVIDER}`,
+    { problem: findRepeated },
   ),
   webhookNameServers: text(
     "webhooks.name_servers",
@@ -66,7 +71,17 @@ export const UPSTREAM_SETTINGS = {
   ),
 };
 
-/** Parses `value,provider=value,…`. Of several values without a provider, the last one wins. */
+const OF_PROVIDER = /^\s*([a-z0-9][a-z0-9-]*)=(.*)$/;
+
+function findRepeated(value: string): string | undefined {
+  const parts = value.split(",").filter((part) => part.trim() !== "");
+  const providers = new Set(parts.map((part) => OF_PROVIDER.exec(part)?.[1]));
+  return providers.size === parts.length
+    ? undefined
+    : "must have one value for all providers at most, and one for each provider";
+}
+
+/** Parses `value,provider=value,…`. */
 export function readByProvider(value: string): {
   readonly all: string;
   readonly byProvider: ReadonlyMap<string, string>;
@@ -74,7 +89,7 @@ export function readByProvider(value: string): {
   let all = "";
   const byProvider = new Map<string, string>();
   for (const part of value.split(",")) {
-    const [, provider, own = ""] = /^\s*([a-z0-9][a-z0-9-]*)=(.*)$/.exec(part) ?? [];
+    const [, provider, own = ""] = OF_PROVIDER.exec(part) ?? [];
     if (provider !== undefined) byProvider.set(provider, own.trim());
     else if (part.trim() !== "") all = part.trim();
   }

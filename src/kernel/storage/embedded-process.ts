@@ -162,6 +162,8 @@ function settings(port: number): Record<string, string> {
     fsync: "on",
     synchronous_commit: "on",
     full_page_writes: "on",
+    // Bounds the log that a hung backup keeps: without it, the log would fill the disk.
+    max_slot_wal_keep_size: "16GB",
     timezone: "UTC",
     log_timezone: "UTC",
     log_min_messages: "warning",

@@ -72,14 +72,16 @@ async function startElsewhere(name: string, by: readonly string[] = []): Promise
 test("a started server is durable, on loopback, and has a password that only its owner can read", async () => {
   const server = await start(ONE);
   expect(server).toMatchObject({ started: true, dataDir: join(root, ONE, "postgres") });
-  const settings = ["fsync", "synchronous_commit", "full_page_writes", "listen_addresses"];
-  const values = await Promise.all(settings.map((name) => ask(server, `show ${name}`)));
-  expect(values.flat().map((row) => Object.values(row as object)[0] as unknown)).toEqual([
-    "on",
-    "on",
-    "on",
-    "127.0.0.1",
-  ]);
+  const settings = {
+    fsync: "on",
+    synchronous_commit: "on",
+    full_page_writes: "on",
+    listen_addresses: "127.0.0.1",
+    max_slot_wal_keep_size: "16GB",
+  };
+  for (const [name, value] of Object.entries(settings)) {
+    expect(await ask(server, `show ${name}`)).toEqual([{ [name]: value }]);
+  }
   const [locale] = await ask(
     server,
     "select pg_encoding_to_char(encoding) as encoding, datcollate from pg_database limit 1",

@@ -66,7 +66,7 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/** The model of a lost attempt if the real one is unknown. */
+/** Stands in for the model of an attempt that a restore of the database lost. */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;

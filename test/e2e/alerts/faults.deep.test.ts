@@ -6,8 +6,10 @@ import { describe, expect, test } from "vitest";
 
 import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask, type Ask } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startTestGateway, withAccount, withGateway } from "../../support/gateway.ts";
+import { serve, withOperatorFolder } from "../../support/operator.ts";
 import { startOtlpReceiver } from "../../support/otlp-receiver.ts";
 import { asAdmin, runOnce, withDatabase } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
@@ -16,6 +18,12 @@ import { redisProgram, startRedis } from "../../support/redis.ts";
 import { SteadyTraffic } from "../../support/steady-traffic.ts";
 import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 import { withResource } from "../../support/with-resource.ts";
+
+const PARTITIONS_AHEAD = `do $$ declare v record; begin
+  for v in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'attempt'::regclass
+      and c.relname > 'attempt_' || to_char(now() at time zone 'utc' + interval '1 day', 'YYYYMMDD')
+  loop execute format('drop table %I', v.relname); end loop; end $$`;
 
 /** Causes each fault, waits for its alert, follows the runbook, and waits for the alert's end. */
 describe.skipIf(!hasPrometheus || redisProgram === undefined)(
@@ -43,6 +51,11 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       keyCacheMs: 3_600_000,
     }));
     const account = withAccount(gateway, "1000", { requestsPerMinute: 100_000 });
+    const operated = withOperatorFolder({
+      get url() {
+        return gateway.simulator.url;
+      },
+    });
     const prometheus = withResource(
       () =>
         startPrometheus([`127.0.0.1:${ports.internal}`, `127.0.0.1:${ports.second}`], {
@@ -58,12 +71,6 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       return { key: account.key, wire: "wire_a", model, text };
     }
 
-    /** Waits until these alerts do not fire any more. */
-    async function quiet(...names: readonly string[]): Promise<readonly string[]> {
-      for (const name of names) await prometheus.untilAlert(name, "is quiet");
-      return (await prometheus.firing()).filter((name) => names.includes(name));
-    }
-
     /** Traffic while `work` runs. */
     async function under<T>(next: () => Ask, work: () => Promise<T>): Promise<T> {
       const traffic = new SteadyTraffic(5, () => ask(gateway.url, next()));
@@ -75,7 +82,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
     }
 
     async function during(next: () => Ask, name: string): Promise<void> {
-      await under(next, () => prometheus.untilAlert(name, "fires"));
+      await under(next, () => prometheus.untilFiring(name));
     }
 
     async function audit(): Promise<number | null> {
@@ -90,21 +97,18 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
         async () => {
           await sleep(1_000);
           proxy.set("down");
-          await prometheus.untilAlert("TmReservesFail", "fires");
-          await prometheus.untilAlert("TmErrorBudgetFast", "fires");
-          await prometheus.untilAlert("TmErrorBudgetSlow", "fires");
-          await prometheus.untilAlert("TmSettlementsPending", "fires");
-          // The alert fires for as long as the fault lasts, although no batch is tried any more.
-          await sleep(15_000);
-          await prometheus.untilAlert("TmReservesFail", "fires");
-          proxy.set("up");
-          const ended = await quiet(
+          const alerts = [
             "TmReservesFail",
             "TmErrorBudgetFast",
             "TmErrorBudgetSlow",
             "TmSettlementsPending",
-          );
-          expect(ended).toEqual([]);
+          ];
+          await prometheus.untilFiring(...alerts);
+          // The alert fires for as long as the fault lasts, although no batch is tried any more.
+          await sleep(15_000);
+          await prometheus.untilFiring("TmReservesFail");
+          proxy.set("up");
+          expect(await prometheus.untilQuiet(...alerts)).toEqual([]);
         },
       );
       await running;
@@ -114,14 +118,14 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       await redis.kill();
       await during(() => asked(), "TmLimitStoreDown");
       await redis.restart();
-      expect(await quiet("TmLimitStoreDown")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmLimitStoreDown")).toEqual([]);
     });
 
     test("TmModelDown: the provider answers again", async () => {
       await during(() => asked("status:500"), "TmModelDown");
       const ended = await under(
         () => asked(),
-        () => quiet("TmModelDown"),
+        () => prometheus.untilQuiet("TmModelDown"),
       );
       expect(ended).toEqual([]);
     });
@@ -130,7 +134,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       await during(() => asked("no_usage", "test/both"), "TmUsageMissing");
       const ended = await under(
         () => asked("", "test/both"),
-        () => quiet("TmUsageMissing"),
+        () => prometheus.untilQuiet("TmUsageMissing"),
       );
       expect(ended).toEqual([]);
     });
@@ -140,11 +144,11 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       const file = join(folder, readdirSync(folder)[0] ?? "");
       const whole = readFileSync(file, "utf8");
       writeFileSync(file, "{");
-      await prometheus.untilAlert("TmReloadFailed", "fires");
+      await prometheus.untilFiring("TmReloadFailed");
       expect((await runCommand(["manifest", "check", file])).code).toBe(1);
       writeFileSync(file, whole);
       expect((await runCommand(["manifest", "check", file])).code).toBe(0);
-      expect(await quiet("TmReloadFailed")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmReloadFailed")).toEqual([]);
     });
 
     test("TmBooksBroken: the changed row is restored, and the books are audited", async () => {
@@ -158,10 +162,10 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       expect(await audit()).toBe(0);
       await change("+");
       expect(await audit()).toBe(1);
-      await prometheus.untilAlert("TmBooksBroken", "fires");
+      await prometheus.untilFiring("TmBooksBroken");
       await change("-");
       expect(await audit()).toBe(0);
-      expect(await quiet("TmBooksBroken")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmBooksBroken")).toEqual([]);
     });
 
     test("TmAuditOld: the books are audited", async () => {
@@ -169,9 +173,9 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
         database.connectionString,
         "update audit_result set ended_at = now() - interval '27 hours'",
       );
-      await prometheus.untilAlert("TmAuditOld", "fires");
+      await prometheus.untilFiring("TmAuditOld");
       expect(await audit()).toBe(0);
-      expect(await quiet("TmAuditOld")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmAuditOld")).toEqual([]);
     });
 
     test("TmEventLoopBusy: the load stops", async () => {
@@ -183,10 +187,10 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
           await sleep(1);
         }
       })();
-      await prometheus.untilAlert("TmEventLoopBusy", "fires");
+      await prometheus.untilFiring("TmEventLoopBusy");
       load.abort();
       await burning;
-      expect(await quiet("TmEventLoopBusy")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmEventLoopBusy")).toEqual([]);
     });
 
     test("TmCatalogsDiffer, TmSeriesFolded, TmSpansDropped: the odd instance is configured like the other", async () => {
@@ -207,22 +211,52 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
         return ask(odd.url, { ...asked("", model), key: other.key });
       };
       const timer = setInterval(() => void send().catch(() => undefined), 200);
-      for (const name of ["TmCatalogsDiffer", "TmSeriesFolded", "TmSpansDropped"]) {
-        await prometheus.untilAlert(name, "fires");
-      }
+      await prometheus.untilFiring("TmCatalogsDiffer", "TmSeriesFolded", "TmSpansDropped");
       const receiver = await startOtlpReceiver({ port: ports.otlp });
-      expect(await quiet("TmSpansDropped")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmSpansDropped")).toEqual([]);
       clearInterval(timer);
       await receiver.close();
       await odd.close();
-      expect(await quiet("TmCatalogsDiffer", "TmSeriesFolded")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmCatalogsDiffer", "TmSeriesFolded")).toEqual([]);
+    });
+
+    test("TmOverrun: the provider respects the bounds again", async () => {
+      const dear = 'usage:{"prompt_tokens":190000}';
+      const traffic = new SteadyTraffic(5, () => ask(gateway.url, asked(dear)));
+      await prometheus.untilFiring("TmOverrun");
+      await traffic.stop();
+      expect(await prometheus.untilQuiet("TmOverrun")).toEqual([]);
+    });
+
+    test("TmChargedUnknown: the alert ends by itself, and the books balance", async () => {
+      const doomed = await serve(operated, { DATABASE_URL: database.connectionString });
+      const url = String(doomed.ready["gateway_url"]);
+      const before = gateway.simulator.counts().total;
+      const lost = ask(url, asked("hold", "op/model")).catch(() => undefined);
+      await until("it is sent", () => gateway.simulator.counts().total > before);
+      await doomed.end("SIGKILL");
+      await lost;
+      await prometheus.untilFiring("TmChargedUnknown");
+      expect(await prometheus.untilQuiet("TmChargedUnknown")).toEqual([]);
+      const checks = await gateway.backend.audit();
+      expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
+    });
+
+    test("TmPartitionsEnd: a gateway starts and makes the missing tables", async () => {
+      await runOnce(await asAdmin(database), PARTITIONS_AHEAD);
+      await prometheus.untilFiring("TmPartitionsEnd");
+      const started = await startTestGateway({
+        settings: { databaseUrl: database.connectionString },
+      });
+      expect(await prometheus.untilQuiet("TmPartitionsEnd")).toEqual([]);
+      await started.close();
     });
 
     test("TmNoInstance: an instance starts again", async () => {
       await gateway.running.close();
-      await prometheus.untilAlert("TmNoInstance", "fires");
+      await prometheus.untilFiring("TmNoInstance");
       const again = await startTestGateway({ settings: { internalPort: ports.internal } });
-      expect(await quiet("TmNoInstance")).toEqual([]);
+      expect(await prometheus.untilQuiet("TmNoInstance")).toEqual([]);
       await again.close();
     });
   },

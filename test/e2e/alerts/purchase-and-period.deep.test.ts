@@ -48,11 +48,6 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     fixture.gateway.running.reload();
   }
 
-  async function quiet(name: string): Promise<readonly string[]> {
-    await prometheus.untilAlert(name, "is quiet");
-    return (await prometheus.firing()).filter((each) => each === name);
-  }
-
   test("TmPurchaseParked: an operator grants the payment, and the alert ends by itself", async () => {
     const ann = await fixture.signIn(newcomer("ann"));
     const bought = await ann.do("POST /api/console/purchases", { body: { amount_usd: "20" } });
@@ -63,7 +58,7 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     // A count before the first scrape would be no increase.
     await until("it is scraped", async () => (await prometheus.query(NONE_PARKED)).length > 0);
     const payment = book.pay(session, { cents: 700 });
-    await prometheus.untilAlert("TmPurchaseParked", "fires");
+    await prometheus.untilFiring("TmPurchaseParked");
     const logged = fixture.gateway
       .log()
       .split("\n")
@@ -74,14 +69,14 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     expect((await command(...grant)).code).toBe(0);
     const { settledMicroUsd } = await fixture.gateway.backend.recordStore.balance(ann.orgId);
     expect(settledMicroUsd).toBe(7_000_000n);
-    expect(await quiet("TmPurchaseParked")).toEqual([]);
+    expect(await prometheus.untilQuiet("TmPurchaseParked")).toEqual([]);
   });
 
   test("TmSoldBelowCost: the price rises above the provider's", async () => {
     await priceAt("0.50");
-    await prometheus.untilAlert("TmSoldBelowCost", "fires");
+    await prometheus.untilFiring("TmSoldBelowCost");
     await priceAt("2.00");
-    expect(await quiet("TmSoldBelowCost")).toEqual([]);
+    expect(await prometheus.untilQuiet("TmSoldBelowCost")).toEqual([]);
   });
 
   test("TmPeriodUnclosed: the periods are closed", async () => {
@@ -100,10 +95,10 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     );
     const close = ["settlement", "close", "--manifests", fixture.gateway.config.manifestsDir];
     expect((await command(...close, "--until", String(end))).json["closed"]).toHaveLength(1);
-    await prometheus.untilAlert("TmPeriodUnclosed", "fires");
+    await prometheus.untilFiring("TmPeriodUnclosed");
     const { json } = await command("settlement", "list");
     expect(json["periods"]).toEqual([expect.objectContaining({ start, end })]);
     expect((await command(...close)).code).toBe(0);
-    expect(await quiet("TmPeriodUnclosed")).toEqual([]);
+    expect(await prometheus.untilQuiet("TmPeriodUnclosed")).toEqual([]);
   });
 });

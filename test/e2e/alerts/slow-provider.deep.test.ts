@@ -83,12 +83,11 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     road.set({ delayMs: SLOW_MS });
     const slow = traffic(SLOW_PER_SECOND);
     try {
-      await prometheus.untilAlert("TmProviderSlow", "fires");
+      await prometheus.untilFiring("TmProviderSlow");
       expect(gateway.simulator.counts().total).toBe(0);
       rankLower("far");
       await until("the other one is used", () => gateway.simulator.counts().total > 0);
-      await prometheus.untilAlert("TmProviderSlow", "is quiet");
-      expect(await prometheus.firing()).not.toContain("TmProviderSlow");
+      expect(await prometheus.untilQuiet("TmProviderSlow")).toEqual([]);
     } finally {
       await slow.stop();
     }

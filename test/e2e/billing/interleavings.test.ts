@@ -2,7 +2,12 @@ import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import type { Membership } from "../../../src/ledger/ledger-batch-store.ts";
 import { withBillingFixture } from "../../support/billing-fixture.ts";
-import { BillingModel, type BillingCommand, type Update } from "../../support/billing-model.ts";
+import {
+  BillingModel,
+  type BillingCommand,
+  type Update,
+  weighing,
+} from "../../support/billing-model.ts";
 import { quickOrDeep, seedOf } from "../../support/depth.ts";
 import { pinPrices } from "../../support/ledger-rows.ts";
 
@@ -110,10 +115,3 @@ const steps = fc.record({
     .map(([first, rest]): BillingCommand[] => [...first, ...rest]),
   order: fc.oneof(fc.constant([]), fc.array(fc.nat(100), { minLength: 5, maxLength: 20 })),
 });
-
-function weighing<T>(
-  weight: number,
-  members: { [K in keyof T]: fc.Arbitrary<T[K]> },
-): { readonly weight: number; readonly arbitrary: fc.Arbitrary<T> } {
-  return { weight, arbitrary: fc.record(members) };
-}

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PurchaseFault, TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
+import { TopUpFault, type TopUpView } from "../../../src/account/billing/billing.ts";
 import { StripePayments } from "../../../src/account/billing/stripe-payments.ts";
 import type { TopUps } from "../../../src/account/billing/stripe-top-ups.ts";
 import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
@@ -150,9 +150,7 @@ describe("a card", () => {
 describe("a rule of automatic top-up", () => {
   test.each([
     ["a threshold of nothing", { belowMicroUsd: microUsd(0n) }, "below_usd"],
-    ["less than a purchase may be", { amountMicroUsd: usd(4) }, "amount_usd"],
     ["more than a purchase may be", { amountMicroUsd: usd(5_001) }, "amount_usd"],
-    ["a part of a cent", { amountMicroUsd: microUsd(50_000_001n) }, "amount_usd"],
     ["a ceiling below one purchase", { monthMaxMicroUsd: usd(49) }, "month_max_usd"],
   ])("with %s is refused", async (_what, change, field) => {
     orgId = await fixture.newOrg();
@@ -231,12 +229,12 @@ describe("a charge that fails", () => {
     expect(await balance()).toBe(50n);
   });
 
-  test.each(["lost_before", "lost_after", "busy", "broken"] as const)(
+  test.each(["lost_before", "lost_after"] as const)(
     "without an answer (%s) is repeated under the same key, charges once and pauses nothing",
     async (fault) => {
       orgId = await orgWithRule(fixture);
-      // The client retries once by itself, except after a 429.
-      fixture.checkout.chargeFaults.push(...(fault === "busy" ? [fault] : [fault, fault]));
+      // The client retries once by itself.
+      fixture.checkout.chargeFaults.push(fault, fault);
       await fixture.billings[0].topUpRound();
       await fixture.checkout.webhooks.settled();
       fixture.clock.moveOn(MINUTE_MS);
@@ -251,12 +249,6 @@ describe("a charge that fails", () => {
 
 describe("a top-up without payment events", () => {
   const deaf = withBillingFixture({ delivery: () => [] });
-
-  test("finds a saved card when the billing page is read again", async () => {
-    orgId = await deaf.newOrg();
-    await saveCard(deaf, orgId);
-    expect((await topUpsOf(deaf).read(orgId)).card?.last4).toBe("4242");
-  });
 
   test("is completed by another process when its process died before the charge", async () => {
     orgId = await deaf.newOrg();
@@ -342,27 +334,16 @@ test("a charge that a restore lost is recovered once, as automatic, and counts a
   const org = await orgWithRule(restored);
   await rounds(restored);
   await backend.query("set session_replication_role = replica");
-  const lost = [
-    "top_up",
-    "purchase",
-    "receipt_series",
-    "payment_event",
-    "transfer",
-    "transfer_ref",
-  ];
-  for (const table of lost) {
-    await backend.query(`delete from ${table}`);
-  }
+  const lost = "top_up purchase receipt_series payment_event transfer transfer_ref";
+  for (const table of lost.split(" ")) await backend.query(`delete from ${table}`);
   await backend.query("update account set debits = 0, credits = 0, owed = 0");
   await backend.query("update top_up_rule set is_on = false");
   await backend.query("set session_replication_role = origin");
   const sinceMs = clock.nowMs();
   const found = await billings[0].recover(sinceMs, testOperator);
   expect(found).toMatchObject({ purchases: 1, granted: 1, failed: [] });
-  expect(await billings[0].recover(sinceMs, testOperator)).toMatchObject({
-    purchases: 0,
-    granted: 0,
-  });
+  const again = await billings[0].recover(sinceMs, testOperator);
+  expect(again).toMatchObject({ purchases: 0, granted: 0 });
   expect(await restored.balance(org)).toBe(50n * MICRO_PER_USD);
   expect(await backend.purchaseStore.list(org)).toMatchObject([
     { isAutomatic: true, state: "paid" },
@@ -379,13 +360,4 @@ test("automatic top-up that the operator paused charges nothing and names that r
   await rounds(fixture);
   expect(charges()).toBe(0);
   expect(await fixture.billings[0].topUpPause(orgId)).toMatchObject({ reason: "operator" });
-});
-
-test("opening a card page while the payment provider is unreachable is a clear refusal", async () => {
-  const away = await openBillingFixture();
-  const org = await away.newOrg();
-  await away.checkout.close();
-  await expect(topUpsOf(away).openCardCheckout(org)).rejects.toThrow(PurchaseFault);
-  await Promise.all(away.billings.map((billing) => billing.close()));
-  await away.backend.close();
 });

@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
 import { systemClock } from "../../../src/kernel/core/time.ts";
-import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { ask, at, bodyOf, costOf, get, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
 import { withGatedProvider } from "../../support/gated-provider.ts";
 import {
@@ -15,6 +16,7 @@ import {
   withSimulator,
   withGateway,
 } from "../../support/gateway.ts";
+import { withServer } from "../../support/local-server.ts";
 
 /** A bound in tokens, above a short prompt and below `LONG`. */
 const BOUND = 100;
@@ -34,8 +36,55 @@ const tier = (factor: number): object => ({
   pricing: pricing(factor),
 });
 
+const MAX_TOKENS = 64;
+
 const provider = withGatedProvider(withSimulator());
-const gateway = withGateway(() => ({ manifests: [manifestWith({ price_tiers: [tier(2)] })] }));
+/** Calls at the provider that fails: the test decides when. */
+const held: ServerResponse[] = [];
+const failing = withServer(() =>
+  createServer((request, response) => {
+    request.resume();
+    held.push(response);
+  }),
+);
+const gateway = withGateway(() => ({
+  manifests: [manifestWith({ price_tiers: [tier(2)] }), ...plainAt(1)],
+}));
+
+/** Manifests without terms, at `factor` times $1 and $10 per million tokens. */
+function plainAt(factor: number): readonly object[] {
+  const model = (id: string): object => textModel(id, { pricing: pricing(factor) });
+  return [
+    simulatorManifest({
+      provider: "failing",
+      dialect: "wire_a",
+      baseUrl: `${failing.url}/v1`,
+      models: [model("m/second")],
+    }),
+    simulatorManifest({
+      provider: "plain",
+      dialect: "wire_a",
+      priority: 1,
+      baseUrl: `${provider.url}/a/v1`,
+      models: [model("m/plain"), model("m/second")],
+    }),
+  ];
+}
+
+async function changePrices(factor: number): Promise<void> {
+  for (const [n, manifest] of plainAt(factor).entries()) {
+    const file = join(gateway.config.manifestsDir, `manifest-${n + 1}.json`);
+    writeFileSync(file, JSON.stringify(manifest));
+  }
+  const promptPico = BigInt(factor) * 1_000_000n;
+  await until("every price has changed", () => {
+    gateway.running.reload();
+    const plain = gateway.running.catalog.current.deployments.filter(
+      ({ providerId }) => providerId !== "gated",
+    );
+    return plain.every(({ prices }) => prices?.prompt === promptPico);
+  });
+}
 
 function manifestWith(terms: object): object {
   const models = [textModel("m/tiered", { pricing: pricing(1) })];
@@ -93,11 +142,6 @@ test("a long prompt is held and settled at its tier's prices, and its record nam
   expect(at(record, "data", "attempts", "0", "price_sheet")).toMatchObject({
     above_prompt_tokens: BOUND,
     pricing: { prompt: "0.000002", completion: "0.00002" },
-  });
-  expect(await entry(account)).toMatchObject({
-    pricing: { prompt: "0.000001" },
-    price_tiers: [{ above_prompt_tokens: BOUND, pricing: { completion: "0.00002" } }],
-    price_changes: [],
   });
   expect(await brokenBooks(gateway)).toEqual([]);
 });
@@ -182,4 +226,61 @@ test("a price change takes effect by the ledger's clock, whatever this host's cl
   } finally {
     await slow.close();
   }
+});
+
+test.each([
+  ["a document", false],
+  ["a stream", true],
+])(
+  "%s is settled at the prices of its admission, whatever the prices are when it ends",
+  async (_what, stream) => {
+    await changePrices(1);
+    const account = await gateway.account("5.00");
+    const request: Ask = { key: account.key, wire: "wire_a", model: "m/plain", text: "hi", stream };
+    const before = provider.calls.length;
+    const running = ask(gateway.url, request);
+    const call = await until("it is at the provider", () => provider.calls[before]);
+    await changePrices(10);
+    call.release();
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    await nothingHeld(gateway, account);
+    const record = await ended(gateway, account, answer.requestId);
+    expect(record.attempts).toHaveLength(1);
+    const usage = record.attempts[0]?.usage;
+    const cost = BigInt((usage?.prompt ?? 0) + 10 * (usage?.completion ?? 0));
+    expect(cost).toBeGreaterThan(0n);
+    expect(record.attempts[0]?.debitMicroUsd).toBe(cost);
+    expect(costOf(answer)).toBe(cost);
+    expect(await brokenBooks(gateway)).toEqual([]);
+  },
+);
+
+function worstCaseAt(factor: bigint, request: Ask): bigint {
+  return factor * (BigInt(Buffer.byteLength(bodyOf(request))) + 10n * BigInt(MAX_TOKENS));
+}
+
+test("a candidate that is tried after a price change is held and settled at the old prices", async () => {
+  await changePrices(1);
+  const account = await gateway.account("5.00");
+  const request: Ask = { key: account.key, wire: "wire_a", model: "m/second", text: "hi" };
+  const [heldBefore, callsBefore] = [held.length, provider.calls.length];
+  const running = ask(gateway.url, request);
+  const first = await until("it is at the first provider", () => held[heldBefore]);
+  await changePrices(10);
+  first.writeHead(500, { "content-type": "application/json" }).end("{}");
+  const second = await until("it is at the second", () => provider.calls[callsBefore]);
+  const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+  expect(heldMicroUsd).toBe(worstCaseAt(1n, request));
+  second.release();
+  const answer = await running;
+  expect(answer.headers).toMatchObject({ "x-tm-attempts": "2", "x-tm-provider": "plain" });
+  expect(costOf(answer)).toBe(costAt(1n, answer));
+  await nothingHeld(gateway, account);
+  const record = await ended(gateway, account, answer.requestId);
+  expect(record.attempts.map(({ debitMicroUsd }) => debitMicroUsd)).toEqual([
+    0n,
+    costAt(1n, answer),
+  ]);
+  expect(await brokenBooks(gateway)).toEqual([]);
 });

@@ -10,8 +10,6 @@ import { VIDEO_CHEATS } from "./video-cheats.ts";
 export type CheatModality = "text" | "image" | "video" | "decisions";
 
 export interface NamedCheat {
-  /** One sentence about what the provider does. */
-  readonly does: string;
   readonly modalities: readonly CheatModality[];
   /** The checks of the conformance suite that must notice the cheat. */
   readonly checks: string;
@@ -42,27 +40,23 @@ function clamp(body: JsonObject): JsonObject {
 const COMMON: Readonly<Record<string, NamedCheat>> = {
   "wrong-key-accepted": {
     checks: "C1",
-    does: "A key that contains `invalid` is served like any other.",
     modalities: ALL,
     needs: "a key",
     plays: { acceptsWrongKey: () => true },
   },
   "wrong-key-accepted-in-stream": {
     checks: "C1",
-    does: "A key that contains `invalid` is served where a stream is asked for.",
     modalities: ["text"],
     needs: "a key",
     plays: { acceptsWrongKey: (isStream) => isStream },
   },
   redirect: {
     checks: "C1",
-    does: "A request is answered with 307 and another path, where it is then served.",
     modalities: ALL,
     plays: { redirects: true },
   },
   "usage-missing-in-stream": {
     checks: "C3",
-    does: "A stream reports no usage; a whole answer does.",
     modalities: ["text"],
     plays: {
       chat: ({ request }) => ({
@@ -75,38 +69,32 @@ const COMMON: Readonly<Record<string, NamedCheat>> = {
   },
   "unknown-model-served": {
     checks: "C8",
-    does: "A model that does not exist is served under the name that was asked for.",
     modalities: ALL,
     plays: { servesUnknownModel: () => true },
   },
   "unknown-model-served-in-stream": {
     checks: "C8",
-    does: "A model that does not exist is served where a stream is asked for.",
     modalities: ["text"],
     plays: { servesUnknownModel: (isStream) => isStream },
   },
   "out-of-range-clamped": {
     checks: "C8",
-    does: "A sampling value out of its range is answered as if it were the nearest one in it.",
     modalities: ["text"],
     needs: "a range of temperature",
     plays: { readBody: clamp },
   },
   "errors-as-html": {
     checks: "C8",
-    does: "An error is an HTML page with the right status.",
     modalities: ALL,
     plays: { refuse: () => ({ isPage: true }) },
   },
   "error-as-500": {
     checks: "C8",
-    does: "A bad request is answered with 500 in place of 400, 404, 413 or 422.",
     modalities: ALL,
     plays: refuseWith(500),
   },
   "error-as-200": {
     checks: "C8 and others",
-    does: "A bad request is answered with 200 and a message that says what is wrong.",
     modalities: ALL,
     plays: refuseWith(200),
   },
@@ -126,7 +114,7 @@ export const PLAYED_CHEATS: Cheats = Object.fromEntries(
   Object.entries(CHEATS).map(([name, { plays }]) => [name, plays]),
 );
 
-type Row<E> = readonly [checks: string, does: string, effect: E, needs?: string];
+type Row<E> = readonly [checks: string, effect: E, needs?: string];
 
 function nameCheats<E>(
   table: Readonly<Record<string, Row<E>>>,
@@ -134,8 +122,8 @@ function nameCheats<E>(
   play: (effect: E) => Cheat,
 ): Readonly<Record<string, NamedCheat>> {
   return Object.fromEntries(
-    Object.entries(table).map(([name, [checks, does, effect, needs]]): [string, NamedCheat] => {
-      const named = { checks, does, ...(needs !== undefined && { needs }) };
+    Object.entries(table).map(([name, [checks, effect, needs]]): [string, NamedCheat] => {
+      const named = { checks, ...(needs !== undefined && { needs }) };
       if (name !== "image-ignored") {
         return [name, { ...named, modalities: [modality], plays: play(effect) }];
       }

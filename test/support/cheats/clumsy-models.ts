@@ -32,12 +32,11 @@ function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): S
 export const CLUMSY_MODELS: TextCheats = {
   "honest-chatty": [
     NONE,
-    "Answers begin and end with politeness, and with spaces.",
     { answer: worded((text) => `Sure! Here you go:\n\n${text}\n\nAnything else?  \n`) },
   ],
+  /** Numbers and words have emphasis, thousands a comma, and hyphens do not break. */
   "honest-markdown": [
     NONE,
-    "Numbers and words have emphasis, thousands a comma, and hyphens do not break.",
     {
       answer: worded((text) =>
         text
@@ -48,31 +47,17 @@ export const CLUMSY_MODELS: TextCheats = {
   ],
   "honest-refusing": [
     NONE,
-    "Every sixth answer is a refusal.",
     { every: 6, answer: worded(() => "I'm sorry, but I can't help with that.") },
   ],
   "honest-miscounting": [
     NONE,
-    "Long rows of numbers are cut short with dots.",
     {
       answer: worded((text) =>
         text.replace(/^(\d+ \d+ \d+) [\d ]+ (\d+)$/, "Here they are: $1 ... $2"),
       ),
     },
   ],
-  "honest-thinking": [
-    NONE,
-    "A thought is shown before each answer, and is counted as a part of it.",
-    { answer: thinking },
-  ],
-  "honest-template": [
-    NONE,
-    "The template around every request has 75 tokens.",
-    { usage: prompt((n) => n + 75) },
-  ],
-  "honest-default-prompt": [
-    NONE,
-    "A request without a system message gets the template's own, of 150 tokens.",
-    { when: "unguided", usage: prompt((n) => n + 150) },
-  ],
+  "honest-thinking": [NONE, { answer: thinking }],
+  "honest-template": [NONE, { usage: prompt((n) => n + 75) }],
+  "honest-default-prompt": [NONE, { when: "unguided", usage: prompt((n) => n + 150) }],
 };

@@ -39,15 +39,13 @@ function rankProbabilities({ probabilities }: JsonObject): readonly (readonly [s
     : [];
 }
 
-type Rows = Readonly<
-  Record<string, readonly [check: string, does: string, DecisionEffect, needs?: string]>
->;
+type Rows = Readonly<Record<string, readonly [check: string, DecisionEffect, needs?: string]>>;
 
-/** By name: the check that finds the cheat, what the cheat does, and how. */
+/** By name: the check that finds the cheat, and what the cheat does. */
 export const DECISION_CHEATS: Rows = {
+  /** The probabilities of a choice or a score have the sum 1.4. */
   "decision-probabilities-off": [
     "C2",
-    "The probabilities of a choice or a score have the sum 1.4.",
     {
       answer: onMembers((answer) =>
         isObject(answer["probabilities"])
@@ -57,9 +55,9 @@ export const DECISION_CHEATS: Rows = {
     },
     "probabilities",
   ],
+  /** A choice is a label that was not offered. */
   "decision-label-foreign": [
     "C2",
-    "A choice is a label that was not offered.",
     {
       answer: (answer) =>
         typeof answer === "string" && answer !== "yes" && answer !== "no"
@@ -69,9 +67,9 @@ export const DECISION_CHEATS: Rows = {
             : answer,
     },
   ],
+  /** A choice is the second most probable label. */
   "decision-choice-unlikely": [
     "C2 and others",
-    "A choice is the second most probable label.",
     {
       answer: onMembers((answer) =>
         "choice" in answer ? { ...answer, choice: rankProbabilities(answer)[1]?.[0] } : answer,
@@ -79,34 +77,17 @@ export const DECISION_CHEATS: Rows = {
     },
     "probabilities",
   ],
-  "decision-state-ignored": [
-    "C11",
-    "The state is not read.",
-    { read: withState((state) => "x".repeat(state.length)) },
-  ],
-  "decision-state-cut": [
-    "C11",
-    "The first 300 characters of the state are read.",
-    { read: withState((state) => state.slice(0, 300)) },
-  ],
-  "decision-state-end-only": [
-    "C11",
-    "The last 300 characters of the state are read.",
-    { read: withState((state) => state.slice(-300)) },
-  ],
-  "decision-replayed": [
-    "C11 and others",
-    "Who asks about a state with the same first 100 characters gets the first one's answers.",
-    { replay: (state) => state.slice(0, 100) },
-  ],
+  "decision-state-ignored": ["C11", { read: withState((state) => "x".repeat(state.length)) }],
+  "decision-state-cut": ["C11", { read: withState((state) => state.slice(0, 300)) }],
+  "decision-state-end-only": ["C11", { read: withState((state) => state.slice(-300)) }],
+  "decision-replayed": ["C11 and others", { replay: (state) => state.slice(0, 100) }],
   "decision-first-for-all": [
     "C2 and others",
-    "Every question of a kind gets the answer to the first one.",
     { answer: (answer, all) => all.find((each) => describeKind(each) === describeKind(answer)) },
   ],
+  /** Every question for yes or no is answered with yes. */
   "decision-always-yes": [
     "C11",
-    "Every question for yes or no is answered with yes.",
     {
       answer: (answer) =>
         answer === "no"
@@ -116,9 +97,9 @@ export const DECISION_CHEATS: Rows = {
             : answer,
     },
   ],
+  /** Every score is in the middle. */
   "decision-score-constant": [
     "C11",
-    "Every score is in the middle.",
     {
       answer: onMembers((answer) =>
         "score" in answer
@@ -130,13 +111,12 @@ export const DECISION_CHEATS: Rows = {
   ],
   "decision-first-label": [
     "C11",
-    "Every choice is the first label.",
     { answer: (answer) => (isObject(answer) && "choice" in answer ? first(answer) : answer) },
     "probabilities",
   ],
+  /** Entities are words that the text does not have. */
   "decision-spans-invented": [
     "C11",
-    "Entities are words that the text does not have.",
     {
       answer: (answer) =>
         isObject(answer) && !("type" in answer)
@@ -145,9 +125,9 @@ export const DECISION_CHEATS: Rows = {
     },
     "spans",
   ],
+  /** The tokens of the state are reported once for each question. */
   "decision-state-per-question": [
     "C11",
-    "The tokens of the state are reported once for each question.",
     {
       decided: ({ inputTokens, stateTokensSaved }) => ({
         inputTokens: inputTokens + stateTokensSaved,
@@ -157,28 +137,23 @@ export const DECISION_CHEATS: Rows = {
   ],
   "decision-usage-when-repeated": [
     "C4",
-    "Every second answer reports 7 tokens more.",
     { every: 2, decided: ({ inputTokens }) => ({ inputTokens: inputTokens + 7 }) },
   ],
   "decision-usage-plus-constant": [
     "C4",
-    "300 tokens more are reported than there are.",
     { decided: ({ inputTokens }) => ({ inputTokens: inputTokens + 300 }) },
   ],
   "decision-usage-times-three": [
     "C4",
-    "Three times the tokens are reported.",
     { decided: ({ inputTokens }) => ({ inputTokens: 3 * inputTokens }) },
   ],
   "decision-output-plus": [
     "C4",
-    "1,000 output tokens are reported for each answer.",
     { decided: ({ outputTokens }) => ({ outputTokens: outputTokens + 1_000 }) },
     "output tokens",
   ],
   "decision-model": [
     "C7",
-    "Another model is named.",
     { decided: () => ({ model: "another-model" }) },
     "a model in its answers",
   ],

@@ -1,26 +1,19 @@
 import type { ImageCheat } from "../../../src/dev/simulator/cheat.ts";
 import { pngChunk } from "../../../src/dev/simulator/images/picture.ts";
 
-type Rows = Readonly<
-  Record<string, readonly [check: string, does: string, ImageCheat, needs?: string]>
->;
+type Rows = Readonly<Record<string, readonly [check: string, ImageCheat, needs?: string]>>;
 
-/** By name: the check that finds the cheat, what the cheat does, and how. */
+/** By name: the check that finds the cheat, and what the cheat does. */
 export const IMAGE_CHEATS: Rows = {
   "image-one-missing": [
     "C2",
-    "Where two or more images are asked for, one fewer is sent; all of them are billed.",
     { count: (n) => (n > 1 ? n - 1 : n) },
     "several images in one request",
   ],
-  "image-truncated": [
-    "C2",
-    "The files of images end in their middle.",
-    { file: (bytes) => bytes.subarray(0, bytes.length / 2) },
-  ],
+  "image-truncated": ["C2", { file: (bytes) => bytes.subarray(0, bytes.length / 2) }],
+  /** A byte in the middle of each image is another one. */
   "image-damaged": [
     "C2",
-    "A byte in the middle of each image is another one.",
     {
       file: (bytes) => {
         const at = bytes.length - 30;
@@ -32,66 +25,42 @@ export const IMAGE_CHEATS: Rows = {
   ],
   "image-of-noise": [
     "C2",
-    "An image has the right head, and noise behind it.",
     { file: (bytes) => Buffer.concat([bytes.subarray(0, 33), Buffer.alloc(200, 7)]) },
   ],
-  "image-stock": [
-    "C11",
-    "Every prompt gets the same picture.",
-    { seed: (_prompt, index) => `stock ${index}` },
-  ],
+  "image-stock": ["C11", { seed: (_prompt, index) => `stock ${index}` }],
   "image-stock-with-comment": [
     "C11",
-    "Every prompt gets the same picture, with another comment in its file.",
     {
       seed: (_prompt, index) => `stock ${index}`,
       file: (bytes, call) => pngWithComment(bytes, String(call)),
     },
   ],
-  "image-twins": [
-    "C11",
-    "The images of one answer are all the same.",
-    { seed: (prompt) => prompt },
-    "several images in one request",
-  ],
-  "image-by-length": [
-    "C11",
-    "The picture depends on the length of the prompt only.",
-    { seed: (prompt, index) => `${prompt.length} ${index}` },
-  ],
+  "image-twins": ["C11", { seed: (prompt) => prompt }, "several images in one request"],
+  "image-by-length": ["C11", { seed: (prompt, index) => `${prompt.length} ${index}` }],
   "image-wrong-size": [
     "C11",
-    "Images have half the width that was asked for.",
     { canvas: (canvas) => ({ ...canvas, width: Math.ceil(canvas.width / 2) }) },
   ],
   "image-turned": [
     "C11",
-    "Width and height are exchanged.",
     { canvas: ({ width, height, format }) => ({ format, width: height, height: width }) },
   ],
-  "image-square": [
-    "C11",
-    "Every image is a square.",
-    { canvas: ({ width, format }) => ({ format, width, height: width }) },
-  ],
+  "image-square": ["C11", { canvas: ({ width, format }) => ({ format, width, height: width }) }],
   "image-format-ignored": [
     "C11",
-    "Every image is a PNG, whatever format was asked for.",
     { canvas: (canvas) => ({ ...canvas, format: "png" }) },
     "formats of files",
   ],
-  "image-usage-missing": ["C4", "No usage is reported.", { hidesUsage: true }],
+  "image-usage-missing": ["C4", { hidesUsage: true }],
   "image-billed-twice": [
     "C11",
-    "Twice the tokens of each image are reported.",
     { billed: ({ imageTokens }) => ({ imageTokens: 2 * imageTokens }) },
   ],
   "image-prompt-plus-constant": [
     "C4",
-    "1,000 tokens more of the prompt are reported.",
     { billed: ({ promptTokens }) => ({ promptTokens: promptTokens + 1_000 }) },
   ],
-  "image-model": ["C7", "Another model is named.", { model: "another-model" }],
+  "image-model": ["C7", { model: "another-model" }],
 };
 
 /** A file with the same picture and an added text. Files of other formats stay as they are. */

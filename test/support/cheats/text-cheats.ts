@@ -18,114 +18,50 @@ import { CLUMSY_MODELS } from "./clumsy-models.ts";
 /** Output bounds that someone who reads the suite would expect in its requests. */
 const KNOWN_BOUNDS = new Set([1, 5, 16, 512, 1_024, 2_048, 4_096]);
 
-/** By name: the check that finds the cheat, what the cheat does, and how. */
+/** By name: the check that finds the cheat, and what the cheat does. */
 export const TEXT_CHEATS: TextCheats = {
-  "two-end-marks": [
-    "C3",
-    "A stream has its end mark twice.",
-    { frames: afterEnd((_frames, end) => [end]) },
-  ],
+  "two-end-marks": ["C3", { frames: afterEnd((_frames, end) => [end]) }],
   "text-after-end-mark": [
     "C3 and others",
-    "The last piece of a streamed text comes once more after the end mark.",
     { frames: afterEnd((frames) => textFrames(frames).slice(-1)) },
   ],
   "last-piece-lost": [
     "C3 and others",
-    "A stream of more than two pieces lacks its last one.",
     { frames: pieces((at, of) => (of > 2 && at === of - 1 ? 0 : 1)) },
   ],
-  "middle-piece-lost": [
-    "C3",
-    "A stream of more than 40 pieces lacks one in the middle.",
-    { frames: pieces((at, of) => (of > 40 && at === 20 ? 0 : 1)) },
-  ],
-  "middle-piece-twice": [
-    "C3",
-    "A stream of more than 40 pieces has one in the middle twice.",
-    { frames: pieces((at, of) => (of > 40 && at === 20 ? 2 : 1)) },
-  ],
+  "middle-piece-lost": ["C3", { frames: pieces((at, of) => (of > 40 && at === 20 ? 0 : 1)) }],
+  "middle-piece-twice": ["C3", { frames: pieces((at, of) => (of > 40 && at === 20 ? 2 : 1)) }],
   "end-mark-missing": [
     "C3 and others",
-    "A stream has no end mark.",
     { frames: (frames) => frames.filter(({ kind }) => kind !== "end") },
   ],
 
-  "usage-plus-10-percent": [
-    "C4",
-    "A tenth more prompt tokens are reported than the prompt has, rounded up.",
-    { usage: prompt((n) => (n * 11) / 10) },
-  ],
-  "usage-plus-constant": [
-    "C4",
-    "100 prompt tokens more are reported than the prompt has.",
-    { usage: prompt((n) => n + 100) },
-  ],
+  "usage-plus-10-percent": ["C4", { usage: prompt((n) => (n * 11) / 10) }],
+  "usage-plus-constant": ["C4", { usage: prompt((n) => n + 100) }],
   "usage-cached-over-prompt": [
     "C4",
-    "10 cached tokens more are reported than the prompt has tokens.",
     { usage: ({ prompt: n }) => ({ cached: n + 10, cacheWrite: 0, hourWrite: 0 }) },
   ],
-  "usage-differs-in-stream": [
-    "C4",
-    "A stream reports 5 prompt tokens more than a whole answer to the same prompt.",
-    { when: "stream", usage: prompt((n) => n + 5) },
-  ],
-  "usage-differs-when-repeated": [
-    "C4",
-    "The prompt tokens of every third answer are 7 more.",
-    { every: 3, usage: prompt((n) => n + 7) },
-  ],
-  "usage-rounded-up": [
-    "C4",
-    "Prompt tokens are rounded up to the next hundred.",
-    { usage: prompt((n) => Math.ceil(n / 100) * 100) },
-  ],
-  "usage-plus-15-percent-when-long": [
-    "C4",
-    "15 % more prompt tokens are reported above 1,000.",
-    { when: "long", usage: prompt((n) => n * 1.15) },
-  ],
+  "usage-differs-in-stream": ["C4", { when: "stream", usage: prompt((n) => n + 5) }],
+  "usage-differs-when-repeated": ["C4", { every: 3, usage: prompt((n) => n + 7) }],
+  "usage-rounded-up": ["C4", { usage: prompt((n) => Math.ceil(n / 100) * 100) }],
+  "usage-plus-15-percent-when-long": ["C4", { when: "long", usage: prompt((n) => n * 1.15) }],
   "usage-plus-15-percent-in-long-stream": [
     "C4",
-    "15 % more prompt tokens are reported above 1,000, in streams.",
     { when: "long stream", usage: prompt((n) => n * 1.15) },
   ],
-  "system-billed-twice": [
-    "C4",
-    "The tokens of a system message are reported twice.",
-    { usage: twice("system") },
-  ],
-  "system-plus-constant": [
-    "C4",
-    "A request with a system message has 300 tokens more.",
-    { when: "system", usage: prompt((n) => n + 300) },
-  ],
-  "history-billed-twice": [
-    "C4",
-    "The tokens of earlier turns are reported twice.",
-    { usage: twice("history") },
-  ],
-  "results-billed-twice": [
-    "C4",
-    "The tokens of tool results are reported twice.",
-    { usage: twice("results") },
-    "tools",
-  ],
-  "tools-plus-constant": [
-    "C4",
-    "A request with tools has 2,000 tokens more.",
-    { when: "tools", usage: prompt((n) => n + 2_000) },
-    "tools",
-  ],
+  "system-billed-twice": ["C4", { usage: twice("system") }],
+  "system-plus-constant": ["C4", { when: "system", usage: prompt((n) => n + 300) }],
+  "history-billed-twice": ["C4", { usage: twice("history") }],
+  "results-billed-twice": ["C4", { usage: twice("results") }, "tools"],
+  "tools-plus-constant": ["C4", { when: "tools", usage: prompt((n) => n + 2_000) }, "tools"],
   "system-and-history-plus-20-percent": [
     "C4",
-    "A request with a system message and earlier turns has a fifth more tokens.",
     { when: "system history", usage: prompt((n) => n * 1.2) },
   ],
+  /** Characters of other alphabets than Latin are counted twice. */
   "others-billed-twice": [
     "C4",
-    "Characters of other alphabets than Latin are counted twice.",
     {
       when: "others",
       usage: prompt(
@@ -134,35 +70,13 @@ export const TEXT_CHEATS: TextCheats = {
       ),
     },
   ],
-  "output-minimum": [
-    "C4",
-    "An answer has 50 output tokens at least.",
-    { usage: output((n) => Math.max(50, n)) },
-  ],
-  "output-plus-20-percent": [
-    "C4",
-    "A fifth more output tokens are reported than the answer has.",
-    { usage: output((n) => n * 1.2) },
-  ],
-  "output-plus-20-percent-in-stream": [
-    "C4",
-    "A fifth more output tokens are reported, in streams.",
-    { when: "stream", usage: output((n) => n * 1.2) },
-  ],
-  "output-plus-constant": [
-    "C4",
-    "30 output tokens more are reported than the answer has.",
-    { usage: output((n) => n + 30) },
-  ],
-  "output-twice-with-tools": [
-    "C4",
-    "Twice the output tokens are reported where tools are offered.",
-    { when: "tools", usage: output((n) => n * 2 + 40) },
-    "tools",
-  ],
+  "output-minimum": ["C4", { usage: output((n) => Math.max(50, n)) }],
+  "output-plus-20-percent": ["C4", { usage: output((n) => n * 1.2) }],
+  "output-plus-20-percent-in-stream": ["C4", { when: "stream", usage: output((n) => n * 1.2) }],
+  "output-plus-constant": ["C4", { usage: output((n) => n + 30) }],
+  "output-twice-with-tools": ["C4", { when: "tools", usage: output((n) => n * 2 + 40) }, "tools"],
   "reasoning-invented": [
     "C4",
-    "20 tokens of reasoning are reported that nobody asked for and nobody sees.",
     {
       usage: ({ output: n, reasoning }, { request: { maxTokens = 0 } }) =>
         n + 20 <= maxTokens ? { output: n + 20, reasoning: reasoning + 20 } : {},
@@ -171,13 +85,12 @@ export const TEXT_CHEATS: TextCheats = {
   ],
   "cache-write-invented": [
     "C4",
-    "Every prompt is reported as written into a cache that costs more.",
     { usage: ({ prompt: n }) => ({ cacheWrite: n, cached: 0 }) },
     "dear cache writes",
   ],
+  /** The total of tokens is 9 more than its parts. */
   "usage-total-plus-9": [
     "C4",
-    "The total of tokens is 9 more than its parts.",
     {
       json: (text) =>
         text.replace(
@@ -189,43 +102,31 @@ export const TEXT_CHEATS: TextCheats = {
   ],
   "usage-not-whole": [
     "C4",
-    "Half a prompt token more is reported.",
     { json: (text) => text.replaceAll(/"(prompt_tokens|input_tokens)":(\d+)/g, '"$1":$2.5') },
   ],
   "output-plus-quarter-when-long": [
     "C4",
-    "A quarter more output tokens are reported of answers above 100.",
     {
       usage: ({ output: n }, { request: { maxTokens = 1e9 } }) =>
         n > 100 ? { output: Math.min(maxTokens, Math.ceil(n * 1.25)) } : {},
     },
   ],
-  "usage-rounded-to-64": [
-    "C4",
-    "Prompt tokens are rounded up to the next multiple of 64.",
-    { usage: prompt((n) => Math.ceil(n / 64) * 64) },
-  ],
-  "usage-plus-10-percent-from-sixtieth": [
-    "C4",
-    "From the sixtieth answer on a tenth more prompt tokens are reported.",
-    { after: 60, usage: prompt((n) => n * 1.1) },
-  ],
+  "usage-rounded-to-64": ["C4", { usage: prompt((n) => Math.ceil(n / 64) * 64) }],
+  "usage-plus-10-percent-from-sixtieth": ["C4", { after: 60, usage: prompt((n) => n * 1.1) }],
   "usage-plus-20-percent-with-other-bounds": [
     "C4",
-    "A fifth more prompt tokens are reported of requests whose bound the checks do not send.",
     {
       usage: prompt((n, { request }) => (KNOWN_BOUNDS.has(request.maxTokens ?? 0) ? n : n * 1.2)),
     },
   ],
   "tools-billed-thrice": [
     "C4",
-    "The definitions of tools are billed three times.",
     { usage: prompt((n, { body }) => n + 2 * estimateTokens(JSON.stringify(body["tools"] ?? ""))) },
     "tools",
   ],
+  /** What a stop sequence has cut is billed. */
   "stop-billed": [
     "C4",
-    "What a stop sequence has cut is billed.",
     {
       answer: (answer, { request }) => {
         if (answer.stopSequence === null) return answer;
@@ -235,15 +136,10 @@ export const TEXT_CHEATS: TextCheats = {
     },
     "stop sequences",
   ],
-  "format-plus-constant": [
-    "C4",
-    "A request for a format has 400 tokens more.",
-    { when: "format", usage: prompt((n) => n + 400) },
-    "formats",
-  ],
+  "format-plus-constant": ["C4", { when: "format", usage: prompt((n) => n + 400) }, "formats"],
+  /** A stream is billed three tokens for each piece of text. */
   "stream-billed-by-piece": [
     "C4 and others",
-    "A stream is billed three tokens for each piece of text.",
     {
       when: "stream",
       answer: (answer) =>
@@ -257,13 +153,12 @@ export const TEXT_CHEATS: TextCheats = {
   ],
   "empty-and-billed": [
     "C4 and others",
-    "Every twelfth answer is empty, and is billed.",
     { every: 12, answer: (answer) => ({ ...answer, text: "" }) },
   ],
 
+  /** An answer contains the stop sequence that ends it. */
   "stop-leaked": [
     "C5",
-    "An answer contains the stop sequence that ends it.",
     {
       answer: (answer, { request: { maxTokens = Number.POSITIVE_INFINITY } }) => {
         if (answer.stopSequence === null) return answer;
@@ -275,32 +170,23 @@ export const TEXT_CHEATS: TextCheats = {
     },
     "stop sequences",
   ],
-  "stop-ignored": [
-    "C5",
-    "Stop sequences are ignored.",
-    { answer: asIf(() => ({ stops: [] })) },
-    "stop sequences",
-  ],
+  "stop-ignored": ["C5", { answer: asIf(() => ({ stops: [] })) }, "stop sequences"],
   "stop-ignored-in-stream": [
     "C5",
-    "Stop sequences are ignored in streams.",
     { when: "stream", answer: asIf(() => ({ stops: [] })) },
     "stop sequences",
   ],
   "second-stop-ignored": [
     "C5",
-    "Of several stop sequences only the first one is honoured.",
     { answer: asIf(({ stops }) => ({ stops: stops.slice(0, 1) })) },
     "stop sequences",
   ],
   "length-as-stop": [
     "C5",
-    "An answer that is cut at its bound says that it ended by itself.",
     { answer: (answer) => (answer.finish === "length" ? { ...answer, finish: "stop" } : answer) },
   ],
   "length-as-stop-in-stream": [
     "C5",
-    "A stream that is cut at its bound says that it ended by itself.",
     {
       when: "stream",
       answer: (answer) => (answer.finish === "length" ? { ...answer, finish: "stop" } : answer),
@@ -308,7 +194,6 @@ export const TEXT_CHEATS: TextCheats = {
   ],
   "stop-as-length": [
     "C5 and others",
-    "Every answer says that its bound cut it.",
     {
       answer: (answer) =>
         answer.calls.length > 0 ? answer : { ...answer, finish: "length", stopSequence: null },
@@ -316,27 +201,23 @@ export const TEXT_CHEATS: TextCheats = {
   ],
   "stop-as-length-with-system": [
     "C5",
-    "An answer to a request with a system message says that its bound cut it.",
     { when: "system", answer: (answer) => ({ ...answer, finish: "length", stopSequence: null }) },
   ],
   "finish-missing-in-stream": [
     "C3 C5",
-    "A stream has no finish reason.",
     { when: "stream", json: (text) => text.replaceAll(FINISH, '"$1":null') },
   ],
   "finish-of-calls": [
     "C5",
-    "An answer says that it ended for a call, and has none.",
     { answer: (answer) => (answer.finish === "stop" ? { ...answer, finish: "tools" } : answer) },
   ],
   "answer-capped": [
     "C5",
-    "No answer is longer than 60 tokens; it says that its bound cut it.",
     { answer: asIf(({ maxTokens = 60 }) => ({ maxTokens: Math.min(60, maxTokens) })) },
   ],
+  /** No answer is longer than 60 tokens; it says that it ended by itself. */
   "answer-capped-silently": [
     "C2 C3",
-    "No answer is longer than 60 tokens; it says that it ended by itself.",
     {
       answer: (answer, { request }) =>
         answer.usage.output <= 60 || answer.calls.length > 0
@@ -349,7 +230,6 @@ export const TEXT_CHEATS: TextCheats = {
   ],
   "answer-capped-at-1000": [
     "C5",
-    "No answer is longer than 1,000 tokens; it says that its bound cut it.",
     {
       answer: (_answer, { request }) =>
         answerTo({ ...request, maxTokens: Math.min(1_000, request.maxTokens ?? 1_000) }),

@@ -194,7 +194,7 @@ export function afterEnd(
 export const FINISH = /"(finish_reason|stop_reason)":"[a-z_]+"/g;
 
 export type TextCheats = Readonly<
-  Record<string, readonly [check: string, does: string, effect: TextEffect, needs?: string]>
+  Record<string, readonly [check: string, effect: TextEffect, needs?: string]>
 >;
 
 /* The end of a prompt: the last messages, and of the earliest of them the end of its text. */

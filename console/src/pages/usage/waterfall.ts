@@ -23,10 +23,9 @@ export interface WaterfallBar {
 const RUNNING_SHARE = 0.25;
 
 /**
- * Places the attempts of a request one after the other, by their durations alone. Durations are
- * measured by a steady clock and add up to the request's duration. The attempts' start times are
- * from the wall clock and include the gateway's own time, so an attempt placed by its start time
- * could end after its request.
+ * Places the attempts of a request one after the other, by their durations alone, which add up to
+ * the request's duration. Their start times would not fit: they are from the wall clock, and the
+ * gateway works between two attempts, so the last attempt would end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

@@ -133,7 +133,7 @@ export const OperatorComparison = Type.Object({
   ...comparison,
   /** The sum of the provider's lines; null if it equals the total that the provider states. */
   their_lines_usd: nullable(ExactUsd),
-  /** At most 20; `lines` counts all. */
+  /** The first 20 lines that differ. */
   first_differences: Type.Array(
     Type.Object({
       kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),

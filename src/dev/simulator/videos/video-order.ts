@@ -26,7 +26,7 @@ export function clipFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return { ...PROMPTED, seconds: secondsUpTo(secondsMax) };
 }
 
-/* Accepts a number, or its digits as a string, as one family of hosts does. */
+/* Accepts a number, or its digits as a string, as some video providers do. */
 export function secondsUpTo(secondsMax: number): Rule {
   return be(`a whole number of seconds from 1 to ${secondsMax}`, (value) => {
     const isWhole = Number.isSafeInteger(value) || /^\d{1,3}$/.test(textOf(value));

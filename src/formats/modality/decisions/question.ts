@@ -46,9 +46,9 @@ export interface GlinerQuestion {
    */
   readonly resultName: string;
   /**
-   * The values as sent, under canonical names and without the question's name: `type`, `labels`,
-   * `multi_label`, `threshold`, `top_k`, `instructions`, `examples`, `fields`. A `boolean` has no
-   * `labels`; they are always `yes` and `no`.
+   * The question's fields with the client's values: `type`, `labels`, `multi_label`, `threshold`,
+   * `top_k`, `instructions`, `examples`, `fields`. Aliases are replaced by these names, and the
+   * question's own name is left out. A `boolean` has no `labels`, because its labels are fixed.
    */
   readonly body: Readonly<Record<string, unknown>>;
 }

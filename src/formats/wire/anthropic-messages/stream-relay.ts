@@ -68,7 +68,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     const text = readEventText(event.data);
-    // Only deltas of text blocks are learned by `#repeated`, and such a delta is relayed unchanged.
+    // `#repeated` recognizes only deltas of text blocks, which are relayed unchanged.
     if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";

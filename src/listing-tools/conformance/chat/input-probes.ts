@@ -1,5 +1,5 @@
 import type { Deployment, InputModality } from "../../../catalog/index.ts";
-import { boundFor, findWire } from "./chat-probes.ts";
+import { ANSWER_TOKENS, boundFor, findWire } from "./chat-probes.ts";
 import { BLUE, renderMp4, renderPdf, renderPng, RED, renderWav } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
 
@@ -16,9 +16,6 @@ interface MediaQuestion {
   readonly text: string;
   readonly samples: () => readonly [MediaSample, MediaSample];
 }
-
-/** Output bound for a short answer. It leaves room for a model that reasons first. */
-const ANSWER_TOKENS = 2_048;
 
 const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   image: {

@@ -14,7 +14,7 @@ import {
 import { manyImages, MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/input-probes.ts";
 import type { Lab } from "../probing/lab.ts";
 import { BLUE, renderPng, RED } from "../probing/media-files.ts";
-import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
+import { guardFinding, isServed, type Observation } from "../probing/observation.ts";
 import { parseFields, readChat } from "../chat/read-chat.ts";
 
 /** C10: the model reads each declared kind of file, and each part of a prompt. */
@@ -44,19 +44,6 @@ async function chatInputs(lab: Lab): Promise<Finding> {
   parts.push(...(await factFindings(lab)));
   const unasked = parts.find(({ status }) => status === "skip");
   return chooseWorst(parts, unasked ?? passed(parts.map(({ message }) => message).join("; ")));
-}
-
-/**
- * Turns the fault of a probe that was not sent into a finding, so that the other inputs are still
- * judged.
- */
-async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
-  try {
-    return await find();
-  } catch (fault) {
-    if (!(fault instanceof ProbeNotSent)) throw fault;
-    return { status: fault.status, message: `${what}: ${fault.message}` };
-  }
 }
 
 async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {

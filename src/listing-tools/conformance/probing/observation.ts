@@ -1,5 +1,6 @@
 import type { ServedModel, Usage } from "../../../kernel/index.ts";
 import type { UpstreamFailure, Wire } from "../../../formats/index.ts";
+import type { Finding } from "../report/finding.ts";
 
 export interface Observation {
   readonly probe: string;
@@ -35,7 +36,7 @@ export interface Observation {
   readonly tries: number;
 }
 
-/** Thrown if a probe has no answer to judge. The check that sent the probe gets `status`. */
+/** Thrown if a probe got no answer to judge; `status` is then the result of its check. */
 export class ProbeNotSent extends Error {
   override readonly name = "ProbeNotSent";
   readonly status: "skip" | "error";
@@ -43,6 +44,16 @@ export class ProbeNotSent extends Error {
   constructor(status: "skip" | "error", message: string) {
     super(message);
     this.status = status;
+  }
+}
+
+/** Turns the fault of a probe that was not sent into a finding, so that the others are still judged. */
+export async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await find();
+  } catch (fault) {
+    if (!(fault instanceof ProbeNotSent)) throw fault;
+    return { status: fault.status, message: `${what}: ${fault.message}` };
   }
 }
 

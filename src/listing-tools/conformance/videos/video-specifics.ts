@@ -5,7 +5,7 @@ import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../r
 import { followJob } from "../probing/follow-job.ts";
 import type { FilePart, JobQuestions } from "../probing/job-questions.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, ProbeNotSent } from "../probing/observation.ts";
+import { guardFinding, isServed } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import { readFilm } from "./film.ts";
 import { videoProbes, videoSeconds } from "./video-probes.ts";
@@ -14,22 +14,15 @@ import { videoProbes, videoSeconds } from "./video-probes.ts";
 export async function videoSpecifics(lab: Lab): Promise<Finding> {
   const { jobs } = lab;
   if (jobs === undefined) return skipped("this run does not ask after jobs");
-  const parts = [await guardFinding(videoProbes.tooLong(lab), () => tooLongFinding(lab, jobs))];
+  const parts = [
+    await guardFinding(videoProbes.tooLong(lab).name, () => tooLongFinding(lab, jobs)),
+  ];
   const films = new Set<string>();
   for (const probe of [videoProbes.shortest(lab), videoProbes.usual(lab)]) {
-    parts.push(await guardFinding(probe, () => videoFinding(lab, { jobs, films }, probe)));
+    parts.push(await guardFinding(probe.name, () => videoFinding(lab, { jobs, films }, probe)));
   }
   const skip = parts.find(({ status }) => status === "skip");
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
-}
-
-async function guardFinding({ name }: Probe, find: () => Promise<Finding>): Promise<Finding> {
-  try {
-    return await find();
-  } catch (fault) {
-    if (!(fault instanceof ProbeNotSent)) throw fault;
-    return { status: fault.status, message: `${name}: ${fault.message}` };
-  }
 }
 
 /**

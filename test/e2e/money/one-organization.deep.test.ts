@@ -93,10 +93,7 @@ describe("the guard", () => {
 
   test.each([
     "select max(debit) from attempt",
-    "select count(*) from transfer where attempt_id is not null",
-    "select sum(credits) from account",
     "select sum(settled) from spend where scope = 'key'",
-    "select key_id from api_key order by key_id",
     "update org set name = name",
   ])("notices a statement over all organizations: %s", async (sql) => {
     await guard.allow(mine.orgId);
