@@ -6,7 +6,6 @@ import { parse } from "yaml";
 
 import { DASHBOARDS } from "../scripts/monitoring/dashboards.ts";
 import { namedMetrics } from "../scripts/monitoring/named-metrics.ts";
-import { unitOf } from "../scripts/monitoring/panel.ts";
 import { ALERTS, RULE_FILES } from "../scripts/monitoring/rule-files.ts";
 import { METRICS } from "../src/kernel/metrics/metrics-table.ts";
 import { hasPromtool, promtoolRules } from "./support/promtool.ts";
@@ -125,14 +124,6 @@ describe("every query", () => {
       'modle: sum by (org) (tm_circuit_open{modle="x"})',
       'org: sum by (org) (tm_circuit_open{modle="x"})',
     ]);
-  });
-
-  test("of a dashboard is in a chart with the unit of its metrics", () => {
-    for (const panel of panels) expect(unitOf(panel), panel.title).not.toBe("");
-    const units = (expr: string): string => unitOf({ title: "x", queries: { x: expr } });
-    expect(units("max(tm_books_owed_usd)")).toBe("currencyUSD");
-    expect(units("rate(tm_overhead_seconds_sum[5m])")).toBe("s");
-    expect(() => units("tm_books_owed_usd / tm_detached_reads")).toThrow("in one chart");
   });
 
   test("together shows every metric of the table in a dashboard", () => {

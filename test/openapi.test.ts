@@ -9,7 +9,6 @@ import { REFUSALS } from "../src/kernel/core/refusals.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import { HEADERS } from "../src/gateway/http/response-headers.ts";
 import { listUndescribed } from "./support/openapi.ts";
-import { wires } from "../src/formats/wire/wires.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../schema/openapi-v1.json"), "utf8");
 const document = JSON.parse(text) as {
@@ -17,7 +16,6 @@ const document = JSON.parse(text) as {
   readonly components: { readonly headers: object };
 };
 interface Operation {
-  readonly parameters?: readonly { readonly name: string; readonly schema: object }[];
   readonly responses: object;
 }
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -55,13 +53,6 @@ test("each refusal's usual status is documented for every route that can return 
       expect(statuses, name).toContain(status);
     }
   }
-});
-
-test("a dry run is documented for every chat interface", () => {
-  const route = document.paths["/v1/route"]?.["post"];
-  const named = route?.parameters?.find(({ name }) => name === "for")?.schema;
-  const names = wires.all.map(({ dryRunName }) => dryRunName);
-  expect(named).toMatchObject({ enum: [...names, "images", "videos", "decisions"] });
 });
 
 test("every field, parameter and header has a description, and no description is unused", () => {

@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { text as readText } from "node:stream/consumers";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/unusual-use.ts";
 import { openServing } from "../src/app/open-serving.ts";
@@ -137,83 +137,59 @@ async function post(path: string, body: object): Promise<HttpAnswer> {
   return await httpCall(url + path, { body });
 }
 
-describe("a client of a third wire", () => {
-  test("is answered in that wire by a provider of wire_a", async () => {
-    const { status, json } = await post("/v1/plain", plainBody);
-    expect({ status, json }).toEqual({
-      status: 200,
-      json: { text: "hi", model: "test/chat", tokens: [3, 2], cost: COST },
-    });
-    expect(asked).toMatchObject({
-      path: "/v1/chat/completions",
-      headers: { authorization: "Bearer sk-1" },
-      body: { messages: [{ role: "user", content: "hello" }], max_tokens: 5 },
-    });
+test("a client of a third wire is answered, whole and streamed, by a provider of wire_a", async () => {
+  const { status, json } = await post("/v1/plain", plainBody);
+  expect({ status, json }).toEqual({
+    status: 200,
+    json: { text: "hi", model: "test/chat", tokens: [3, 2], cost: COST },
   });
-
-  test("gets a stream in that wire from a provider of wire_a", async () => {
-    const { text, headers } = await post("/v1/plain", { ...plainBody, stream: true });
-    expect(headers["content-type"]).toContain("text/event-stream");
-    expect(text).toBe(
-      `data: {"text":"hi"}\n\ndata: {"tokens":[3,2],"cost":${COST.toFixed(6)}}\n\n`,
-    );
-    expect(asked?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  expect(asked).toMatchObject({
+    path: "/v1/chat/completions",
+    headers: { authorization: "Bearer sk-1" },
+    body: { messages: [{ role: "user", content: "hello" }], max_tokens: 5 },
   });
-
-  test.each([false, true])(
-    "is served by a provider of the same wire, stream: %s",
-    async (stream) => {
-      const { status, text } = await post("/v1/plain", {
-        ...plainBody,
-        model: "test/plain",
-        stream,
-      });
-      expect(status).toBe(200);
-      expect(text).toContain('"text":"hi"');
-      expect(text).toContain('"tokens":[3,2]');
-      expect(asked).toMatchObject({
-        path: "/v1/plain",
-        headers: { "x-plain-key": "sk-1", "x-plain-version": "1" },
-        body: { text: "hello" },
-      });
-    },
-  );
-
-  test.each([
-    ["an unknown model", "/v1/plain", { ...plainBody, model: "test/none" }, "model_unavailable"],
-    ["a body that is not valid", "/v1/plain", { model: "test/chat" }, "invalid_request"],
-    ["a path below its own", "/v1/plain/none", plainBody, "not_found"],
-  ])("is refused in that wire's shape for %s", async (_what, path, body, problem) => {
-    const { status, json } = await post(path, body);
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect(json).toEqual({ problem, message: expect.any(String) as unknown });
-  });
+  const { text, headers } = await post("/v1/plain", { ...plainBody, stream: true });
+  expect(headers["content-type"]).toContain("text/event-stream");
+  expect(text).toBe(`data: {"text":"hi"}\n\ndata: {"tokens":[3,2],"cost":${COST.toFixed(6)}}\n\n`);
+  expect(asked?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
 });
 
-describe("a provider of a third wire", () => {
-  test("answers a client of wire_a", async () => {
-    const { status, json } = await post("/v1/chat/completions", {
-      ...chatBody,
-      model: "test/plain",
-    });
+test.each([false, true])(
+  "a client of a third wire is served by a provider of the same wire, stream: %s",
+  async (stream) => {
+    const { status, text } = await post("/v1/plain", { ...plainBody, model: "test/plain", stream });
     expect(status).toBe(200);
-    expect(json).toMatchObject({
-      choices: [{ message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
-      usage: { prompt_tokens: 3, completion_tokens: 2, cost: COST },
+    expect(text).toContain('"text":"hi"');
+    expect(text).toContain('"tokens":[3,2]');
+    expect(asked).toMatchObject({
+      path: "/v1/plain",
+      headers: { "x-plain-key": "sk-1", "x-plain-version": "1" },
+      body: { text: "hello" },
     });
-    expect(asked).toMatchObject({ path: "/v1/plain", body: { text: "hello", max_tokens: 5 } });
-  });
+  },
+);
 
-  test("streams to a client of messages", async () => {
-    const body = { ...chatBody, model: "test/plain", stream: true };
-    const { text } = await post("/v1/messages", body);
-    expect(text).toContain('"delta":{"type":"text_delta","text":"hi"}');
-    expect(text).toContain('"output_tokens":2');
-    expect(text).toContain("event: message_stop");
+test("a client of a third wire is refused in its shape, and a dry run accepts the wire's name", async () => {
+  const refused = await post("/v1/plain", { ...plainBody, model: "test/none" });
+  expect(refused.status).toBeGreaterThanOrEqual(400);
+  expect(refused.json).toEqual({
+    problem: "model_unavailable",
+    message: expect.any(String) as unknown,
   });
-});
-
-test("a dry run accepts the third wire's name", async () => {
   const { json } = await post("/v1/route?for=none", plainBody);
   expect(JSON.stringify(json)).toContain("chat, messages, plain, images, videos or decisions");
+});
+
+test("a provider of a third wire answers a client of wire_a and streams to one of messages", async () => {
+  const asChat = await post("/v1/chat/completions", { ...chatBody, model: "test/plain" });
+  expect(asChat.status).toBe(200);
+  expect(asChat.json).toMatchObject({
+    choices: [{ message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 3, completion_tokens: 2, cost: COST },
+  });
+  expect(asked).toMatchObject({ path: "/v1/plain", body: { text: "hello", max_tokens: 5 } });
+  const { text } = await post("/v1/messages", { ...chatBody, model: "test/plain", stream: true });
+  expect(text).toContain('"delta":{"type":"text_delta","text":"hi"}');
+  expect(text).toContain('"output_tokens":2');
+  expect(text).toContain("event: message_stop");
 });

@@ -4,12 +4,8 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Catalog, PoolDeclaration } from "../catalog/catalog.ts";
 import { decisionsManifest, edited, type Json } from "../../test/fixtures/manifest/samples.ts";
-import type { OrgId } from "../kernel/core/ids.ts";
 import { systemClock } from "../kernel/core/time.ts";
-import type { LimitSet } from "../gateway/limits/limit-store.ts";
-import { PoolBoard } from "../gateway/limits/pool-board.ts";
 import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 
 const EXAMPLE = resolve(import.meta.dirname, "../../examples/pools/decision-pools.yaml");
@@ -33,48 +29,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("the five decision pools of the example, as the program reads them", () => {
-  test.each<[string, LimitSet, LimitSet]>([
-    [
-      "example-one/small-judge",
-      { requestsPerMinute: 20, concurrent: 5 },
-      { requestsPerMinute: 15, concurrent: 3 },
-    ],
-    ["example-two/judge", { concurrent: 7 }, { concurrent: 5 }],
-    [
-      "example-three/judge",
-      { requestsPerMinute: 200, concurrent: 8 },
-      { requestsPerMinute: 150, concurrent: 6 },
-    ],
-    [
-      "example-four/judge",
-      { requestsPerMinute: 11_400, concurrent: 59 },
-      { requestsPerMinute: 8_550, concurrent: 44 },
-    ],
-    [
-      "example-five/judge",
-      { requestsPerMinute: 540, concurrent: 8 },
-      { requestsPerMinute: 405, concurrent: 6 },
-    ],
-  ])("%s: %j in all, %j per organization", (deploymentId, inAll, perOrg) => {
-    const board = new PoolBoard({ limits: { cool: () => undefined } });
-    const claim = board.buildClaim(poolOf(catalog(), deploymentId), "org_1" as OrgId, 0);
-    const [share, pool] = claim?.scopes ?? [];
-    expect(pool?.limits).toEqual(inAll);
-    expect(share?.limits).toEqual(perOrg);
-  });
-
-  test.each([
-    ["example-three/judge", "example-three/tagger"],
-    ["example-four/judge", "example-four/judge-mini"],
-  ])("%s and %s share one pool: a 429 for one pauses both", (first, second) => {
-    const board = new PoolBoard({ limits: { cool: () => undefined } });
-    const pools = [first, second].map((id) => poolOf(catalog(), id));
-    board.throttled(poolOf(catalog(), first), 30, 0);
-    expect(pools.map(({ id }) => board.cooldownMs(id, 0))).toEqual([30_000, 30_000]);
-  });
-
   test("are five, and every listing is in one", () => {
-    const { deployments } = catalog();
+    const { deployments } = load().catalog;
     expect(new Set(deployments.map(({ pool }) => pool.id))).toEqual(
       new Set(["one", "two", "three", "four", "five"].map((name) => `decisions-${name}`)),
     );
@@ -90,12 +46,6 @@ describe("the five decision pools of the example, as the program reads them", ()
         .toSorted(),
     );
   });
-});
-
-test("a pool file that is not there stops the catalog and says so", () => {
-  const poolsFile = join(folder, "missing.yaml");
-  const loaded = loadCatalog({ ...sources(folder), poolsFile });
-  expect(loaded).toMatchObject({ ok: false, issues: [{ file: poolsFile, pointer: "" }] });
 });
 
 test("a changed pool file is another build; without one the build is what it was", () => {
@@ -114,16 +64,6 @@ function load(manifestsDir: string = folder): LoadedCatalog & { readonly ok: tru
   const loaded = loadCatalog({ ...sources(manifestsDir), poolsFile: EXAMPLE });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.issues));
   return loaded;
-}
-
-function catalog(): Catalog {
-  return load().catalog;
-}
-
-function poolOf({ deployments }: Catalog, deploymentId: string): PoolDeclaration {
-  const found = deployments.find(({ id }) => id === deploymentId);
-  if (found === undefined) throw new Error(`no ${deploymentId}`);
-  return found.pool;
 }
 
 function manifestText(provider: string, models: readonly string[]): string {

@@ -24,7 +24,7 @@ function loadWithKey(variable: string, providerKeyOrigins = ""): LoadedCatalog {
   return loadCatalog({ ...sources, allowPrivateUpstreams: true });
 }
 
-test.each(["STRIPE_SECRET_KEY", "DATABASE_URL", "TM_ENCRYPTION_KEY", "OIDC_CLIENT_SECRET_FILE"])(
+test.each(["STRIPE_SECRET_KEY", "TM_ENCRYPTION_KEY", "OIDC_CLIENT_SECRET_FILE"])(
   "no manifest has %s sent to its provider",
   (variable) => {
     expect(loadWithKey(variable)).toMatchObject({

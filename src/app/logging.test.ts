@@ -1,8 +1,6 @@
-import { isatty } from "node:tty";
-
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { openLogging, openStandardError, type Logging } from "./logging.ts";
+import { openLogging, type Logging } from "./logging.ts";
 
 let written: string[];
 let logging: Logging;
@@ -40,13 +38,12 @@ describe("each message is one line of JSON", () => {
     ["other control characters", "\0\u0001\b\t\v\f\u001b[2J\u007f\u009f"],
     ["quotes and backslashes", '"}\\"\\\n{"'],
     ["half a character", "\ud800 and \udfff"],
-    ["the escape of one, as text", "\\ud800 and \\\\udfff"],
   ])("with %s in it, as text and as a value", (_what, text) => {
     logging.log.info({ value: text, [text]: 1 }, text);
     logging.log.info("next");
     const [line, next] = writtenLines();
     const kept = text.toWellFormed();
-    expect(line).toMatchObject({ msg: kept, value: kept });
+    expect(line).toMatchObject({ msg: kept, value: kept, level: 30, severity: "INFO" });
     expect(next).toMatchObject({ msg: "next" });
   });
 
@@ -68,20 +65,6 @@ describe("each message is one line of JSON", () => {
     for (const length of lengths) logging.log.info({ length }, "\n".repeat(length));
     expect(writtenLines()).toMatchObject(lengths.map((length) => ({ length })));
   });
-});
-
-test("each line says how severe it is, as a number and by name", () => {
-  const { log } = logging;
-  log.info("a");
-  log.warn("b");
-  log.error("c");
-  log.fatal("d");
-  expect(writtenLines()).toMatchObject([
-    { level: 30, severity: "INFO" },
-    { level: 40, severity: "WARN" },
-    { level: 50, severity: "ERROR" },
-    { level: 60, severity: "FATAL" },
-  ]);
 });
 
 test("secrets are blanked out, and the line stays JSON", () => {
@@ -113,10 +96,6 @@ describe("lines are written in batches", () => {
     logging.log.info("the last one");
     await expect.poll(() => written).toHaveLength(1);
   });
-});
-
-test("standard error says whether a person reads it, for questions and progress lines", () => {
-  expect(openStandardError().isTTY).toBe(isatty(2));
 });
 
 test("a secret that replaces another is hidden as well, and the old one stays so", () => {

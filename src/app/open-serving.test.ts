@@ -186,13 +186,3 @@ test("the defaults monitor unusual use, a window of 0 seconds does not", () => {
   expect(guardWith({})).toBeInstanceOf(TrialAbuseMonitor);
   expect(guardWith({ unusualUseWindowSeconds: 0 })).toBe(NO_ABUSE_MONITOR);
 });
-
-test("what is not monitored may be left out", () => {
-  const nothing = {
-    unusualUseRefusedRequests: 0,
-    unusualUseClientAddresses: 0,
-    unusualUseErrorPercent: 0,
-    unusualUseSpendUsd: "",
-  };
-  expect(guardWith(nothing)).toBeInstanceOf(TrialAbuseMonitor);
-});

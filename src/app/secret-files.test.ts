@@ -21,7 +21,6 @@ function fileOf(content: string | Buffer): string {
 describe("a secret in a file", () => {
   test.each([
     ["with a newline at its end", "sk-a b\n", "sk-a b"],
-    ["without one", "sk-ab", "sk-ab"],
     ["with that of Windows", "sk-ab\r\n", "sk-ab"],
     ["of the largest size", `${"k".repeat(SECRET_FILE_BYTES_MAX - 1)}\n`, /^k{65535}$/],
   ])("is what the file says, %s", (_what, content, text) => {
@@ -38,7 +37,6 @@ describe("a secret in a file", () => {
 
   test.each([
     ["missing", () => join(folder, "none"), "cannot be read (ENOENT)"],
-    ["a folder", () => folder, "is not a file"],
     ["a device that never ends", () => "/dev/zero", "is not a file"],
     ["empty", () => fileOf("\n"), "is empty"],
     [

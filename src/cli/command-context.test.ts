@@ -32,10 +32,3 @@ test("a file that cannot be created is reported with the next step", async () =>
     `tokenmarket: ${nowhere}: there is no such file or folder; check the name\n`,
   );
 });
-
-test("any other fault is reported unchanged", () => {
-  let said = "";
-  const stderr = { write: (text: string) => (said += text) };
-  reportFault({ env: {}, stderr } as unknown as CommandIo, new Error("the books differ"));
-  expect(said).toBe("tokenmarket: the books differ\n");
-});

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { orReport } from "./or-report.ts";
 
 const PROGRAM: string = "openssl";
 
@@ -9,14 +10,10 @@ const PROGRAM: string = "openssl";
  * False if openssl is missing; the tests over TLS with a private authority are then skipped and
  * reported.
  */
-export const hasOpenssl: boolean = spawnSync(PROGRAM, ["version"]).status === 0;
-
-if (!hasOpenssl) {
-  process.stderr.write(
-    "\n!!! SKIPPED: openssl is not on PATH: databases and Redis servers with a certificate of a private " +
-      "authority were NOT tested. Install it and run again.\n\n",
-  );
-}
+export const hasOpenssl: boolean = orReport(
+  spawnSync(PROGRAM, ["version"]).status === 0,
+  "openssl is not on PATH: servers with a certificate of a private authority were NOT tested",
+);
 
 /**
  * A certificate authority of this test, and its certificate for a server named `localhost` only.

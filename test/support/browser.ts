@@ -12,6 +12,7 @@ import {
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { isDeep } from "./depth.ts";
+import { orReport } from "./or-report.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Pictures of the run, for people to review; not in git. */
@@ -45,12 +46,10 @@ function isProgram(file: string): boolean {
 }
 
 /** Without a browser, the tests of the pages are reported and counted as skipped. */
-export const hasChromium: boolean = findChromium() !== undefined;
-if (!hasChromium) {
-  process.stderr.write(
-    "SKIPPED: tests of the console's pages need chromium (apt-get install chromium-headless-shell, or CHROME_PATH)\n",
-  );
-}
+export const hasChromium: boolean = orReport(
+  findChromium() !== undefined,
+  "tests of the console's pages need chromium (chromium-headless-shell, or CHROME_PATH)",
+);
 
 /** The browser of this worker: the first file that needs it starts it, the next ones share it. */
 let shared: Promise<Browser> | undefined;

@@ -1,19 +1,8 @@
-import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { isDeep, seedOf } from "./depth.ts";
 
 afterEach(() => vi.unstubAllEnvs());
-
-function drawn(): readonly number[] {
-  const values: number[] = [];
-  fc.assert(fc.property(fc.integer(), (value) => void values.push(value)));
-  return values;
-}
-
-test("a property draws the same values every time it is checked", () => {
-  expect(drawn()).toEqual(drawn());
-});
 
 test("a quick run always has the same seed, a deep run a fresh one", () => {
   vi.stubEnv("PROPERTY_SEED", undefined);

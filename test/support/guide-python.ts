@@ -1,15 +1,14 @@
 import { execFileSync } from "node:child_process";
+import { orReport } from "./or-report.ts";
 
 /** A Python that has the libraries of the guides. */
 export const GUIDE_PYTHON: string = process.env["GUIDES_PYTHON"] ?? "python3";
 
 /** Without these libraries, the run reports that it did not run the guides' Python. */
-export const hasGuidePython: boolean = importsLibraries();
-if (!hasGuidePython) {
-  process.stderr.write(
-    "SKIPPED: the guides' Python needs openai, anthropic, requests and standardwebhooks (pip install, or GUIDES_PYTHON)\n",
-  );
-}
+export const hasGuidePython: boolean = orReport(
+  importsLibraries(),
+  "the guides' Python needs openai, anthropic, requests, standardwebhooks (or GUIDES_PYTHON)",
+);
 
 function importsLibraries(): boolean {
   try {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { parse, parseAllDocuments } from "yaml";
+import { orReport } from "./or-report.ts";
 
 const HELM = process.env["HELM"] ?? "helm";
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -11,14 +12,10 @@ export const CHART: string = join(ROOT, "deploy/helm/tokenmarket");
 const KUBERNETES = ["--kube-version", "1.30.0"];
 
 /** Without Helm, the run reports that it did not test the chart. */
-export const hasHelm: boolean = spawnSync(HELM, ["version", "--short"]).status === 0;
-
-if (!hasHelm) {
-  process.stderr.write(
-    "\n!!! SKIPPED: helm is not on PATH: the chart was NOT tested. Install it (go install " +
-      "helm.sh/helm/v3/cmd/helm@v3.22.0, or name it by HELM) and run again.\n\n",
-  );
-}
+export const hasHelm: boolean = orReport(
+  spawnSync(HELM, ["version", "--short"]).status === 0,
+  "helm is not on PATH (helm.sh/helm/v3/cmd/helm@v3.22.0, or HELM): the chart was NOT tested",
+);
 
 export type Values = Readonly<Record<string, unknown>>;
 

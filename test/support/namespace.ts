@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { orReport } from "./or-report.ts";
 
 /**
  * As when a container starts: process numbers begin again at 1, and a kill ends every process in
@@ -15,11 +16,7 @@ export const FRESH_NAMESPACE: readonly [string, ...string[]] = [
 const [program, ...args] = FRESH_NAMESPACE;
 
 /** True as root on Linux, where programs can start in their own space of process numbers. */
-export const hasNamespaces: boolean = spawnSync(program, [...args, "true"]).status === 0;
-
-if (!hasNamespaces) {
-  process.stderr.write(
-    "\n!!! SKIPPED: no fresh space of process numbers here (unshare --pid, as root): the embedded " +
-      "PostgreSQL of a killed container was NOT tested. Run as root on Linux.\n\n",
-  );
-}
+export const hasNamespaces: boolean = orReport(
+  spawnSync(program, [...args, "true"]).status === 0,
+  "no unshare --pid as root: the embedded PostgreSQL of a killed container was NOT tested",
+);

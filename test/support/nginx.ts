@@ -6,18 +6,15 @@ import { join } from "node:path";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
+import { orReport } from "./or-report.ts";
 
 const PROGRAM: string = "nginx";
 
 /** False if nginx is missing; the tests behind a real balancer are then skipped and reported. */
-export const hasNginx: boolean = spawnSync(PROGRAM, ["-v"]).status === 0;
-
-if (!hasNginx) {
-  process.stderr.write(
-    "\n!!! SKIPPED: nginx is not on PATH: restarts behind a balancer were NOT tested. Install it " +
-      "and run again.\n\n",
-  );
-}
+export const hasNginx: boolean = orReport(
+  spawnSync(PROGRAM, ["-v"]).status === 0,
+  "nginx is not on PATH: restarts behind a balancer were NOT tested",
+);
 
 export interface TestNginx {
   readonly url: string;

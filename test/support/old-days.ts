@@ -7,7 +7,7 @@ import type { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { parseDay, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { SigningKey } from "../../src/ledger/retention/signing-key.ts";
-import { until } from "./books.ts";
+import { brokenBooks, until } from "./books.ts";
 import {
   closeRow,
   marginPinOf,
@@ -157,7 +157,7 @@ export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<
 
 /** The audit checks that fail. At any moment, none may fail. */
 export async function brokenChecks(books: OldBooks): Promise<readonly unknown[]> {
-  return (await books.backend.audit()).filter((check) => check.violations > 0);
+  return await brokenBooks(books);
 }
 
 /**

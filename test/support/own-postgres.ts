@@ -17,6 +17,7 @@ import type { TestAuthority } from "./authority.ts";
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
 import { startTethered, type Tethered } from "./tethered.ts";
+import { orReport } from "./or-report.ts";
 
 const PASSWORD = "owner-password";
 const DATABASE = "market";
@@ -28,14 +29,10 @@ const programs: string | undefined = findPrograms();
  * False if PostgreSQL's programs are missing; the tests on a separate server are then skipped and
  * reported.
  */
-export const hasOwnPostgres: boolean = programs !== undefined;
-
-if (!hasOwnPostgres) {
-  process.stderr.write(
-    "\n!!! SKIPPED: no PostgreSQL is installed in /usr/lib/postgresql: replicas, TLS and an ordinary " +
-      "role on a server of one's own were NOT tested. Install one and run again.\n\n",
-  );
-}
+export const hasOwnPostgres: boolean = orReport(
+  programs !== undefined,
+  "no PostgreSQL in /usr/lib/postgresql: replicas, TLS and an ordinary role were NOT tested",
+);
 
 /**
  * A PostgreSQL of the distribution, as operators have it: its role owns one database and no more.

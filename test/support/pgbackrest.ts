@@ -17,19 +17,15 @@ import {
   runAsPostgres,
   startOwnPostgres,
 } from "./own-postgres.ts";
+import { orReport } from "./or-report.ts";
 
 const DEPLOY = resolve(import.meta.dirname, "../../deploy/postgres");
 
 /** False if pgBackRest is missing; the tests of its configuration are then skipped and reported. */
-export const hasPgbackrest: boolean =
-  hasOwnPostgres && spawnSync("pgbackrest", ["version"]).status === 0;
-
-if (!hasPgbackrest) {
-  process.stderr.write(
-    "\n!!! SKIPPED: no pgbackrest is on PATH, or no PostgreSQL is installed: restores of a PostgreSQL " +
-      "of one's own were NOT tested. Install both and run again.\n\n",
-  );
-}
+export const hasPgbackrest: boolean = orReport(
+  hasOwnPostgres && spawnSync("pgbackrest", ["version"]).status === 0,
+  "no pgbackrest on PATH, or no PostgreSQL: restores of an operator's own were NOT tested",
+);
 
 /** A PostgreSQL that archives as the shipped files say. */
 export interface ArchivingPostgres {

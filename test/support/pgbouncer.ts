@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
 import { startTethered, type Tethered } from "./tethered.ts";
+import { acceptsConnections } from "./tethered-program.ts";
 import { withResource } from "./with-resource.ts";
+import { orReport } from "./or-report.ts";
 
 /** On PATH, or where distributions put programs of the system. */
 const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
@@ -15,14 +16,10 @@ const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
 );
 
 /** False if PgBouncer is missing; the tests through a real pooler are then skipped and reported. */
-export const hasPgBouncer: boolean = PROGRAM !== undefined;
-
-if (!hasPgBouncer) {
-  process.stderr.write(
-    "\n!!! SKIPPED: pgbouncer is not on PATH: databases behind a pooler were NOT tested. Install it " +
-      "and run again.\n\n",
-  );
-}
+export const hasPgBouncer: boolean = orReport(
+  PROGRAM !== undefined,
+  "pgbouncer is not on PATH: databases behind a pooler were NOT tested",
+);
 
 /**
  * When a server session goes back to the pool: with its client, its transaction or its statement.
@@ -89,16 +86,8 @@ async function started(file: string, port: number): Promise<Tethered> {
   // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const server = await startTethered([PROGRAM ?? "", "-q", ...user, file]);
-  await until("PgBouncer listens", () => isOpen(port));
+  await until("PgBouncer listens", () => acceptsConnections(port));
   return server;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
 }
 
 /** Every database of the server has its own name; clients may come with any password. */

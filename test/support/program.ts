@@ -104,7 +104,8 @@ export async function runProgram(
   // A command that refuses its arguments ends without reading.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
-  return await resultOf(child);
+  const { said, closed } = listenTo(child);
+  return { code: await closed, ...said };
 }
 
 /** Starts `tokenmarket <args>`, which has no ready line and stays until a signal ends it. */
@@ -114,13 +115,10 @@ export async function spawnCommand(
 ): Promise<Pick<RunningProgram, "stderr" | "stdout" | "end">> {
   const child = await spawnProgram(args, env);
   child.stdin.end();
-  let [stdout, stderr] = ["", ""];
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  const closed = new Promise<number | null>((done) => child.once("close", done));
+  const { said, closed } = listenTo(child);
   return {
-    stdout: () => stdout,
-    stderr: () => stderr,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
     end: async (signal) => {
       child.kill(signal);
       return await closed;
@@ -135,15 +133,14 @@ export async function killCommand(
   word: string,
 ): Promise<CommandResult> {
   const child = await spawnProgram(args, env);
-  let stderr = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    stderr += chunk.toString();
-    if (stderr.includes(word)) child.kill("SIGKILL");
+  const { said, closed } = listenTo(child);
+  child.stderr.on("data", () => {
+    if (said.stderr.includes(word)) child.kill("SIGKILL");
   });
-  return await resultOf(child);
+  return { code: await closed, ...said };
 }
 
-class CollectedText extends Writable {
+export class CollectedText extends Writable {
   text = "";
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
@@ -152,13 +149,15 @@ class CollectedText extends Writable {
   }
 }
 
-async function resultOf(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
-  let stdout = "";
-  let stderr = "";
-  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  const code = await new Promise<number | null>((done) => child.once("close", done));
-  return { code, stdout, stderr };
+/** What the program has written so far, and its exit code once it has ended. */
+function listenTo(child: ChildProcessWithoutNullStreams): {
+  readonly said: { stdout: string; stderr: string };
+  readonly closed: Promise<number | null>;
+} {
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk.toString()));
+  return { said, closed: new Promise((done) => child.once("close", done)) };
 }
 
 async function spawnProgram(

@@ -10,20 +10,17 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
 import { startTethered } from "./tethered.ts";
+import { orReport } from "./or-report.ts";
 
 const PROGRAM = "prometheus";
 const RULES = resolve(import.meta.dirname, "../../deploy/prometheus");
 const RULE_FILES = ["recording.yml", "alerts.yml", "genai.yml"];
 
 /** Without it, no query and no alert is tried on a real server. */
-export const hasPrometheus: boolean = spawnSync(PROGRAM, ["--version"]).status === 0;
-
-if (!hasPrometheus) {
-  process.stderr.write(
-    "\n!!! SKIPPED: prometheus is not on PATH: dashboards and alerts were NOT tried on a real " +
-      "server. Install it and run again.\n\n",
-  );
-}
+export const hasPrometheus: boolean = orReport(
+  spawnSync(PROGRAM, ["--version"]).status === 0,
+  "prometheus is not on PATH: dashboards and alerts were NOT tried on a real server",
+);
 
 export interface Answered {
   readonly metric: Readonly<Record<string, string>>;

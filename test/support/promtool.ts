@@ -1,16 +1,13 @@
 import { spawnSync } from "node:child_process";
+import { orReport } from "./or-report.ts";
 
 const PROGRAM = "promtool";
 
 /** False if promtool is missing; the checks that need it are then skipped and reported. */
-export const hasPromtool: boolean = spawnSync(PROGRAM, ["--version"]).status === 0;
-
-if (!hasPromtool) {
-  process.stderr.write(
-    "\n!!! SKIPPED: promtool is not on PATH: /metrics and the rules for alerts were NOT checked by it. Install Prometheus and " +
-      "run again.\n\n",
-  );
-}
+export const hasPromtool: boolean = orReport(
+  spawnSync(PROGRAM, ["--version"]).status === 0,
+  "promtool is not on PATH: /metrics and the rules for alerts were NOT checked by it",
+);
 
 /** Empty if `promtool check metrics` accepts the text. */
 export function promtoolComplaints(text: string): string {

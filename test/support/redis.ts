@@ -8,6 +8,7 @@ import { Redis } from "ioredis";
 import { freePort } from "./free-port.ts";
 import { startTethered, type Tethered } from "./tethered.ts";
 import { withResource } from "./with-resource.ts";
+import { orReport } from "./or-report.ts";
 
 const READY_WAIT_MS = 20_000;
 const STARTS_MAX = 5;
@@ -17,12 +18,10 @@ export const redisProgram: string | undefined = ["redis-server", "valkey-server"
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
 
-if (redisProgram === undefined) {
-  process.stderr.write(
-    "\n!!! SKIPPED: neither redis-server nor valkey-server is on PATH: limits shared by several " +
-      "processes were NOT tested. Install one and run again.\n\n",
-  );
-}
+orReport(
+  redisProgram !== undefined,
+  "no redis-server or valkey-server on PATH: limits shared by processes were NOT tested",
+);
 
 /** A real server on a free port of loopback, in its own folder, that keeps nothing on disk. */
 export interface TestRedis {

@@ -1,6 +1,6 @@
 import { ask } from "./ask.ts";
 import { nothingHeld } from "./books.ts";
-import type { TestGateway } from "./gateway.ts";
+import type { TestAccount, TestGateway } from "./gateway.ts";
 import { runSql } from "./sql.ts";
 
 /** Midnight of yesterday, in UTC. */
@@ -10,13 +10,13 @@ export const YESTERDAY: string = new Date(
 
 /**
  * Makes requests for a model, and sets them back to yesterday: a daily period that is over and not
- * closed.
+ * closed. Returns the account that made them.
  */
 export async function serveYesterday(
   gateway: TestGateway,
   model: string,
   texts: readonly string[],
-): Promise<void> {
+): Promise<TestAccount> {
   const account = await gateway.account("5");
   for (const text of texts) {
     const { status } = await ask(gateway.url, { key: account.key, wire: "wire_a", model, text });
@@ -28,4 +28,5 @@ export async function serveYesterday(
     `update attempt set closed_at = '${YESTERDAY}'::timestamptz + interval '5 hours'`,
   ];
   await runSql(gateway, steps.join(";"), []);
+  return account;
 }

@@ -1,14 +1,8 @@
-import { Readable, Writable } from "node:stream";
+import { Readable } from "node:stream";
 
 import type { CommandIo } from "../../src/cli/command-io.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
-
-/** What a person saw at a terminal, and how the command ended. */
-export interface TerminalRun {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { CollectedText, type CommandResult } from "./program.ts";
 
 /**
  * Runs `tokenmarket <args>` in this process for a person who types these lines, each as soon as the
@@ -18,8 +12,8 @@ export async function runAtTerminal(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   lines: readonly string[],
-): Promise<TerminalRun> {
-  const [stdout, stderr] = [new SeenText(), new SeenText()];
+): Promise<CommandResult> {
+  const [stdout, stderr] = [new CollectedText(), new SeenText()];
   const typed = [...lines];
   const stdin = Object.assign(new Readable({ read: () => undefined }), { isTTY: true });
   // A prompt ends in a colon and a space, and nothing follows it until it is answered.
@@ -39,13 +33,11 @@ export async function runAtTerminal(
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-class SeenText extends Writable {
-  text = "";
+class SeenText extends CollectedText {
   onText: (text: string) => void = () => undefined;
 
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.text += chunk.toString();
+  override _write(chunk: Buffer, encoding: string, done: () => void): void {
+    super._write(chunk, encoding, done);
     this.onText(chunk.toString());
-    done();
   }
 }

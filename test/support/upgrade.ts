@@ -4,9 +4,9 @@ import { openPool } from "../../src/kernel/storage/connection.ts";
 import { migrateDatabase, type MigrateOptions } from "../../src/kernel/storage/migrate.ts";
 import { computeLevel, ownSteps, toMigration } from "../../src/kernel/storage/schema-state.ts";
 import { ask } from "./ask.ts";
-import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder } from "./operator.ts";
+import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder, serve } from "./operator.ts";
 import { emptyDatabase } from "./postgres.ts";
-import { runCommand, type RunningProgram, startProgram } from "./program.ts";
+import { runCommand, type RunningProgram } from "./program.ts";
 import { silentLog } from "./silent-log.ts";
 import { SteadyTraffic } from "./steady-traffic.ts";
 
@@ -55,9 +55,7 @@ export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
   return {
     connectionString,
     serve: async () => {
-      const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-      const args = ["serve", ...ports, "--manifests", folder.manifestsDir];
-      const program = await startProgram(args, env);
+      const program = await serve(folder, env);
       onTestFinished(() => void program.process.kill("SIGKILL"));
       return program;
     },

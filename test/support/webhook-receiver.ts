@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { text as readText } from "node:stream/consumers";
 
 import { listenLocally } from "./local-server.ts";
@@ -17,6 +18,7 @@ export interface ReceivedWebhook {
 }
 
 export interface WebhookReceiver {
+  readonly port: number;
   readonly url: string;
   readonly received: readonly ReceivedWebhook[];
   /** Returns the webhooks of one path, oldest first. */
@@ -27,8 +29,11 @@ export interface WebhookReceiver {
   close(): Promise<void>;
 }
 
-/** A real HTTP server on loopback that keeps what it is sent. */
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+/** A real server on loopback that keeps what it is sent; over TLS if a certificate is given. */
+export async function startWebhookReceiver(certificate?: {
+  readonly key: string;
+  readonly cert: string;
+}): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const answers = new Map<string, (response: ServerResponse) => void>();
   let open = 0;
@@ -43,7 +48,11 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     if (how === undefined) response.writeHead(204).end();
     else how(response);
   };
-  const server = createServer((request, response) => void receive(request, response));
+  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    void receive(request, response);
+  const server =
+    certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve);
+  server.on("tlsClientError", () => undefined);
   return {
     ...(await listenLocally(server)),
     received,

@@ -76,13 +76,10 @@ describe("connections that die", () => {
     expect(answer.text).toHaveLength(10);
   });
 
-  test.each([
-    [CHAT, 3],
-    [MESSAGES, 4],
-  ])("reset:event:N on %s sends exactly N events", async (path, events) => {
-    const answer = await answered(path, `reset:event:${events}`, STREAM);
+  test("reset:event:N sends exactly N events", async () => {
+    const answer = await answered(MESSAGES, "reset:event:4", STREAM);
     expect(answer.complete).toBe(false);
-    expect(answer.text.match(/^data: /gm)).toHaveLength(events);
+    expect(answer.text.match(/^data: /gm)).toHaveLength(4);
   });
 
   test("wrong_length promises more than it sends", async () => {
@@ -131,51 +128,6 @@ describe("connections that hang", () => {
     await expect.poll(() => simulator.counts().open).toBe(0);
     expect(simulator.counts().abandoned).toBe(abandoned + 1);
   });
-
-  test("drip and slow take the time they say", async () => {
-    const startedAt = process.hrtime.bigint();
-    await answered(CHAT, "slow:100");
-    await answered(CHAT, "drip:4000");
-    const tookMs = Number(process.hrtime.bigint() - startedAt) / 1e6;
-    expect(tookMs).toBeGreaterThan(180);
-  });
-});
-
-describe("refusals", () => {
-  test.each([
-    [CHAT, "status:503", 503, '"type":"server_error"'],
-    [CHAT, "context_overflow", 400, "context_length_exceeded"],
-    [CHAT, "content_filter", 400, '"code":"content_filter"'],
-    [MESSAGES, "status:401", 401, "authentication_error"],
-    [MESSAGES, "context_overflow", 400, "prompt is too long"],
-  ])("%s %s is %i", async (path, fault, status, words) => {
-    for (const more of [{}, STREAM]) {
-      const answer = await answered(path, fault, more);
-      expect(answer).toMatchObject({ status, complete: true });
-      expect(answer.text).toContain(words);
-    }
-  });
-
-  test("retry_after goes with a status", async () => {
-    const answer = await answered(CHAT, "status:429;retry_after:300");
-    expect(answer.status).toBe(429);
-    expect(answer.headers["retry-after"]).toBe("300");
-  });
-
-  test("body:html is a page, with whatever status", async () => {
-    const answer = await answered(CHAT, "status:502;body:html");
-    expect(answer).toMatchObject({ status: 502, headers: { "content-type": "text/html" } });
-    expect(await answered(CHAT, "body:html", STREAM)).toMatchObject({ status: 200 });
-  });
-
-  test.each([[CHAT], [MESSAGES]])(
-    "error_in_200 on %s is an error object in a 200",
-    async (path) => {
-      const answer = await answered(path, "error_in_200", STREAM);
-      expect(answer.status).toBe(200);
-      expect(JSON.parse(answer.text)).toHaveProperty("error");
-    },
-  );
 });
 
 describe("answers that are wrong", () => {
@@ -186,33 +138,6 @@ describe("answers that are wrong", () => {
     const events = stream.text.trim().split("\n\n");
     const parses = events.slice(0, 4).map((event) => isJson(event.replace(/^data: /, "")));
     expect(parses).toEqual([true, true, false, true]);
-  });
-
-  test("bad_utf8 puts bytes that no UTF-8 text has into the answer", async () => {
-    for (const more of [{}, STREAM]) {
-      const { text } = await answered(CHAT, "bad_utf8", more);
-      expect(text).toMatch(/"content":"\xff\xfe/);
-    }
-  });
-
-  test.each([
-    [CHAT, "prompt_tokens"],
-    [MESSAGES, "input_tokens"],
-  ])("no_usage on %s reports none", async (path, field) => {
-    for (const more of [{}, STREAM]) {
-      expect((await answered(path, "no_usage", more)).text).not.toContain(field);
-      expect((await answered(path, `usage:{"${field}":4321}`)).text).toContain(`"${field}":4321`);
-    }
-  });
-
-  test.each([
-    [CHAT, /\[DONE\]|"finish_reason":"stop"/],
-    [MESSAGES, /message_delta|message_stop/],
-  ])("no_terminal on %s ends a stream without its end", async (path, end) => {
-    const answer = await answered(path, "no_terminal", STREAM);
-    expect(answer.complete).toBe(true);
-    expect(answer.text).not.toMatch(end);
-    expect((await answered(path, "", STREAM)).text).toMatch(end);
   });
 
   test("long_line sends one line of so many bytes", async () => {

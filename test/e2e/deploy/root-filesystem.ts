@@ -14,6 +14,7 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 import type { ImageConfig, Step } from "./dockerfile-steps.ts";
+import { orReport } from "../../support/or-report.ts";
 
 /**
  * Root folders of images without a container engine: what their base images have comes from Debian's
@@ -46,17 +47,12 @@ const IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const run = promisify(execFile);
 
 /** As root on Linux with debootstrap and namespaces: there the steps can be carried out. */
-export const canCarryOut: boolean =
+export const canCarryOut: boolean = orReport(
   process.getuid?.() === 0 &&
-  spawnSync("debootstrap", ["--version"]).status === 0 &&
-  spawnSync("unshare", ["--mount", "--pid", "--fork", "true"]).status === 0;
-
-if (!canCarryOut) {
-  process.stderr.write(
-    "\n!!! SKIPPED: the steps of the Dockerfile were NOT carried out: that needs root on Linux, " +
-      "unshare and debootstrap (apt-get install debootstrap).\n\n",
-  );
-}
+    spawnSync("debootstrap", ["--version"]).status === 0 &&
+    spawnSync("unshare", ["--mount", "--pid", "--fork", "true"]).status === 0,
+  "the steps of the Dockerfile need root on Linux, unshare and debootstrap",
+);
 
 /** A folder with what the official Node image on slim Debian has. Made once a machine: a minute. */
 export async function nodeOnDebian(): Promise<string> {

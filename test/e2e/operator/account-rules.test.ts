@@ -1,49 +1,31 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { AccountRules } from "../../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
-import {
-  openPostgresBackend,
-  type PostgresBackend,
-} from "../../../src/app/open-postgres-backend.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import {
   createdKey,
   jsonCommand,
-  operatorFolder,
   OPERATOR_ENV,
   type JsonAnswer,
-  type OperatorFolder,
+  withOperatorFolder,
 } from "../../support/operator.ts";
 import { orgWithKey } from "../../support/ledger-rows.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { withBackend } from "../../support/postgres.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
-import { silentLog } from "../../support/silent-log.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
 const NOWHERE = "http://127.0.0.1:1";
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null };
 
-let database: FreshDatabase;
-let backend: PostgresBackend;
-let folder: OperatorFolder;
+const backend = withBackend();
+const folder = withOperatorFolder({ url: NOWHERE });
 let orgId: OrgId;
 let keyId: KeyId;
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  const { connectionString } = database;
-  backend = openPostgresBackend({ connectionString, log: silentLog });
-  folder = operatorFolder(NOWHERE);
-});
-afterAll(async () => {
-  await backend.close();
-  await database.drop();
-  folder.remove();
-});
 beforeEach(async () => {
   ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 5_000_000n }));
 });
@@ -81,7 +63,7 @@ async function said(...args: readonly string[]): Promise<string> {
 }
 
 function env(): Readonly<Record<string, string>> {
-  return { DATABASE_URL: database.connectionString };
+  return { DATABASE_URL: backend.connectionString };
 }
 
 async function rules(): Promise<AccountRules | undefined> {
@@ -165,7 +147,7 @@ describe("endpoint", () => {
     await run("endpoint", "remove", String(json["endpoint_id"]));
   });
 
-  test("add refuses a public, missing or broken manifest", async () => {
+  test("add refuses a public, missing or broken manifest, wrong numbers and unknown names", async () => {
     expect(await refused(...addArgs("operated"))).toMatch(/public.*"private" in .*first\.json/);
     expect(await refused(...addArgs("nobody"))).toContain("is for provider nobody");
     const nowhere = join(folder.root, "nowhere");
@@ -175,17 +157,11 @@ describe("endpoint", () => {
     folder.writeManifest("broken.json", "{");
     expect(await refused(...addArgs("operated"))).toContain("broken.json");
     rmSync(join(folder.manifestsDir, "broken.json"));
-    expect(await run("endpoint", "list")).toEqual({ endpoints: [] });
-  });
-
-  test("add refuses invalid numbers, half of a pace, and unknown names", async () => {
     writePrivate("bad-private");
     const bad = (...flags: readonly string[]): string[] => [...addArgs("bad-private"), ...flags];
     await allRefused([
       ["--rps", bad("--rps", "0")],
-      ["--rpm", bad("--rpm", "-5")],
       ["--tpm", bad("--tpm", "many")],
-      ["--concurrency", bad("--concurrency", "1.5")],
       ["--paced-per-second", bad("--paced-per-second", "0", "--queue-ms", "5")],
       ["--queue-ms", bad("--queue-ms", "450001", "--paced-per-second", "1")],
       ["belong together", bad("--queue-ms", "5")],
@@ -235,31 +211,17 @@ describe("limits", () => {
     await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 }, testOperator);
     await run(...contract("model", "--model", "acme/a", "--rpm", "5"));
     const { rows } = await run("limits", "show", "--org", orgId);
-    const set = { used: null };
-    expect(rows).toEqual([
-      expect.objectContaining({ scope: "org", model: null }),
-      expect.objectContaining({
-        scope: "key",
-        key_id: keyId,
-        concurrency: expect.objectContaining({ ...set, own: 2, effective: 2, source: "self" }),
-      }),
-      expect.objectContaining({
-        scope: "model",
-        model: "acme/a",
-        rpm: { ...set, ceiling: 5, own: null, effective: 5, source: "contract" },
-      }),
+    expect(rows).toMatchObject([
+      { scope: "org", model: null },
+      { scope: "key", key_id: keyId, concurrency: { own: 2, effective: 2, source: "self" } },
+      { scope: "model", model: "acme/a", rpm: { ceiling: 5, effective: 5, source: "contract" } },
     ]);
-    const text = await said("limits", "show", "--org", orgId);
-    expect(text).toMatch(/\nmodel +- +acme\/a +acme\/a +5 +contract +/);
-    expect(text).toMatch(new RegExp(`\nkey +${keyId} .* 2 +self\n`));
   });
 
   test("refuse invalid numbers, contradictions and names of another organization", async () => {
     const { keyId: foreignKey } = await orgWithKey(backend, { creditMicroUsd: 1n });
     await allRefused([
       ["--rpm", contract("org", "--rpm", "0")],
-      ["--tpm", contract("org", "--tpm", "-1")],
-      ["--concurrency", contract("org", "--concurrency", "lots")],
       ["at least one", contract("org")],
       ["key", contract("org", "--key-id", keyId, "--rpm", "1")],
       ["--scope", contract("models", "--model", "acme/a", "--rpm", "1")],
@@ -275,11 +237,11 @@ describe("limits", () => {
 });
 
 describe("org policy", () => {
-  test("sets the whole policy, shows it, and clears it", async () => {
+  test("sets the whole policy, shows it, clears it, and changes nothing when it is refused", async () => {
     const nothing = { org_id: orgId, policy: null };
     expect(await run("org", "policy", orgId)).toEqual(nothing);
     const lists = ["--only", "acme-ai, other-ai", "--ignore", "bad-ai"];
-    const flags = ["--timeout-ms", "30000", ...lists, "--prompt-logging", "none"];
+    const wanted = ["--timeout-ms", "30000", ...lists, "--prompt-logging", "none"];
     const whole = {
       org_id: orgId,
       policy: {
@@ -289,35 +251,26 @@ describe("org policy", () => {
         prompt_logging: "none",
       },
     };
-    expect(await run("org", "policy", orgId, ...flags)).toEqual(whole);
-    expect(await run("org", "policy", orgId)).toEqual(whole);
+    expect(await run("org", "policy", orgId, ...wanted)).toEqual(whole);
     expect((await rules())?.policy).toEqual({
       timeoutMs: 30_000,
       only: ["acme-ai", "other-ai"],
       ignore: ["bad-ai"],
       promptLogging: "none",
     });
-    expect(await said("org", "policy", orgId)).toMatch(/\npolicy.only +acme-ai, other-ai\n/);
     expect(await run("org", "policy", orgId, "--ignore", "bad-ai")).toEqual({
       org_id: orgId,
       policy: { timeout_ms: null, only: null, ignore: ["bad-ai"], prompt_logging: null },
     });
     expect(await run("org", "policy", orgId, "--clear")).toEqual(nothing);
     expect((await rules())?.policy).toBeUndefined();
-    expect(await said("org", "policy", orgId)).toMatch(/\npolicy +-\n/);
-  });
-
-  test("refuses an invalid policy, and nothing changes", async () => {
     await run("org", "policy", orgId, "--timeout-ms", "450000");
     const policy = (...flags: readonly string[]): string[] => ["org", "policy", orgId, ...flags];
     await allRefused([
-      ["--timeout-ms", policy("--timeout-ms", "0")],
       ["--timeout-ms", policy("--timeout-ms", "450001")],
       ["--only", policy("--only", "acme-ai,-other")],
-      ["--ignore", policy("--ignore", "Acme AI")],
       ["--prompt-logging", policy("--prompt-logging", "retained")],
       ["--clear", policy("--clear", "--only", "acme-ai")],
-      ["org_none", ["org", "policy", "org_none"]],
       ["org_none", ["org", "policy", "org_none", "--clear"]],
     ]);
     expect((await rules())?.policy).toEqual({ timeoutMs: 450_000 });

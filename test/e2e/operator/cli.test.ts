@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
@@ -11,14 +11,13 @@ import {
   jsonCommand,
   createdKey,
   openAccountByCommands,
-  operatorFolder,
   operatorManifest,
   OPERATOR_ENV,
   serve,
   withOperatorFolder,
 } from "../../support/operator.ts";
-import { emptyDatabase, type FreshDatabase, runOnce } from "../../support/postgres.ts";
-import { runCommand, startProgram } from "../../support/program.ts";
+import { emptyDatabase, runOnce } from "../../support/postgres.ts";
+import { runCommand, runProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const simulator = withSimulator();
@@ -41,110 +40,48 @@ function gatewayUrl(): string {
 }
 
 test("the ready line names the three listeners", () => {
-  expect(server.ready).toMatchObject({
-    msg: "ready",
-    gateway_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-    console_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-    internal_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
-  });
+  const address = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
+  const urls = { gateway_url: address, console_url: address, internal_url: address };
+  expect(server.ready).toMatchObject({ msg: "ready", ...urls });
   expect(server.stdout()).toBe("");
 });
 
-describe("a running server", () => {
+describe("on the data of a running server", () => {
   let orgId = "";
   let keyId = "";
   let key = "";
+  const run = (...args: readonly string[]) => jsonCommand([...args, ...place]);
+  /** Runs a command that must be refused; returns its message. */
+  async function refused(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await runCommand([...args, ...place], OPERATOR_ENV);
+    expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
+    return stderr;
+  }
 
-  test("org create makes an organization, which org list then shows", async () => {
-    const made = await jsonCommand(["org", "create", "Acme", "--email", "a@example.com", ...place]);
+  test("org create, credit grant and key create open an account whose key works at once", async () => {
+    const made = await run("org", "create", "Acme", "--email", "a@example.com");
     expect(made.code).toBe(0);
     orgId = String(made.json["org_id"]);
     expect(made.json).toEqual({ org_id: orgId, name: "Acme", email: "a@example.com" });
-    const listed = await jsonCommand(["org", "list", ...place]);
-    expect(listed.json["data"]).toContainEqual(
-      expect.objectContaining({ org_id: orgId, balance_usd: "0.000000", held_usd: "0.000000" }),
-    );
-  });
-
-  test("credit grant credits once per reference", async () => {
-    const grant = [
-      "credit",
-      "grant",
-      "--org",
-      orgId,
-      "--amount-usd",
-      "25.00",
-      "--ref",
-      "r1",
-      ...place,
-    ];
-    const first = await jsonCommand(grant);
-    expect(first.code).toBe(0);
-    expect(first.json).toEqual({ balance_usd: "25.000000", is_new: true });
-    const again = await jsonCommand(grant);
-    expect(again.code).toBe(0);
-    expect(again.json).toEqual({ ...first.json, is_new: false });
-    const other = [
-      "credit",
-      "grant",
-      "--org",
-      orgId,
-      "--amount-usd",
-      "26",
-      "--ref",
-      "r1",
-      ...place,
-    ];
-    const taken = await runCommand([...other, "--json"], OPERATOR_ENV);
-    expect(taken.code).toBe(2);
-    expect(taken.stdout).toBe("");
-    expect(taken.stderr).toContain("r1");
-  });
-
-  test("key create shows the key once, and the key works at once", async () => {
-    const made = await jsonCommand(
-      ["key", "create", "--org", orgId, "--name", "ci", "--rpm", "7", "--cap-usd", "5"].concat(
-        place,
-      ),
-    );
-    expect(made.code).toBe(0);
-    ({ key, keyId } = createdKey(made));
+    const grant = ["credit", "grant", "--org", orgId, "--ref", "r1", "--amount-usd"];
+    const granted = { balance_usd: "25.000000", is_new: true };
+    expect((await run(...grant, "25.00")).json).toEqual(granted);
+    expect((await run(...grant, "25.00")).json).toEqual({ ...granted, is_new: false });
+    expect(await refused(...grant, "26")).toContain("r1");
+    const named = ["key", "create", "--org", orgId, "--name", "ci"];
+    const created = await run(...named, "--rpm", "7", "--cap-usd", "5");
+    ({ key, keyId } = createdKey(created));
     rawKeys.push(key);
     expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-    expect(made.json["key"]).toMatchObject({
-      key_id: keyId,
-      label: key.slice(0, 12),
-      rpm_ceiling: 7,
-      cap_usd: "5.000000",
-    });
-    const listed = await jsonCommand(["key", "list", "--org", orgId, ...place]);
-    expect(listed.json["data"]).toContainEqual(
-      expect.objectContaining({ key_id: keyId, label: key.slice(0, 12), disabled_at: null }),
-    );
+    const label = key.slice(0, 12);
+    expect(created.json["key"]).toMatchObject({ label, rpm_ceiling: 7, cap_usd: "5.000000" });
+    const listed = await run("key", "list", "--org", orgId);
+    expect(listed.json["data"]).toMatchObject([{ key_id: keyId, label, disabled_at: null }]);
     expect(listed.stdout).not.toContain(key);
     const answer = await ask(gatewayUrl(), { key, wire: "wire_a", model: "op/model", text: "hi" });
     expect(answer.status).toBe(200);
     expect(answer.headers["x-tm-remaining-rpm"]).toBe("6");
-  });
-
-  test("key create sets an expiry that has not passed", async () => {
-    const named = ["key", "create", "--org", orgId, "--name", "until", ...place];
-    const made = await jsonCommand([...named, "--expires-at", "2030-01-31T00:00Z"]);
-    rawKeys.push(createdKey(made).key);
-    expect(made.json["key"]).toMatchObject({ expires_at: "2030-01-31T00:00:00.000Z" });
-    for (const [instant, says] of [
-      ["2020-01-31T00:00Z", "has already passed"],
-      ["2099-01-31T00:00Z", "more than 10 years ahead"],
-    ] as const) {
-      const refused = await runCommand([...named, "--expires-at", instant], OPERATOR_ENV);
-      expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain(`--expires-at is ${says}`.replace("is has", "has"));
-    }
-  });
-
-  test("credit ledger shows the grant and the settled request", async () => {
-    const { json, code } = await jsonCommand(["credit", "ledger", "--org", orgId, ...place]);
-    expect(code).toBe(0);
+    const { json } = await run("credit", "ledger", "--org", orgId);
     expect(json).toMatchObject({ org_id: orgId, held_usd: "0.000000" });
     expect(json["balance_usd"]).toMatch(/^24\.99\d{4}$/);
     expect(json["entries"]).toEqual([
@@ -153,202 +90,132 @@ describe("a running server", () => {
     ]);
   });
 
-  test("key change sets when a key expires and which models it may call", async () => {
-    const made = await jsonCommand([
-      "key",
-      "create",
-      "--org",
-      orgId,
-      "--name",
-      "changed",
-      ...place,
-    ]);
-    const { key: raw, keyId: changedId } = createdKey(made);
-    rawKeys.push(raw);
-    const call = () =>
-      ask(gatewayUrl(), { key: raw, wire: "wire_a", model: "op/model", text: "hi", maxTokens: 1 });
+  test("key change sets what it names, keeps the rest, and asks before it stops a key", async () => {
+    const change = ["key", "change", keyId];
     const listed = ["--manifests", folder.manifestsDir];
-    const change = (...asked: string[]) =>
-      jsonCommand(["key", "change", changedId, ...asked, ...place]);
-    const wrong = await runCommand(
-      ["key", "change", changedId, "--models", "op/modle", ...listed, ...place],
-      OPERATOR_ENV,
-    );
-    expect(wrong.stderr).toContain('--models has "op/modle", which is not listed');
     const expiresAt = "2030-01-31T00:00:00.000Z";
-    const expiry = await change("--expires-at", expiresAt, "--tags", "eu, batch");
+    const expiry = await run(...change, "--expires-at", expiresAt, "--tags", "eu, batch");
     expect(expiry.json).toMatchObject({
       expires_at: expiresAt,
       models: null,
       tags: ["batch", "eu"],
     });
-    const only = await change("--models", "op/model", ...listed);
+    const only = await run(...change, "--models", "op/model", ...listed);
     expect(only.json).toMatchObject({ models: ["op/model"], expires_at: expiresAt });
-    expect((await call()).status).toBe(200);
-    const lifted = await change("--expires-at", "never", "--models", "", "--cap-day-usd", "5");
-    expect(lifted.json).toMatchObject({
-      key_id: changedId,
-      expires_at: null,
-      models: null,
-      cap_day_usd: "5.000000",
-    });
+    const lifted = await run(...change, "--expires-at", "never", "--models", "");
+    expect(lifted.json).toMatchObject({ key_id: keyId, expires_at: null, models: null });
     for (const [says, ...asked] of [
-      ["--rpm must be a whole number", changedId, "--rpm", "many"],
-      ["--cap-usd must be", changedId, "--cap-usd", "much"],
-      ["there is no key key_none", "key_none", "--expires-at", "never"],
-    ] as const) {
-      const refused = await runCommand(["key", "change", ...asked, ...place], OPERATOR_ENV);
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
-      expect(refused.stderr).toContain(says);
+      ['--models has "op/modle", which is not listed', "--models", "op/modle", ...listed],
+      ["--expires-at has already passed", "--expires-at", "2020-01-31T00:00Z"],
+      ["--expires-at is more than 10 years ahead", "--expires-at", "2099-01-31T00:00Z"],
+      ["--rpm must be a whole number", "--rpm", "many"],
+      ["--cap-usd must be", "--cap-usd", "much"],
+      ["Confirm to set it anyway with --confirm", "--cap-usd", "0.000001"],
+    ]) {
+      expect(await refused(...change, ...asked)).toContain(says);
     }
-  });
-
-  test("key change sets a cap that is already spent only with --confirm", async () => {
-    const asked = ["key", "change", keyId, "--cap-usd", "0.000001", ...place];
-    const refused = await runCommand(asked, OPERATOR_ENV);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("Confirm to set it anyway with --confirm");
-    const { json } = await jsonCommand([...asked, "--confirm"]);
+    const { json } = await run(...change, "--cap-usd", "0.000001", "--confirm");
     expect(json).toMatchObject({ key_id: keyId, cap_usd: "0.000001" });
   });
 
-  test("key rotate makes a new secret, and the old secret works for the grace", async () => {
-    const rotate = ["key", "rotate", keyId, "--grace-hours", "1", ...place];
-    const { json } = await jsonCommand(rotate);
+  test("key rotate keeps the old secret for the grace, and key disable ends both", async () => {
+    const rotate = ["key", "rotate", keyId, "--grace-hours"];
+    const { json } = await run(...rotate, "1");
     const secret = String(json["secret"]);
     rawKeys.push(secret);
     expect(json).toMatchObject({ key: { key_id: keyId, label: secret.slice(0, 12) } });
     for (const raw of [secret, key]) {
       expect((await get(gatewayUrl(), { key: raw, path: "/v1/usage" })).status).toBe(200);
     }
-    const long = await runCommand([...rotate, "--grace-hours", "73"], OPERATOR_ENV);
-    expect(long).toMatchObject({ code: 2, stdout: "" });
-    expect(long.stderr).toContain("--grace-hours must be a whole number of hours from 0 to 72");
+    expect(await refused(...rotate, "73")).toContain(
+      "--grace-hours must be a whole number of hours from 0 to 72",
+    );
+    const shown = await runCommand(["key", "show", keyId, ...place], OPERATOR_ENV);
+    expect(shown.stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
+    expect(shown.stdout).toMatch(/\ndays:\nday +requests +spent_usd\n\d{4}-\d\d-\d\d +0 +/);
+    expect(shown.stdout).not.toContain(key);
+    const disabled = await run("key", "disable", keyId);
+    expect(disabled.json).toMatchObject({ disabled_at: expect.stringMatching(/^20.*Z$/) });
+    for (const raw of [secret, key]) {
+      const answer = await until("the key is refused", async () => {
+        const tried = await get(gatewayUrl(), { key: raw, path: "/v1/usage" });
+        return tried.status === 401 ? tried : undefined;
+      });
+      expect(at(answer.json, "error", "code")).toBe("auth");
+    }
   });
 
-  test("key show prints aligned lines and a table of days", async () => {
-    const { code, stdout } = await runCommand(["key", "show", keyId, ...place], OPERATOR_ENV);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
-    expect(stdout).toMatch(/\ndays:\nday +requests +spent_usd\n\d{4}-\d\d-\d\d +0 +0\.000000\n/);
-    expect(stdout).not.toContain(key);
-  });
-
-  test("key disable ends a key permanently within seconds", async () => {
-    const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
-    expect(code).toBe(0);
-    expect(json).toMatchObject({ key_id: keyId, disabled_at: expect.stringMatching(/^20.*Z$/) });
-    const refused = await until("the key is refused", async () => {
-      const answer = await get(gatewayUrl(), { key, path: "/v1/usage" });
-      return answer.status === 401 ? answer : undefined;
-    });
-    expect(at(refused.json, "error", "code")).toBe("auth");
-  });
-
-  test("ledger audit, ledger recover and doctor answer while the server runs", async () => {
+  test("ledger audit, ledger recover and doctor answer", async () => {
     const [audit, recover, doctor] = await Promise.all([
-      jsonCommand(["ledger", "audit", ...place]),
-      jsonCommand(["ledger", "recover", ...place]),
-      jsonCommand(["doctor", ...place, "--manifests", folder.manifestsDir]),
+      run("ledger", "audit"),
+      run("ledger", "recover"),
+      run("doctor", "--manifests", folder.manifestsDir),
     ]);
-    expect(audit.code).toBe(0);
-    expect(audit.json["ok"]).toBe(true);
+    expect(audit).toMatchObject({ code: 0, json: { ok: true } });
     const checks = audit.json["checks"] as readonly unknown[];
     expect(checks.length).toBeGreaterThan(5);
-    for (const check of checks) {
-      expect(check).toEqual({
-        id: expect.any(String),
-        title: expect.any(String),
-        violations: 0,
-      });
-    }
-    expect(recover.code).toBe(0);
-    expect(recover.json).toMatchObject({ recovered: 0 });
-    expect(doctor.json).toMatchObject({ ok: true, checks: expect.any(Array) });
-    expect(doctor.code).toBe(0);
+    const title = expect.any(String);
+    for (const check of checks) expect(check).toEqual({ id: title, title, violations: 0 });
+    expect(recover).toMatchObject({ code: 0, json: { recovered: 0 } });
+    expect(doctor).toMatchObject({ code: 0, json: { ok: true } });
   });
 });
 
-describe("the catalog of a running server", () => {
-  async function models(): Promise<readonly unknown[]> {
-    const { key } = await customer();
+test("the catalog follows manifest files, stays while one is invalid, and is rebuilt on SIGHUP", async () => {
+  const { key } = await openAccountByCommands(place, "1.00");
+  rawKeys.push(key);
+  const models = async (): Promise<readonly unknown[]> => {
     const { json } = await get(gatewayUrl(), { key, path: "/v1/models" });
     return (at(json, "data") as readonly unknown[]).map((model) => at(model, "id"));
-  }
+  };
+  expect(await models()).toEqual(["op/model"]);
+  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/model", "op/new"]));
+  await until("the new model is listed", async () => (await models()).includes("op/new"));
 
-  let known: { readonly key: string } | undefined;
-  async function customer(): Promise<{ readonly key: string }> {
-    known ??= await openAccountByCommands(place, "1.00");
-    rawKeys.push(known.key);
-    return known;
-  }
-
-  test("follows a changed manifest file", async () => {
-    expect(await models()).toEqual(["op/model"]);
-    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/model", "op/new"]));
-    await until("the new model is listed", async () => (await models()).includes("op/new"));
-  });
-
-  test("stays the same when a manifest is invalid, and the log says why", async () => {
-    folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
-    await until("it says so", () => server.stderr().includes("the old catalog stays in use"));
-    const line = server
+  folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
+  const line = await until("the log says why", () =>
+    server
       .stderr()
       .split("\n")
-      .find((one) => one.includes("the old catalog stays in use"));
-    const { issues } = JSON.parse(line ?? "") as { issues: readonly Record<string, string>[] };
-    expect(issues).toContainEqual(
-      expect.objectContaining({
-        file: "first.json",
-        pointer: expect.any(String),
-        message: expect.any(String),
-      }),
-    );
-    expect(issues.map((issue) => issue["pointer"])).toContain("/models");
-    expect(await models()).toEqual(["op/model", "op/new"]);
-  });
+      .find((one) => one.includes("the old catalog stays in use")),
+  );
+  const { issues } = JSON.parse(line) as { issues: readonly Record<string, string>[] };
+  expect(issues).toContainEqual(
+    expect.objectContaining({
+      file: "first.json",
+      pointer: "/models",
+      message: expect.any(String),
+    }),
+  );
+  expect(await models()).toEqual(["op/model", "op/new"]);
 
-  test("is rebuilt on SIGHUP", async () => {
-    // A link whose target changes does not change the folder: only the signal does.
-    const target = join(folder.root, "elsewhere.json");
-    const write = (ids: readonly string[]): void =>
-      writeFileSync(target, JSON.stringify(operatorManifest(simulator.url, ids)));
-    write(["op/linked"]);
-    symlinkSync(target, join(folder.root, "link"));
-    renameSync(join(folder.root, "link"), join(folder.manifestsDir, "first.json"));
-    await until("the link is read", async () => (await models()).includes("op/linked"));
-    write(["op/linked", "op/signalled"]);
-    expect(await models()).toEqual(["op/linked"]);
-    server.process.kill("SIGHUP");
-    await until("the signal is received", async () => (await models()).includes("op/signalled"));
-  });
+  // A link whose target changes does not change the folder: only the signal does.
+  const target = join(folder.root, "elsewhere.json");
+  const write = (ids: readonly string[]): void =>
+    writeFileSync(target, JSON.stringify(operatorManifest(simulator.url, ids)));
+  write(["op/linked"]);
+  symlinkSync(target, join(folder.root, "link"));
+  renameSync(join(folder.root, "link"), join(folder.manifestsDir, "first.json"));
+  await until("the link is read", async () => (await models()).includes("op/linked"));
+  write(["op/linked", "op/signalled"]);
+  expect(await models()).toEqual(["op/linked"]);
+  server.process.kill("SIGHUP");
+  await until("the signal is received", async () => (await models()).includes("op/signalled"));
 });
 
 describe("a database of the operator's own", () => {
-  let database: FreshDatabase;
-  let env: Readonly<Record<string, string>>;
+  const database = withResource(emptyDatabase, (opened) => opened.drop());
 
-  beforeAll(async () => {
-    database = await emptyDatabase();
-    env = { DATABASE_URL: database.connectionString };
-  });
-  afterAll(() => database.drop());
-
-  test("serves migrate and every command without a server or a data folder", async () => {
+  test("serves commands without a server, and makes ledger audit exit with 1 for broken books", async () => {
+    const env = { DATABASE_URL: database.connectionString };
     const first = await jsonCommand(["migrate"], env);
-    expect(first.code).toBe(0);
-    expect(first.json).toMatchObject({ ok: true, left: [] });
+    expect(first).toMatchObject({ code: 0, json: { ok: true, left: [] } });
     expect(first.json["migrated"]).not.toEqual([]);
     const again = await jsonCommand(["migrate"], env);
     expect(again.json).toEqual({ ok: true, migrated: [], left: [] });
     const made = await jsonCommand(["org", "create", "Own", "--email", "o@example.com"], env);
     const listed = await jsonCommand(["org", "list"], env);
-    expect(listed.json["data"]).toEqual([
-      expect.objectContaining({ org_id: made.json["org_id"], name: "Own" }),
-    ]);
-  });
-
-  test("with broken books makes ledger audit and doctor exit with 1", async () => {
+    expect(listed.json["data"]).toMatchObject([{ org_id: made.json["org_id"], name: "Own" }]);
     await runOnce(
       database.connectionString,
       `alter table account disable trigger user;
@@ -358,13 +225,11 @@ describe("a database of the operator's own", () => {
       jsonCommand(["ledger", "audit"], env),
       jsonCommand(["doctor", "--manifests", folder.manifestsDir], env),
     ]);
-    expect(audit.code).toBe(1);
-    expect(audit.json["ok"]).toBe(false);
+    expect(audit).toMatchObject({ code: 1, json: { ok: false } });
     expect(audit.json["checks"]).toContainEqual(
       expect.objectContaining({ id: "I3", violations: 1 }),
     );
-    expect(doctor.code).toBe(1);
-    expect(doctor.json["ok"]).toBe(false);
+    expect(doctor).toMatchObject({ code: 1, json: { ok: false } });
   });
 
   test("that is unreachable exits with 2, without its password on standard error", async () => {
@@ -378,51 +243,34 @@ describe("a database of the operator's own", () => {
 });
 
 describe("manifests", () => {
-  test("manifest check finds an environment variable that two origins want as their key", async () => {
-    const [first, second] = ["https://one.example", "https://two.example"].map((origin, number) =>
-      JSON.stringify(operatorManifest(origin, [`op/${number}`])).replace(
-        '"operated"',
-        `"op-${number}"`,
-      ),
-    );
-    const both = operatorFolder(simulator.url);
-    both.writeManifest("first.json", String(first));
-    both.writeManifest("second.json", String(second));
-    const checked = await jsonCommand(["manifest", "check", both.manifestsDir]);
-    both.remove();
-    expect(checked.code).toBe(1);
-    expect(checked.json["issues"]).toMatchObject([
-      { file: expect.stringContaining("second.json"), pointer: "/endpoint/api_key_env" },
-    ]);
-  });
-
-  test("manifest check notes a price that looks a million times too high", async () => {
-    const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
-    const dear = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
-    const { json } = await jsonCommand([
-      "manifest",
-      "check",
-      folder.writeManifest("dear.txt", dear),
-    ]);
-    expect(json["notes"]).toMatchObject([{ message: expect.stringContaining("above $10000 per") }]);
-  });
-
-  test("manifest check names every problem with its pointer, and exits with 1", async () => {
+  test("manifest check notes a price that looks too high, and exits with 1 for problems", async () => {
     const good = folder.writeManifest("good.txt", operatorManifest(simulator.url, ["x/y"]));
     const bad = folder.writeManifest("bad.txt", {
       ...operatorManifest(simulator.url, ["x/y"]),
       manifest_version: "2",
       settlement: { mode: "sometimes", interval: "daily" },
     });
-    const [valid, invalid] = await Promise.all([
-      jsonCommand(["manifest", "check", good]),
-      jsonCommand(["manifest", "check", good, bad]),
+    const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
+    const price = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
+    const dear = folder.writeManifest("dear.txt", price);
+    const elsewhere = JSON.stringify(operatorManifest("https://two.example", ["y/z"]));
+    const two = folder.writeManifest("two.txt", elsewhere.replaceAll('"operated"', '"two"'));
+    const [valid, noted, invalid, shared] = await Promise.all(
+      [[good], [dear], [good, bad], [good, two]].map((files) =>
+        jsonCommand(["manifest", "check", ...files]),
+      ),
+    );
+    // Two origins want the same environment variable as their key.
+    expect(shared).toMatchObject({
+      code: 1,
+      json: { issues: [{ file: two, pointer: "/endpoint/api_key_env" }] },
+    });
+    expect(valid).toMatchObject({ code: 0, json: { ok: true, issues: [], notes: [] } });
+    expect(noted?.json["notes"]).toMatchObject([
+      { message: expect.stringContaining("above $10000 per") },
     ]);
-    expect(valid.code).toBe(0);
-    expect(valid.json).toEqual({ ok: true, issues: [], notes: [] });
-    expect(invalid.code).toBe(1);
-    expect(invalid.json["ok"]).toBe(false);
-    const issues = invalid.json["issues"] as readonly Record<string, unknown>[];
+    expect(invalid).toMatchObject({ code: 1, json: { ok: false } });
+    const issues = invalid?.json["issues"] as readonly Record<string, unknown>[];
     expect(issues.map((issue) => issue["pointer"])).toEqual([
       "/manifest_version",
       "/settlement/mode",
@@ -437,14 +285,7 @@ describe("manifests", () => {
     }
   });
 
-  test("manifest schema prints the published schema", async () => {
-    const { code, json } = await jsonCommand(["manifest", "schema"]);
-    expect(code).toBe(0);
-    const published = new URL("../../../schema/provider-manifest.schema.json", import.meta.url);
-    expect(json).toEqual(JSON.parse(readFileSync(published, "utf8")));
-  });
-
-  test("catalog build writes the models that the server would route", async () => {
+  test("catalog build writes what the server would route, manifest schema the published schema", async () => {
     const out = join(folder.root, "catalog.json");
     const built = ["catalog", "build", "--manifests", folder.manifestsDir, "--out", out];
     const { code, json } = await jsonCommand(built);
@@ -452,6 +293,9 @@ describe("manifests", () => {
     expect(json).toMatchObject({ ok: true, models: 2 });
     const written: unknown = JSON.parse(readFileSync(out, "utf8"));
     expect(at(written, "models", 0, "id")).toMatch(/^op\//);
+    const published = new URL("../../../schema/provider-manifest.schema.json", import.meta.url);
+    const schema = await jsonCommand(["manifest", "schema"]);
+    expect(schema).toMatchObject({ code: 0, json: JSON.parse(readFileSync(published, "utf8")) });
   });
 });
 
@@ -477,15 +321,10 @@ describe("simulate", () => {
 test("a wrong call exits with 2, a sentence on standard error and nothing on standard output", async () => {
   const wrong: readonly (readonly string[])[] = [
     ["frobnicate"],
-    ["org", "create", "x"],
-    ["org", "create", "x", "--email", "nobody", ...place],
     ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z", ...place],
     ["credit", "ledger", "--org", "org_none", ...place],
-    ["key", "create", "--org", "org_none", "--name", "x", ...place],
-    ["key", "disable", "key_none", ...place],
     ["manifest", "check", "nowhere.json"],
     ["simulate", "--port", "0", "--fault", "explode"],
-    ["simulate", "--port", "0", "--wire", "wire_c"],
     ["serve", "--port", "many"],
     ["doctor", "--config", "nowhere.yaml"],
   ];
@@ -502,6 +341,17 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
       said: expect.stringMatching(/\w+ \w+/),
     });
   }
+});
+
+test("the operating system gets the same codes and output as commands give in this process", async () => {
+  const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });
+  const check = ["manifest", "check", bad, "--json"];
+  const negative = await runProgram(check, OPERATOR_ENV);
+  expect(negative).toMatchObject({ code: 1, stderr: "" });
+  expect(JSON.parse(negative.stdout)).toMatchObject({ ok: false });
+  expect(await runCommand(check, OPERATOR_ENV)).toEqual(negative);
+  const wrong = await runProgram(["org", "create", "x", "--json"], OPERATOR_ENV);
+  expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
 });
 
 test("no virtual key and no provider key is in a log", () => {

@@ -1,36 +1,29 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { httpCall } from "../../support/http-call.ts";
 import {
   jsonCommand,
   OPERATOR_ENV,
-  operatorFolder,
-  type OperatorFolder,
   operatorManifest,
+  withOperatorFolder,
 } from "../../support/operator.ts";
-import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { withBackend } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
 import { withSimulator } from "../../support/gateway.ts";
 
 const simulator = withSimulator();
-let folder: OperatorFolder;
-let backend: FreshBackend;
-beforeEach(async () => {
-  folder = operatorFolder(simulator.url);
-  backend = await freshBackend();
-});
-afterEach(async () => {
-  folder.remove();
-  await backend.close();
-});
+const folder = withOperatorFolder(simulator);
+const backend = withBackend();
+const manifest = () => operatorManifest(simulator.url, ["op/model"]);
+beforeEach(() => void folder.writeManifest("first.json", manifest()));
 
 /** The manifest of a provider whose prices were checked on a day. */
 function checkedManifest(on: string): object {
   const terms = { "op/model": { checked: { on, by: "page" } } };
-  return { ...operatorManifest(simulator.url, ["op/model"]), listing_terms: terms };
+  return { ...manifest(), listing_terms: terms };
 }
 
 interface Check {
@@ -48,26 +41,31 @@ async function doctor(env: Readonly<Record<string, string>> = {}) {
   return { code, json, checks, bad };
 }
 
-async function verify(): Promise<void> {
+const WATCH = "run `tokenmarket conformance watch --once`";
+const RUN = /run `tokenmarket conformance run \S+\/first\.json --models op\/model --record`/;
+
+test("doctor prints a line for each check, and warns about a listing that was never checked", async () => {
+  const { bad } = await doctor();
+  expect(bad).toMatchObject([{ id: "listings never checked", level: "warning" }]);
+  expect(bad[0]?.detail).toContain(WATCH);
+  const hidden = await doctor({ TM_CATALOG_REQUIRE_VERIFIED: "1" });
+  expect(hidden.bad[0]?.detail).toContain("not routed while require_verified is set");
+  const args = ["doctor", "--manifests", folder.manifestsDir];
+  const env = { ...OPERATOR_ENV, DATABASE_URL: backend.connectionString };
+  const { code, stdout } = await runCommand(args, env);
+  expect(code).toBe(0);
+  const lines = stdout.trim().split("\n");
+  expect(lines).toContainEqual(expect.stringMatching(/^ok {7}books {2}they balance$/));
+  expect(lines.at(-1)).toMatch(/^warning {2}listings never checked {2}operated\/op\/model; run /);
+});
+
+test("doctor reports that all is well, calls no provider, and exits with 0", async () => {
   const args = ["conformance", "watch", "--once", "--manifests", folder.manifestsDir];
   const env = { ...OPERATOR_ENV, DATABASE_URL: backend.connectionString };
   expect(await runCommand(args, env)).toMatchObject({ code: 0 });
-}
-
-async function makeOlder(days: number): Promise<void> {
-  const by = `interval '${days} days'`;
-  await backend.query(`update listing_verdict set checked_at = checked_at - ${by}`);
-}
-
-test("doctor reports that all is well, calls no provider, and exits with 0", async () => {
-  await verify();
   const { json: before } = await httpCall(`${simulator.url}/calls`);
   const { code, json, checks } = await doctor();
-  expect({ code, ok: json["ok"], warnings: json["warnings"] }).toEqual({
-    code: 0,
-    ok: true,
-    warnings: 0,
-  });
+  expect({ code, json }).toMatchObject({ code: 0, json: { ok: true, warnings: 0 } });
   expect(checks.map(({ id, level }) => `${level} ${id}`)).toEqual([
     "ok node",
     "ok configuration",
@@ -84,61 +82,69 @@ test("doctor reports that all is well, calls no provider, and exits with 0", asy
 });
 
 describe("doctor exits with 0 and warns", () => {
-  const WATCH = "run `tokenmarket conformance watch --once`";
-  const change = {
-    expired: () => makeOlder(31),
-    soon: () => makeOlder(24),
-    notSoon: () => makeOlder(22),
-    failed: () => backend.query("update listing_verdict set verdict = 'fail'"),
-    unchecked: () => backend.query("delete from listing_verdict"),
-    suspect: () =>
-      backend.query(
-        "insert into suspect_listing (provider_id, model_id, breaches) values ('operated', 'op/model', '{}')",
-      ),
-    changed: () => {
-      const manifest = { ...operatorManifest(simulator.url, ["op/model"]), note: "new" };
-      folder.writeManifest("first.json", manifest);
-    },
-  };
-  const RUN = /run `tokenmarket conformance run \S+\/first\.json --models op\/model --record`/;
+  const checked = (days: number): string =>
+    `update listing_verdict set checked_at = checked_at - interval '${days} days'`;
+  const suspect =
+    "insert into suspect_listing (provider_id, model_id, breaches) values ('operated', 'op/model', '{}')";
 
-  test.each<[keyof typeof change, string, string | RegExp]>([
-    ["unchecked", "listings never checked", WATCH],
-    ["failed", "listings that failed", RUN],
-    ["suspect", "listings suspect", RUN],
-    ["changed", "listings changed since their run", WATCH],
-    ["expired", "listings expired", WATCH],
-    ["soon", "listings that expire within 7 days", WATCH],
-  ])("about a listing that is %s", async (name, id, repair) => {
-    await verify();
-    await change[name]();
+  test.each([
+    {
+      what: "failed",
+      change: "update listing_verdict set verdict = 'fail'",
+      undo: "update listing_verdict set verdict = 'pass'",
+      id: "listings that failed",
+      repair: RUN,
+    },
+    {
+      what: "suspect",
+      change: suspect,
+      undo: "delete from suspect_listing",
+      id: "listings suspect",
+      repair: RUN,
+    },
+    {
+      what: "verified for 31 days",
+      change: checked(31),
+      undo: checked(-31),
+      id: "listings expired",
+      repair: WATCH,
+    },
+    {
+      what: "verified for six more days",
+      change: checked(24),
+      undo: checked(-24),
+      id: "listings that expire within 7 days",
+      repair: WATCH,
+    },
+  ])("about a listing that is $what", async ({ change, undo, id, repair }) => {
+    await backend.query(change);
+    onTestFinished(() => backend.query(undo).then(() => undefined));
     const { code, bad, json } = await doctor();
-    expect(bad.map((each) => each.id)).toEqual([id]);
-    expect(bad[0]?.level).toBe("warning");
+    expect(bad).toMatchObject([{ id, level: "warning", detail: expect.stringMatching(repair) }]);
     expect(bad[0]?.detail).toContain("operated/op/model");
-    expect(bad[0]?.detail).toMatch(repair);
-    expect({ code, ok: json["ok"], warnings: json["warnings"] }).toEqual({
-      code: 0,
-      ok: true,
-      warnings: 1,
-    });
+    expect({ code, json }).toMatchObject({ code: 0, json: { ok: true, warnings: 1 } });
   });
 
-  test("not about a listing that is verified for eight more days", async () => {
-    await verify();
-    await change.notSoon();
+  test("about a listing that was changed since its run, and not about one with eight days left", async () => {
+    folder.writeManifest("first.json", { ...manifest(), note: "new" });
+    const { bad } = await doctor();
+    expect(bad).toMatchObject([{ id: "listings changed since their run", level: "warning" }]);
+    expect(bad[0]?.detail).toContain(WATCH);
+    folder.writeManifest("first.json", manifest());
+    await backend.query(checked(22));
+    onTestFinished(() => backend.query(checked(-22)).then(() => undefined));
     expect((await doctor()).bad).toEqual([]);
   });
 
   test("about a provider without a key, by the name of its variable", async () => {
     const { code, bad } = await doctor({ TEST_PROVIDER_KEY: "" });
     expect(code).toBe(0);
-    expect(bad.map(({ id, level }) => `${level} ${id}`)).toEqual(["warning provider keys"]);
+    expect(bad).toMatchObject([{ id: "provider keys", level: "warning" }]);
     expect(bad[0]?.detail).toContain("TEST_PROVIDER_KEY");
   });
 
   test("about paused automatic top-ups by reason, with their number and the oldest", async () => {
-    await verify();
+    onTestFinished(() => backend.query("delete from top_up_rule").then(() => undefined));
     await backend.query(`
       insert into org (org_id, name, email, email_verified)
       select 'org_' || n, 'Acme', 'a@example.com', true from generate_series(1, 4) as n`);
@@ -168,15 +174,48 @@ describe("doctor exits with 0 and warns", () => {
     ]);
   });
 
-  test("about a listing that require_verified hides from customers", async () => {
-    const { bad } = await doctor({ TM_CATALOG_REQUIRE_VERIFIED: "1" });
-    expect(bad[0]?.detail).toContain("not routed while require_verified is set");
+  test("about prices that were checked over 45 days ago", async () => {
+    folder.writeManifest("first.json", checkedManifest("2026-01-01"));
+    const { code, bad } = await doctor();
+    expect(code).toBe(0);
+    expect(bad.find(({ id }) => id === "price checks")).toMatchObject({
+      level: "warning",
+      detail: expect.stringMatching(/operated\/op\/model \(2026-01-01\).*manifest refresh/),
+    });
+    folder.writeManifest("first.json", checkedManifest(new Date().toISOString().slice(0, 10)));
+    const { checks } = await doctor();
+    expect(checks.find(({ id }) => id === "price checks")).toMatchObject({ level: "ok" });
+  });
+
+  test("not about the age of prices while nothing is routed", async () => {
+    const old = checkedManifest("2026-01-01") as { models: object[] };
+    const models = old.models.map((model) => ({ ...model, is_ready: false }));
+    folder.writeManifest("first.json", { ...old, models });
+    const { checks } = await doctor();
+    expect(checks.filter(({ id }) => id === "price checks")).toEqual([]);
+    expect(checks.find(({ id }) => id === "staged providers")?.detail).toMatch(
+      /^nothing of operated is ready; .*catalog build/,
+    );
+  });
+
+  test("about a listing that is sold below what its provider is owed", async () => {
+    const cheap = manifest() as { models: { pricing: { cost_usd_per_million: string }[] }[] };
+    const [model] = cheap.models;
+    const dearer = model?.pricing.map((each) => ({ ...each, cost_usd_per_million: "999" }));
+    const terms = { "op/model": { purchase_pricing: dearer } };
+    folder.writeManifest("first.json", { ...cheap, listing_terms: terms });
+    const { code, bad } = await doctor();
+    expect(code).toBe(0);
+    expect(bad.find(({ id }) => id === "prices below cost")?.detail).toMatch(
+      /operated\/op\/model; raise their pricing/,
+    );
   });
 });
 
 describe("doctor exits with 1", () => {
   test("for an invalid manifest, and still runs the other checks", async () => {
-    folder.writeManifest("second.json", "{");
+    const second = folder.writeManifest("second.json", "{");
+    onTestFinished(() => rmSync(second));
     const { code, bad, checks } = await doctor();
     expect(code).toBe(1);
     expect(bad).toEqual([
@@ -194,14 +233,6 @@ describe("doctor exits with 1", () => {
     expect(bad[0]?.detail).not.toContain("secretword");
   });
 
-  test("for a schema of another version, and names the command to run", async () => {
-    await backend.query("delete from schema_step where name = 'functions'");
-    const { code, bad } = await doctor();
-    expect(code).toBe(1);
-    expect(bad.map(({ id }) => id)).toEqual(["database"]);
-    expect(bad[0]?.detail).toContain("`tokenmarket migrate`");
-  });
-
   test("for a configuration with a wrong value, and names that value's setting", async () => {
     const file = join(folder.root, "wrong.yaml");
     writeFileSync(file, "port: many\n");
@@ -211,57 +242,4 @@ describe("doctor exits with 1", () => {
       { id: "configuration", level: "problem", ok: false, detail: expect.stringContaining("port") },
     ]);
   });
-});
-
-test("doctor prints a line for each check", async () => {
-  const args = ["doctor", "--manifests", folder.manifestsDir];
-  const env = { ...OPERATOR_ENV, DATABASE_URL: backend.connectionString };
-  const { code, stdout } = await runCommand(args, env);
-  expect(code).toBe(0);
-  const lines = stdout.trim().split("\n");
-  expect(lines).toContainEqual(expect.stringMatching(/^ok {7}books {2}they balance$/));
-  expect(lines.at(-1)).toMatch(/^warning {2}listings never checked {2}operated\/op\/model; run /);
-});
-
-test("doctor warns about prices that were checked over 45 days ago, and exits with 0", async () => {
-  folder.writeManifest("first.json", checkedManifest("2026-01-01"));
-  const { code, bad } = await doctor(OPERATOR_ENV);
-  expect(code).toBe(0);
-  expect(bad.find(({ id }) => id === "price checks")).toEqual(
-    expect.objectContaining({
-      level: "warning",
-      detail: expect.stringMatching(
-        /operated\/op\/model \(2026-01-01\).*manifest refresh/,
-      ) as string,
-    }),
-  );
-  folder.writeManifest("first.json", checkedManifest(new Date().toISOString().slice(0, 10)));
-  const { checks } = await doctor(OPERATOR_ENV);
-  expect(checks.find(({ id }) => id === "price checks")).toMatchObject({ level: "ok" });
-});
-
-test("doctor does not report the age of prices while nothing is routed", async () => {
-  const manifest = checkedManifest("2026-01-01") as { models: object[] };
-  const models = manifest.models.map((model) => ({ ...model, is_ready: false }));
-  folder.writeManifest("first.json", { ...manifest, models });
-  const { checks } = await doctor(OPERATOR_ENV);
-  expect(checks.filter(({ id }) => id === "price checks")).toEqual([]);
-  expect(checks.find(({ id }) => id === "staged providers")?.detail).toMatch(
-    /^nothing of operated is ready; .*catalog build/,
-  );
-});
-
-test("doctor names a listing that is sold below what its provider is owed", async () => {
-  const manifest = operatorManifest(simulator.url, ["op/model"]) as {
-    models: { pricing: { cost_usd_per_million: string }[] }[];
-  };
-  const [model] = manifest.models;
-  const dearer = model?.pricing.map((each) => ({ ...each, cost_usd_per_million: "999" }));
-  const terms = { "op/model": { purchase_pricing: dearer } };
-  folder.writeManifest("first.json", { ...manifest, listing_terms: terms });
-  const { code, bad } = await doctor(OPERATOR_ENV);
-  expect(code).toBe(0);
-  expect(bad.find(({ id }) => id === "prices below cost")?.detail).toMatch(
-    /operated\/op\/model; raise their pricing/,
-  );
 });

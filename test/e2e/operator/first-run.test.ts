@@ -178,42 +178,33 @@ describe("a first run", () => {
   });
 });
 
-test("dev prints only what a person needs, and logs into a file of the data folder", async () => {
+test("dev prints what a person needs, logs into a file, and starts again with its key or without", async () => {
   const books = await emptyDatabase();
-  const data = join(root, "dev-quiet");
-  const program = await spawnCommand(["dev", ...ANY_PORTS, "--data", data], {
-    DATABASE_URL: books.connectionString,
-  });
+  const data = join(root, "dev");
+  const env = { DATABASE_URL: books.connectionString };
+  const args = ["dev", ...ANY_PORTS, "--data", data];
+  const pool = openPool(books.connectionString, silentLog);
   try {
+    const program = await spawnCommand(args, env);
     await until("it is up", () => program.stdout().includes("Stop with Ctrl-C."));
+    await program.end("SIGTERM");
     const lines = program.stdout().trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(25);
     expect(lines.filter((line) => line.startsWith("{"))).toEqual([]);
     expect(program.stderr()).toBe("");
     expect(readFileSync(join(data, "dev.log"), "utf8")).toContain('"msg":"ready"');
-  } finally {
-    await program.end("SIGTERM");
-    await books.drop();
-  }
-});
 
-test("dev works again after its organization was renamed and the file of its key was deleted", async () => {
-  const books = await emptyDatabase();
-  const data = join(root, "dev-again");
-  const start = async (): Promise<string> => {
-    const program = await startProgram(["dev", ...ANY_PORTS, "--data", data, "--log", "json"], {
-      DATABASE_URL: books.connectionString,
-    });
-    await program.end("SIGTERM");
-    return readFileSync(join(data, "dev-key"), "utf8");
-  };
-  const pool = openPool(books.connectionString, silentLog);
-  try {
-    const key = await start();
+    const keyOf = (): string => readFileSync(join(data, "dev-key"), "utf8");
+    const key = keyOf();
+    const startAgain = async (): Promise<void> => {
+      await (await startProgram([...args, "--log", "json"], env)).end("SIGTERM");
+    };
     await pool.query("update org set name = 'Ours'");
-    expect(await start()).toBe(key);
+    await startAgain();
+    expect(keyOf()).toBe(key);
     rmSync(join(data, "dev-key"));
-    expect(await start()).not.toBe(key);
+    await startAgain();
+    expect(keyOf()).not.toBe(key);
     const { rows } = await pool.query(
       "select name, credits from org join account using (org_id) order by 1",
     );

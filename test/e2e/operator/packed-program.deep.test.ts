@@ -1,13 +1,6 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { dirname, join, normalize, resolve } from "node:path";
+import { dirname, join, normalize } from "node:path";
 
 import { parseSync } from "oxc-parser";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +12,6 @@ import { installPackedProgram, type PackedProgram } from "../../support/packed-p
 import { openAccountByCommands } from "../../support/operator.ts";
 import { withDatabase } from "../../support/postgres.ts";
 import {
-  runCommand,
   runProgram,
   startProgram,
   type CommandResult,
@@ -114,22 +106,6 @@ describe("the tarball", () => {
       "dist/cli/main.js: vitest",
     ]);
   });
-
-  test("has every page that its README and its other pages link to", () => {
-    const pages = packed.files.filter((file) => file.endsWith(".md"));
-    expect(pages.length).toBeGreaterThan(10);
-    const links = pages.flatMap((file) => {
-      const text = readFileSync(join(packed.packageFolder, file), "utf8");
-      return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
-        .map(([, target = ""]) => target)
-        .filter((target) => !/^[a-z]+:/.test(target))
-        .map((target) => normalize(join(dirname(file), target)));
-    });
-    const missing = new Set(links.filter((path) => !existsSync(join(packed.packageFolder, path))));
-    // For those who work on the program: they have the repository.
-    const ofRepository = /^(ARCHITECTURE|CONTRIBUTING|STYLE)\.md$|^docs\/decisions$/;
-    expect([...missing].filter((path) => !ofRepository.test(path))).toEqual([]);
-  });
 });
 
 describe("a package that is installed in an empty folder", () => {
@@ -187,13 +163,6 @@ describe("a package that is installed in an empty folder", () => {
     );
   });
 
-  test("refuses a manifest folder that was named and does not exist", async () => {
-    const args = ["serve", ...ANY_PORTS, "--manifests", "./elsewhere"];
-    const result = await runCommand(args, books());
-    expect(result.code).toBe(2);
-    expect(result.stderr).toContain("./elsewhere: there is no such folder");
-  });
-
   test("runs the commands that need no server", async () => {
     const place = emptyPlace("commands");
     const { version } = packageJson();
@@ -231,35 +200,7 @@ describe("tokenmarket/conformance", () => {
     const refused = await runProgram(["lab.json"], {}, { place });
     expect(refused.code).not.toBe(0);
   });
-
-  test("has complete types", async () => {
-    const { cwd } = emptyPlace("typed");
-    const text = readFileSync(join(packed.packageFolder, example), "utf8");
-    writeFileSync(join(cwd, "check.mjs"), text);
-    writeFileSync(join(cwd, "option.mjs"), text.replace("budgetUsd", "budget"));
-    writeFileSync(join(cwd, "import.mjs"), text.replace("{ report }", "{ repair }"));
-    const problems = await typeProblems(cwd, ["check.mjs", "option.mjs", "import.mjs"]);
-    const of = (file: string): readonly string[] =>
-      problems.filter((line) => line.startsWith(`${file}(`));
-    expect(of("option.mjs")).toEqual([expect.stringContaining("'budget' does not exist")]);
-    expect(of("import.mjs")).not.toEqual([]);
-    // Nothing in the example itself, and nothing in any declaration.
-    expect(problems).toHaveLength(of("option.mjs").length + of("import.mjs").length);
-  });
 });
-
-/** The compiler's problems of these files, and of every declaration that they read. */
-async function typeProblems(cwd: string, files: readonly string[]): Promise<readonly string[]> {
-  const modules = resolve(import.meta.dirname, "../../../node_modules");
-  const place: ProgramPlace = { command: [process.execPath], cwd };
-  const options = [
-    ["--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2023"],
-    ["--module", "nodenext", "--typeRoots", join(modules, "@types"), "--types", "node"],
-  ];
-  const args = [join(modules, "typescript/bin/tsc"), ...options.flat(), ...files];
-  const { stdout } = await runProgram(args, {}, { place });
-  return stdout.split("\n").filter((line) => line.includes("error"));
-}
 
 function packageJson(): {
   readonly version: string;

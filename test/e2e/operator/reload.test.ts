@@ -143,7 +143,6 @@ async function report(secret: string): Promise<number> {
 test.each([
   ["is not YAML", "limits: [", "not valid YAML"],
   ["has a value out of range", "limits: {concurrent_requests: 0}", "limits.concurrent_requests"],
-  ["has a name that is none", "limit: 1", "there is no setting limit"],
   ["has encryption keys that are none", "encryption_key: a,b", "32 bytes in base64"],
 ])("a file that %s changes nothing, and the log names the place", async (_what, wrong, problem) => {
   writeFileSync(settingsFile(), `log_level: fatal\n${wrong}`);

@@ -13,6 +13,7 @@ import {
 } from "../../support/operator.ts";
 import { withDatabase } from "../../support/postgres.ts";
 import type { RunningProgram } from "../../support/program.ts";
+import { problemsOf, SteadyTraffic } from "../../support/steady-traffic.ts";
 
 const PER_SECOND = 200;
 /** Runs for a minute, and with it the instance that serves it. */
@@ -63,7 +64,7 @@ test.skipIf(!hasNginx)(
     const whole = Promise.all(streams);
     // Awaited below; a test that fails before that must not end in a rejection that nothing handles.
     whole.catch(() => undefined);
-    const load = new Load(() =>
+    const load = new SteadyTraffic(PER_SECOND, () =>
       ask(nginx.url, { key, wire: "wire_a", model: "op/model", text: "a" }),
     );
 
@@ -82,12 +83,11 @@ test.skipIf(!hasNginx)(
     const fourth = await restart(second, third);
     await sleep(2_000);
 
-    const { answers, faults } = await load.stop();
+    const sent = await load.stop();
     const logs = [first, second, third, fourth].map((program) => program.stderr());
-    const refused = answers.filter(({ status }) => status !== 200).map(({ text }) => text);
-    expect({ faults, refused }, logs.join("\n")).toEqual({ faults: [], refused: [] });
+    expect(problemsOf(sent), logs.join("\n")).toEqual([]);
     // A busy machine sends fewer requests than planned; it matters that none was refused.
-    expect(answers.length).toBeGreaterThan(5 * PER_SECOND);
+    expect(sent.length).toBeGreaterThan(5 * PER_SECOND);
     for (const stream of await whole) {
       expect(contentOf(stream)).toContain("word75");
       expect(stream.text).toContain("data: [DONE]");
@@ -104,25 +104,4 @@ function contentOf(stream: HttpAnswer): string {
     at(json, "choices", 0, "delta", "content"),
   );
   return pieces.filter((piece) => typeof piece === "string").join("");
-}
-
-/** Sends a fixed number of requests a second, whether earlier ones have ended or not. */
-class Load {
-  readonly #timer: NodeJS.Timeout;
-  readonly #answers: Promise<HttpAnswer | Error>[] = [];
-
-  constructor(send: () => Promise<HttpAnswer>) {
-    this.#timer = setInterval(() => {
-      this.#answers.push(send().catch((fault: unknown) => fault as Error));
-    }, 1_000 / PER_SECOND);
-  }
-
-  async stop(): Promise<{ readonly answers: HttpAnswer[]; readonly faults: Error[] }> {
-    clearInterval(this.#timer);
-    const all = await Promise.all(this.#answers);
-    return {
-      answers: all.filter((each): each is HttpAnswer => !(each instanceof Error)),
-      faults: all.filter((each): each is Error => each instanceof Error),
-    };
-  }
 }

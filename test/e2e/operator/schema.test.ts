@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { emptyDatabase, freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
 import { inSession } from "../../support/sql.ts";
+import { withResource } from "../../support/with-resource.ts";
 
 /** Every command that opens stored data, but `serve`, `dev` and `migrate`. */
 const COMMANDS: readonly (readonly string[])[] = [
@@ -66,110 +67,74 @@ async function messageOf(
   return { code, output: stdout + stderr };
 }
 
+const EARLY = "insert into schema_step values ('0001-accounts', 1, 1, '')";
+const PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+const MIGRATIONS = [
+  ["migrate", "--json"],
+  ["migrate", "--check"],
+  ["serve", ...PORTS],
+] as const;
+
 describe.each([
-  { state: "empty", open: emptyDatabase, change: undefined, words: "has no tokenmarket tables" },
+  { state: "empty", open: emptyDatabase, words: "has no tokenmarket tables" },
   {
     state: "older",
-    open: freshDatabase,
     change: "delete from schema_step where name = 'functions'",
     words: "is older than this program",
+    /** Every command checks the schema in one place: here it is seen that none forgets to. */
+    commands: COMMANDS,
   },
   {
     state: "of before the first release",
-    open: freshDatabase,
-    change: "insert into schema_step values ('0001-accounts', 1, 1, '')",
+    change: EARLY,
     words: "before the first release, whose schema no step leads on from: export what you need",
+    refused: MIGRATIONS,
   },
   {
     state: "newer",
-    open: freshDatabase,
     change: fromTheFuture(9999),
     words: "is newer than this program",
+    refused: MIGRATIONS,
   },
-])("a schema that is $state", ({ open, change, words }) => {
-  let database: FreshDatabase;
-  let before: readonly string[] | undefined;
+])("a schema that is $state", ({ open = freshDatabase, change, words, commands, refused }) => {
+  const database = withResource(open, (opened) => opened.drop());
 
-  beforeAll(async () => {
-    database = await open();
+  test("stops commands and serve without auto_migrate, which change nothing and name migrate", async () => {
     if (change !== undefined) await queryOf(database, change);
-    before = await migrationsIn(database);
-  });
-  afterAll(() => database.drop());
-
-  test("stops every command but serve and migrate, changes nothing, and names migrate", async () => {
+    const before = await migrationsIn(database);
     const env = { DATABASE_URL: database.connectionString };
-    for (const args of COMMANDS) {
-      const { code, output } = await messageOf(args, env);
+    const serve = ["serve", ...PORTS];
+    for (const args of [...(commands ?? [["org", "list"], ["doctor"]]), serve]) {
+      const { code, output } = await messageOf(args, { ...env, TM_AUTO_MIGRATE: "0" });
       const call = args.join(" ");
       // The doctor reports what is wrong instead of failing: its answer is no.
       expect({ call, code }).toEqual({ call, code: args[0] === "doctor" ? 1 : 2 });
       expect(output).toContain(words);
       expect(output).toContain("`tokenmarket migrate`");
     }
-    expect(await migrationsIn(database)).toEqual(before);
-  });
-
-  test("stops serve without auto_migrate", async () => {
-    const env = { DATABASE_URL: database.connectionString, TM_AUTO_MIGRATE: "0" };
-    const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-    const { code, output } = await messageOf(["serve", ...ports], env);
-    expect(code).toBe(2);
-    expect(output).toContain(words);
-    expect(output).toContain("`tokenmarket migrate`");
+    for (const args of refused ?? []) {
+      const { code, output } = await messageOf(args, env);
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(output).toContain(words);
+    }
     expect(await migrationsIn(database)).toEqual(before);
   });
 });
 
-describe("a schema that no step can upgrade", () => {
-  const serve = ["serve", "--port", "0", "--console-port", "0", "--internal-port", "0"];
-  let database: FreshDatabase;
-
-  beforeEach(async () => {
-    database = await freshDatabase();
-  });
-  afterEach(() => database.drop());
-
-  test.each([
-    ["needs a newer program", fromTheFuture(9999), "is newer than this program"],
-    [
-      "was made before the first release",
-      "insert into schema_step values ('0001-accounts', 1, 1, '')",
-      "before the first release",
-    ],
-  ])("that %s is refused by migrate and by serve", async (_, change, words) => {
-    await queryOf(database, change);
-    const env = { DATABASE_URL: database.connectionString };
-    for (const args of [["migrate", "--json"], ["migrate", "--check"], serve]) {
-      const { code, output } = await messageOf(args, env);
-      expect(code).toBe(2);
-      expect(output).toContain(words);
-    }
-  });
-
-  test("and that still works with this program is used by commands, and doctor names its level", async () => {
-    await queryOf(database, fromTheFuture(2));
-    const env = { DATABASE_URL: database.connectionString };
-    for (const args of [
-      ["org", "list"],
-      ["ledger", "audit"],
-      ["migrate"],
-      ["migrate", "--check"],
-    ]) {
-      expect(await messageOf(args, env)).toMatchObject({ code: 0 });
-    }
-    const { output } = await messageOf(["doctor"], env);
-    expect(output).toMatch(/ok +database .*level 9999.*future/);
-  });
+test("a newer schema that still works with this program is used, and doctor names its level", async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  await queryOf(database, fromTheFuture(2));
+  const env = { DATABASE_URL: database.connectionString };
+  for (const args of [["org", "list"], ["ledger", "audit"], ["migrate"], ["migrate", "--check"]]) {
+    expect(await messageOf(args, env)).toMatchObject({ code: 0 });
+  }
+  const { output } = await messageOf(["doctor"], env);
+  expect(output).toMatch(/ok +database .*level 9999.*future/);
 });
 
 describe("migrate --check", () => {
-  let database: FreshDatabase;
-
-  beforeAll(async () => {
-    database = await emptyDatabase();
-  });
-  afterAll(() => database.drop());
+  const database = withResource(emptyDatabase, (opened) => opened.drop());
 
   test("names the steps that would run, and changes nothing", async () => {
     const env = { DATABASE_URL: database.connectionString };

@@ -1,7 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:https";
 import { join } from "node:path";
-import { text as readText } from "node:stream/consumers";
 
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
@@ -10,32 +8,18 @@ import { openKeyVault } from "../../../src/gateway/accounts/key-vault.ts";
 import { createWebhookSecret, sealSecret } from "../../../src/account/alerts/webhook-secrets.ts";
 import { createRecordId } from "../../../src/kernel/core/ids.ts";
 import { until } from "../../support/books.ts";
-import { listenLocally, type LocalServer } from "../../support/local-server.ts";
 import { serve, withOperatorFolder } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import { selfSigned } from "../../support/self-signed.ts";
 import { testOperator } from "../../support/test-operator.ts";
+import { startWebhookReceiver } from "../../support/webhook-receiver.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
-/** A receiver over TLS, with a certificate that was made for it. */
-interface SecureReceiver extends LocalServer {
-  readonly cert: string;
-  readonly received: { readonly body: string; readonly headers: Record<string, string> }[];
-}
-
-async function openReceiver(of: Parameters<typeof selfSigned>[0]): Promise<SecureReceiver> {
+async function openReceiver(of: Parameters<typeof selfSigned>[0]) {
   const certificate = selfSigned(of);
-  const received: SecureReceiver["received"] = [];
-  const server = createServer(certificate, (request, response) => {
-    void readText(request).then((body) => {
-      received.push({ body, headers: request.headers as Record<string, string> });
-      response.writeHead(204).end();
-    });
-  });
-  server.on("tlsClientError", () => undefined);
-  return { ...(await listenLocally(server)), cert: certificate.cert, received };
+  return { ...(await startWebhookReceiver(certificate)), cert: certificate.cert };
 }
 
 const backend = withBackend();
@@ -90,7 +74,9 @@ test("webhooks are sent over TLS only to a trusted certificate, and the log name
   expect([expired.received, stranger.received]).toEqual([[], []]);
   const [got, ...more] = trusted.received;
   expect(more).toEqual([]);
-  expect(new Webhook(secret).verify(got?.body ?? "", got?.headers ?? {})).toMatchObject({
+  expect(
+    new Webhook(secret).verify(got?.body ?? "", got?.headers as Record<string, string>),
+  ).toMatchObject({
     type: "alerts.test",
     data: { org_id: orgId },
   });
