@@ -90,6 +90,12 @@ describe("manifest import", () => {
     ]);
   });
 
+  test("without --out the manifest is the output, so it can be read from a pipe", async () => {
+    const { stdout, code } = await run(...forGroq, litellm);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ provider: { id: "groq" } });
+  });
+
   test("a file that lists nothing is answered with 1 and nothing is written", async () => {
     const [empty, out] = [join(folder, "empty.json"), join(folder, "none.json")];
     writeFileSync(empty, "{}");
@@ -122,13 +128,42 @@ describe("manifest import", () => {
     expect(await run(...forGroq, "--out", out, "--overwrite", litellm)).toMatchObject({ code: 0 });
   });
 
+  test("an odd head is asked for by its file", async () => {
+    const file = join(folder, "head.json");
+    const head = {
+      use: "import",
+      provider: {
+        id: "acme",
+        name: "Acme",
+        privacy_policy_url: "https://acme.example/privacy",
+        prompt_logging: "none",
+      },
+      endpoint: { base_url: "https://api.acme.example/v1", dialect: "wire_a" },
+      settlement: { mode: "arrears", interval: "monthly" },
+      output_bound: { usual: "max_tokens", reasoning: "max_tokens" },
+      parameters: {},
+      sources: { litellm: "groq" },
+      facts: [],
+    };
+    writeFileSync(file, JSON.stringify(head));
+    const args = ["manifest", "import", "--from", "litellm", "--provider", "acme", "--head", file];
+    const { code, stdout } = await run(...args, litellm);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ provider: { id: "acme" } });
+  });
+
   const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
     ["no source", ["--provider", "groq", litellm], /missing --from$/m],
+    ["no provider", ["--from", "litellm", litellm], /missing --provider/],
     ["an unknown source", ["--from", "mine", "--provider", "groq", litellm], /models\.dev/],
     ["an unknown provider", ["--from", "litellm", "--provider", "acme", litellm], /--head/],
     ["a margin in words", [...forGroq.slice(2), "--margin", "ten", litellm], /--margin/],
+    ["a negative margin", [...forGroq.slice(2), "--margin=-5", litellm], /--margin/],
     ["no day", [...forGroq.slice(2), "--dated", "2026-02-30", litellm], /--dated/],
+    ["no file", [...forGroq.slice(2), "nowhere.json"], /nowhere\.json/],
+    ["a source without a name", [...forGroq.slice(2), "--against", "x.json", litellm], /--against/],
     ["plain http", [...forGroq.slice(2), "http://127.0.0.1:1/x.json"], /only https/],
+    ["another scheme", [...forGroq.slice(2), "file:///etc/passwd"], /only https/],
     ["no JSON", [...forGroq.slice(2), import.meta.filename], /not JSON at line 1, column 1/],
     [
       "a source that does not list it",

@@ -70,6 +70,7 @@ const SAID = ["--privacy-url", "https://own.example/privacy", "--yes"];
 describe("an endpoint of one's own", () => {
   test.each([
     ["vllm", vllm, ["vllm/Qwen/Qwen3-8B"], 40_960],
+    ["llama-cpp", llamaCpp, ["llama-cpp/qwen3-4b"], 65_536],
     ["ollama", ollama, ["ollama/qwen3-8b", "ollama/llava"], 4_096],
     [
       "lmstudio",
@@ -89,17 +90,19 @@ describe("an endpoint of one's own", () => {
     expect(manifest?.models[0]).not.toHaveProperty("capacity");
   });
 
-  test.each([
-    ["without prices", [], /--price-prompt and --price-completion, or --free[^]*--privacy-url/],
-    [
-      "at a price of 0 without --free",
-      [...SAID, "--price-prompt", "0", "--price-completion", "0.000"],
-      /0 gives the model away; say so with --free/,
-    ],
-  ])("is not listed %s, and every missing flag is named", async (_what, flags, message) => {
-    const { code, stderr, manifest } = await init(vllm, flags);
+  test("prices are asked for: without a terminal every missing flag is named, and nothing waits", async () => {
+    const { code, stderr, manifest } = await init(vllm, []);
     expect(code).toBe(2);
-    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/--price-prompt and --price-completion, or --free/);
+    expect(stderr).toMatch(/--privacy-url/);
+    expect(manifest).toBeUndefined();
+  });
+
+  test("a price of 0 needs --free", async () => {
+    const zero = ["--price-prompt", "0", "--price-completion", "0.000"];
+    const { code, stderr, manifest } = await init(vllm, [...SAID, ...zero]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/0 gives the model away; say so with --free/);
     expect(manifest).toBeUndefined();
   });
 
@@ -122,6 +125,11 @@ describe("an endpoint of one's own", () => {
     });
   });
 
+  test("a tag that a manifest cannot hold is named with the command that renames it", async () => {
+    const { stdout } = await init(ollama, [...SAID, "--free"]);
+    expect(stdout).toMatch(/not listed: qwen3:0\.6b: .*ollama cp qwen3:0\.6b qwen3-0\.6b/);
+  });
+
   test("a margin raises hand-set prices, and the provider is owed the price itself", async () => {
     const prices = ["--price-prompt", "0.25", "--price-completion", "1"];
     const { manifest } = await init(vllm, [...SAID, ...prices, "--margin", "10"]);
@@ -133,6 +141,13 @@ describe("an endpoint of one's own", () => {
       { cost_usd_per_million: "0.25" },
       { cost_usd_per_million: "1" },
     ]);
+  });
+
+  test("what is written agrees with the command that checks it next", async () => {
+    const { folder, stdout } = await init(vllm, [...SAID, "--free"]);
+    expect(stdout).toContain(`tokenmarket conformance run ${join(folder, "vllm.json")}`);
+    const checked = await runCommand(["manifest", "check", join(folder, "vllm.json")], PRIVATE);
+    expect(checked.code).toBe(0);
   });
 
   test("an endpoint that answers no token is not listed", async () => {
@@ -155,12 +170,17 @@ describe("an endpoint of one's own", () => {
 
   test("a manifest that is there is replaced only with --force", async () => {
     const folder = freshFolder();
-    const { stdout } = await init(vllm, [...SAID, "--free"], {}, folder);
-    expect(stdout).toContain(`tokenmarket conformance run ${join(folder, "vllm.json")}`);
+    await init(vllm, [...SAID, "--free"], {}, folder);
     const again = await init(vllm, [...SAID, "--free"], {}, folder);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(/vllm\.json exists; give --force/);
     expect((await init(vllm, [...SAID, "--free", "--force"], {}, folder)).code).toBe(0);
+  });
+
+  test("a model that no pattern names is a mistake that is named", async () => {
+    const { code, stderr } = await init(ollama, [...SAID, "--free", "--models", "qwen3*", "llma*"]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/no model is named llma\*/);
   });
 });
 
@@ -193,6 +213,14 @@ describe("the key of an endpoint", () => {
     expect(second.stderr).toMatch(/GPU_KEY belongs to http:\/\/127\.0\.0\.1:\d+/);
     expect(second.seen).toEqual([]);
   });
+
+  test("that is refused is said to be", async () => {
+    const { code, stderr } = await init(() => ({ status: 401, body: {} }), withKey, {
+      GPU_KEY: SECRET,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/it refuses the key \(status 401\)/);
+  });
 });
 
 describe("a provider that this program knows", () => {
@@ -223,6 +251,12 @@ describe("a provider that this program knows", () => {
     expect(offline.seen).toEqual([]);
   });
 
+  test("with an unknown id is refused with those that are known", async () => {
+    const result = await runCommand(["manifest", "init", "--provider", "nope"], PRIVATE);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toMatch(/nope is not one of openai, anthropic, /);
+  });
+
   test("Azure: the deployment's name goes upstream, and the model's own is expected back", async () => {
     const folder = freshFolder();
     const shipped = readFileSync(new URL("../../manifests/openai.json", import.meta.url), "utf8");
@@ -243,7 +277,7 @@ describe("a provider that this program knows", () => {
     });
   });
 
-  test.each(["evil.example/#", "a@b"])(
+  test.each(["evil.example/#", "a.b", "", "-a", "a@b"])(
     "Azure: a resource %s makes no other address",
     async (resource) => {
       const azure = ["manifest", "init", "--provider", "azure", "--resource", resource];
@@ -253,6 +287,16 @@ describe("a provider that this program knows", () => {
       expect(result.stderr).toMatch(/--resource must be one part of a host name/);
     },
   );
+
+  test("Azure and Bedrock without a terminal name what is missing", async () => {
+    const azure = await runCommand(["manifest", "init", "--provider", "azure"], PRIVATE);
+    expect([azure.code, azure.stderr]).toEqual([
+      2,
+      expect.stringMatching(/give --resource, --deployments NAME=MODEL/),
+    ]);
+    const bedrock = await runCommand(["manifest", "init", "--provider", "bedrock"], PRIVATE);
+    expect(bedrock.stderr).toMatch(/give --region, --deployments NAME=MODEL/);
+  });
 });
 
 describe("a person at a terminal", () => {
@@ -287,6 +331,14 @@ describe("a person at a terminal", () => {
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/the terminal was closed before the last answer/);
     expect(existsSync(folder)).toBe(false);
+  });
+
+  test("is not asked when the answer is to be JSON", async () => {
+    const server = await listenLocally(modelServer(vllm));
+    const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--json"];
+    const run = await runAtTerminal(args, PRIVATE, []).finally(() => void server.close());
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/there is no terminal to ask at/);
   });
 });
 

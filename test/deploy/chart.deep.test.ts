@@ -27,6 +27,7 @@ const NAMES = Object.keys(INSTALLATIONS);
 /** The oldest version that the chart accepts, the rendered one, and the validator's newest. */
 const KUBERNETES_VERSIONS = ["1.27.0", "1.30.0", "1.37.0"];
 const VALIDATOR = ["kubernetes-validate==1.37.0"];
+const SIGNING = { TM_RETENTION_SIGNING_KEY: { secret: "signing", key: "pem" } };
 
 describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   const rendered = hasHelm ? Object.values(INSTALLATIONS).map((values) => objectsOf(values)) : [];
@@ -79,10 +80,22 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test.each([
+    ["a typing error", { drain: { second: 60 } }, "second"],
     ["an unknown setting", { settings: { TM_PROT: "1" } }, "TM_PROT"],
     ["a secret among the settings", { settings: { TM_ENCRYPTION_KEY: "x" } }, "TM_ENCRYPTION_KEY"],
     ["no database", { secrets: { DATABASE_URL: null } }, "DATABASE_URL"],
     ["a secret as a text", { secrets: { OPENAI_API_KEY: "sk-1" } }, "OPENAI_API_KEY"],
+    [
+      "a label of a selector",
+      { podLabels: { "app.kubernetes.io/name": "x" } },
+      "kubernetes.io/name",
+    ],
+    ["half a digest", { image: { digest: "sha256:abc" } }, "digest"],
+    [
+      "retiring without a volume for the files",
+      { ledgerRetire: { enabled: true }, secrets: SIGNING },
+      "needs archiveClaim",
+    ],
     [
       "retiring with a key that a pod cannot keep",
       { ledgerRetire: { enabled: true, archiveClaim: "archive" } },
@@ -207,6 +220,14 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     }
     for (const { pod } of gateways) expect(pod.metadata.labels).toMatchObject(selector);
     for (const { pod } of commands) expect(pod.metadata.labels).not.toMatchObject(selector);
+    const [monitor] = ofKind("ServiceMonitor");
+    const wanted = (monitor?.spec["selector"] ?? {}) as { readonly matchLabels?: object };
+    const scraped = ofKind("Service").filter(({ metadata }) => metadata.name.endsWith("-internal"));
+    for (const { metadata } of scraped)
+      expect(metadata.labels).toMatchObject(wanted.matchLabels ?? { missing: "" });
+    expect(monitor?.spec["endpoints"]).toEqual([
+      { port: "internal", path: "/metrics", interval: "30s", scrapeTimeout: "10s" },
+    ]);
   });
 
   test("lets pods reach DNS and the listed ports, and only named clients reach the metrics", () => {
@@ -239,6 +260,17 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(jobs[2]?.pod.spec.serviceAccountName).toBe("mine");
   });
 
+  test("mounts manifests as a whole folder, where the program reads them", () => {
+    const mounted = gateways.map(({ pod, container }) => [
+      container.volumeMounts.find(({ name }) => name === "manifests")?.mountPath,
+      pod.spec.volumes.find(({ name }) => name === "manifests")?.configMap?.name,
+    ]);
+    const own = ["/etc/tokenmarket/manifests", "prod-tokenmarket-manifests"];
+    expect(mounted).toEqual([own, own, [own[0], "my-manifests"], own]);
+    const maps = ofKind("ConfigMap").filter(({ metadata }) => metadata.name === own[1]);
+    expect(maps[1]?.data).toEqual(INSTALLATIONS["everything on"]?.["manifests"]);
+  });
+
   test("runs commands and options that the program has, and scales by its metrics", async () => {
     expect(new Set(gateways.map(({ container }) => container.args.join(" ")))).toEqual(
       new Set(["serve"]),
@@ -257,6 +289,14 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     const names = metrics.flatMap(({ pods }) => pods?.metric.name ?? []);
     expect(names).toEqual(["tm_event_loop_utilization", "tm_requests_in_flight"]);
     expect(names.map((name) => METRICS[name as MetricName].type)).toEqual(["gauge", "gauge"]);
+  });
+
+  test("has no name that is too long, even for the longest release name", () => {
+    const values = { ledgerRetire: { enabled: true, archiveClaim: "a" }, secrets: SIGNING };
+    const made = objectsOf(values, "a".repeat(53));
+    const names = made.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(new Set(names).size).toBe(names.length);
+    expect(Math.max(...made.map(({ metadata }) => metadata.name.length))).toBeLessThanOrEqual(52);
   });
 
   if (!hasPython()) {

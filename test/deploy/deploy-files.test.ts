@@ -20,6 +20,13 @@ describe("the Dockerfile", () => {
     expect(validate("FROM node\nRUNN x\n")).not.toEqual([]);
   });
 
+  test("pins every base image by its digest", () => {
+    const names = new Set(stages.map(({ name }) => name));
+    const images = stages.map(({ base }) => base).filter((base) => !names.has(base));
+    expect(images.length).toBe(3);
+    expect(images.filter((image) => !DIGEST.test(image))).toEqual([]);
+  });
+
   test("uses the network only for npm ci, which runs no package scripts", () => {
     const commands = stages.flatMap(({ steps }) =>
       steps.flatMap((step) => (step.kind === "run" ? [step.command] : [])),
@@ -38,6 +45,16 @@ describe("the Dockerfile", () => {
       expect(config.entrypoint.at(-1)).toBe("/app/dist/cli/main.js");
       expect(config.healthcheck).toEqual([...config.entrypoint, "probe"]);
       expect(config.command).toEqual(["serve"]);
+    }
+  });
+
+  test("copies into an image only what an earlier stage made", () => {
+    const made = stages.map(({ name }) => name);
+    for (const { name, steps } of targets) {
+      const copies = steps.flatMap((step) => (step.kind === "copy" ? [step.from ?? ""] : []));
+      expect(copies.length).toBeGreaterThan(4);
+      expect(new Set(copies)).toEqual(new Set([`${name}-files`]));
+      expect(made.indexOf(`${name}-files`)).toBeLessThan(made.indexOf(name));
     }
   });
 

@@ -37,6 +37,13 @@ describe("workflows", () => {
     expect(looseActions(loose.join("\n"))).toHaveLength(loose.length);
   });
 
+  test("use the same commit of an action everywhere", () => {
+    const found = workflows.flatMap(({ text }) => [...text.matchAll(/uses: ([\w/-]+)@(\w+)/g)]);
+    expect(found.length).toBeGreaterThan(3);
+    const names = new Set(found.map(([, name]) => name));
+    expect(new Set(found.map(([whole]) => whole)).size).toBe(names.size);
+  });
+
   test("have no permissions by default, the least for each job, and a timeout", () => {
     for (const { text } of workflows) {
       const { permissions, jobs } = parse(text) as Workflow;
