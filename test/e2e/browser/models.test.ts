@@ -1,29 +1,11 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
-import { until } from "../../support/books.ts";
-import {
-  deepTest,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  newVisitor,
-  withBrowser,
-} from "../../support/browser.ts";
-import {
-  ask,
-  callGateway,
-  makeKey,
-  newcomer,
-  pageShown,
-  pageOpener,
-} from "../../support/console-steps.ts";
+import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
+import { pageShown, pageOpener } from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { chatBody } from "../../support/chat-bodies.ts";
-import { listAt, textAt } from "../../support/http-call.ts";
-import { runSql } from "../../support/sql.ts";
 
 const HIDDEN = ["m/staged", "m/private"];
 const STAGED = textModel("m/staged", { is_ready: false, released: "2026-06-01" });
@@ -71,32 +53,6 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the models and providers pages", () => {
-  deepTest("say how they served the organization, where the window is wide enough", async () => {
-    const { page, orgId, complaints } = await newcomer(fixture, browser, { name: "served" });
-    await runSql(
-      fixture.gateway,
-      `insert into listing_day_sum
-        select $1, (now() at time zone 'utc')::date - 1, 'open-house', model_id, 10, done,
-          10 - done, (1 << 24) - 1, (1 << 24) - 1, done, 500, ms, '{3}', array[done]
-        from (values ('m/tie-a', 10, 5000), ('m/old', 9, 20000)) as of (model_id, done, ms)`,
-      [orgId],
-    );
-    await page.setViewportSize({ width: 1920, height: 900 });
-    await open(page, "/models");
-    await page.getByRole("button", { name: "Tokens / s" }).click();
-    await page.waitForURL((url) => url.searchParams.get("sort")?.startsWith("speed") === true);
-    const table = await readTable(page, "Models");
-    const speeds = table.column("Tokens / s");
-    expect(speeds.slice(0, 2).toSorted()).toEqual(["100", "25"]);
-    expect(new Set(speeds.slice(2))).toEqual(new Set(["–"]));
-    expect(new Set(table.column("Share of calls"))).toEqual(new Set(["50%", "–"]));
-    await openFilters(page);
-    await page.getByRole("slider", { name: "Speed" }).fill("2");
-    await page.waitForURL((url) => url.searchParams.get("speed") === "50");
-    expect((await readTable(page, "Models")).column("Tokens / s")).toEqual(["100"]);
-    expect(complaints).toEqual([]);
-  });
-
   test("strangers see prices, but no private or staged model or provider, and no costs", async () => {
     const { page, complaints } = await newVisitor(browser);
     for (const id of HIDDEN) {
@@ -179,58 +135,6 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.waitForURL((url) => url.searchParams.get("context") === null);
     expect(search("logging")).toBe("none");
     await expect.poll(() => slider.inputValue()).toBe("0");
-    expect(complaints).toEqual([]);
-  });
-
-  deepTest("four models at most are compared, with the cost of the own requests", async () => {
-    const { page, complaints } = await newcomer(fixture, browser, { name: "cora", usd: "5" });
-    const { secret } = await makeKey(fixture, page, { name: "ci" });
-    await callGateway(fixture, secret, chatBody("m/newest"));
-    const { json } = await ask(fixture, page, "GET /api/console/usage?group_by=model");
-    const paid = `$${textAt(json, "totals.spent_usd")}`;
-    await open(page, "/models");
-    for (const id of ["m/newest", "m/old", "m/tie-a", "m/tie-b"]) {
-      await page.getByLabel(`Compare ${id}`, { exact: true }).check();
-    }
-    await expect
-      .poll(() => page.getByLabel("Compare m/none-a", { exact: true }).isDisabled())
-      .toBe(true);
-    await page.getByRole("link", { name: "Compare 4 models" }).click();
-    await page.waitForURL((url) => url.pathname === "/models/compare");
-    await pageShown(page);
-    const costs = await readTable(page, "Your last 30 days at these prices");
-    expect(costs.column("Model")).toEqual(["m/newest", "m/old", "m/tie-a", "m/tie-b"]);
-    // All have the same prices for short prompts.
-    expect(costs.column("Estimated cost")).toEqual([paid, paid, paid, paid]);
-    expect(costs.column("Compared with what you paid")[1]).toBe("$0.000000 (0.0%)");
-    const facts = await readTable(page, "Models side by side");
-    const verified = facts.rows.find(([fact]) => fact === "Verified");
-    expect(verified?.slice(1)).toEqual(["Unchecked", "Unchecked", "Unchecked", "Unchecked"]);
-    await expectFits(page);
-    await page.getByRole("button", { name: "Remove m/old" }).click();
-    await page.waitForURL((url) => url.searchParams.get("models") === "m/newest,m/tie-a,m/tie-b");
-    expect(complaints).toEqual([]);
-  });
-
-  deepTest("who used a model reads its new price until that is dismissed, no other", async () => {
-    const { page, complaints } = await newcomer(fixture, browser, { name: "nora", usd: "5" });
-    const { secret } = await makeKey(fixture, page, { name: "ci" });
-    await open(page, "/keys");
-    const notice = page.getByText("Prices rise on 1 Jan 2098", { exact: false });
-    await expect.poll(() => notice.count()).toBe(0);
-    await callGateway(fixture, secret, chatBody("m/old"));
-    await until("the notice is answered", async () => {
-      const { json } = await ask(fixture, page, "GET /api/console/price-changes");
-      return listAt(json, "data").length === 1;
-    });
-    await page.reload();
-    await notice.waitFor();
-    await expect.poll(() => notice.textContent()).toContain("prompt $1 → $3");
-    await page.getByRole("button", { name: /^Dismiss the notice about/ }).click();
-    await notice.waitFor({ state: "detached" });
-    await page.reload();
-    await pageShown(page);
-    await expect.poll(() => notice.count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 });

@@ -3,13 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { until } from "../../support/books.ts";
-import {
-  deepTest,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  withBrowser,
-} from "../../support/browser.ts";
+import { deepTest, expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
 import { newcomer, type Newcomer, shownCost, recordedCost } from "../../support/console-steps.ts";
 import {
   startGatedProvider,
@@ -156,35 +150,6 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest("one prompt goes to two models, each with the parameters that it declares", async () => {
-    const { page, complaints } = await chatter("compare");
-    await chooseModel(page, "Plain");
-    const parameters = page.getByRole("region", { name: "Parameters" });
-    await parameters.getByLabel("Max output tokens").fill("200");
-    await expect.poll(() => parameters.getByLabel("Temperature").count()).toBe(0);
-    await expect.poll(() => page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
-
-    await page.getByRole("button", { name: "Compare with another model" }).click();
-    await parameters.getByLabel("Temperature").fill("0.5");
-    await parameters.getByLabel("Reasoning effort").selectOption("high");
-    const prompt = "Compare yourselves";
-    await say(page, prompt);
-    for (const name of ["Plain", "Rich"]) {
-      await answerOf(page, name).getByText("You said").waitFor();
-      await answerOf(page, name)
-        .getByText(/^cost \$/)
-        .waitFor();
-    }
-    await expectAccessible(page, "two answers side by side");
-    await expectFits(page);
-    const sent = sentBodies(prompt);
-    expect(sent.get("test/plain")).toMatchObject({ max_tokens: 200 });
-    expect(sent.get("test/plain")).not.toHaveProperty("temperature");
-    expect(sent.get("test/rich")).toMatchObject({ temperature: 0.5, reasoning_effort: "high" });
-    expect(sent.get("test/rich")).not.toHaveProperty("max_tokens", 200);
-    expect(complaints).toEqual([]);
-  });
-
   deepTest("a picture is attached where the model reads pictures, and code names it", async () => {
     const { page, complaints } = await chatter("attach");
     await chooseModel(page, "Rich");
@@ -270,39 +235,6 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(fixture.gateway.log()).not.toContain(secret);
     expect(complaints).toEqual([]);
   });
-
-  deepTest(
-    "an answer is Markdown that loads nothing, and the composer stays in view on a phone",
-    async () => {
-      const { page, complaints } = await chatter("markdown");
-      await chooseModel(page, "Plain");
-      const outside: string[] = [];
-      page.on("request", (request) => outside.push(new URL(request.url()).origin));
-      const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";
-      await say(page, `# Title\n\n${said}\n\n<img src=x onerror=alert(1)>`);
-      const answer = answerOf(page, "Plain");
-      await answer.locator("li strong", { hasText: "bold" }).waitFor();
-      await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
-      await expect.poll(() => answer.locator("img").count()).toBe(0);
-      const link = answer.getByRole("link", { name: "away" });
-      await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
-      await answer.getByRole("link", { name: "Image: cat" }).waitFor();
-      await answer.getByText(/^cost \$/).waitFor();
-      expect(new Set(outside)).toEqual(new Set([new URL(fixture.consoleUrl).origin]));
-
-      await say(page, "A long answer [words:900]");
-      await page.getByText(/^word1\b/).waitFor();
-      await page.setViewportSize({ width: 390, height: 844 });
-      const bottom = await page.getByRole("textbox", { name: "Message" }).evaluate((box) => {
-        return box.closest("form")?.getBoundingClientRect().bottom ?? Number.MAX_VALUE;
-      });
-      expect(bottom).toBeLessThanOrEqual(844);
-      const high = await page.evaluate<number>("document.documentElement.scrollHeight");
-      expect(high).toBeLessThanOrEqual(844);
-      await expectFits(page);
-      expect(complaints).toEqual([]);
-    },
-  );
 
   deepTest("tools, a schema and routing are sent, and a preset sets them again", async () => {
     const { page, complaints } = await chatter("structures");

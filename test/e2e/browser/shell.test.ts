@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import {
   expectAccessible,
@@ -20,6 +20,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     visitor = await newVisitor(browser);
     await signIn(fixture, visitor, "shell@example.com");
   });
+  afterEach(() => expect(visitor.complaints).toEqual([]));
 
   async function open(path: string): Promise<void> {
     await visitor.page.goto(fixture.consoleUrl + path);
@@ -152,10 +153,6 @@ describe.skipIf(!hasChromium)("every page", () => {
     await open("/billing");
     await page.getByRole("link", { name: "Test balance: $0.00 available" }).waitFor();
     await expect.poll(() => notices.getByRole("button").count()).toBe(0);
-  });
-
-  test("has no errors in the browser's console", () => {
-    expect(visitor.complaints).toEqual([]);
   });
 
   test("has its frame before any script, and does not shift when the page arrives", async () => {
