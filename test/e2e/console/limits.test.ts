@@ -54,40 +54,6 @@ describe("POST /api/admission-limits with a session", () => {
   const change = (body: unknown): ReturnType<Person["ask"]> =>
     ann.ask("POST /api/admission-limits", { body });
 
-  test("lowers the limits of the organization, a key and a model, and resets each", async () => {
-    const org = await change({ scope: "org", rpm: 100 });
-    expect(org.json).toMatchObject({
-      scope: "org",
-      stored: { rpm: 100, tpm: null, concurrency: null },
-      effective: { rpm: { limit: 100, bound_by: `org:${ann.orgId}` } },
-    });
-    expect(await rowOf("org")).toMatchObject({ rpm: { own: 100, effective: 100, source: "self" } });
-
-    const ofKey = await change({ scope: "key", key_id: key.id, concurrency: 2 });
-    expect(at(ofKey.json, "effective.concurrency")).toMatchObject({
-      limit: 2,
-      bound_by: `key:${key.id}`,
-    });
-    await change({ scope: "model", model: "test/a", tpm: 5_000 });
-    expect(await rowOf("model", { model: "test/a", key_id: null })).toMatchObject({
-      name: "test/a",
-      tpm: { own: 5_000, effective: 5_000, source: "self" },
-      rpm: { own: null, effective: null, source: null },
-    });
-    await change({ scope: "model", model: "test/a", key_id: key.id, rpm: 3 });
-    expect(await rowOf("model", { model: "test/a", key_id: key.id })).toMatchObject({
-      name: "ci",
-      rpm: { own: 3 },
-    });
-
-    await change({ scope: "org", rpm: null });
-    await change({ scope: "key", key_id: key.id, concurrency: null });
-    await change({ scope: "model", model: "test/a", tpm: null });
-    await change({ scope: "model", model: "test/a", key_id: key.id, rpm: null });
-    expect(await rowOf("org")).toMatchObject({ rpm: { own: null, source: "default" } });
-    expect(await rowOf("model")).toBeUndefined();
-  });
-
   const refused: readonly (readonly [string, object, string])[] = [
     ["above the ceiling", { scope: "key", rpm: 301 }, "ceiling of 300"],
     ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, "test/none"],
