@@ -7,7 +7,6 @@ import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../su
 import { ask, newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { at } from "../../support/http-call.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
 
 /** The same answers at two prices; each call of a search with 16 tokens costs some cents at most. */

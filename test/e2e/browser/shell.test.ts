@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import {
   expectAccessible,
@@ -20,7 +20,6 @@ describe.skipIf(!hasChromium)("every page", () => {
     visitor = await newVisitor(browser);
     await signIn(fixture, visitor, "shell@example.com");
   });
-  afterEach(() => expect(visitor.complaints).toEqual([]));
 
   async function open(path: string): Promise<void> {
     await visitor.page.goto(fixture.consoleUrl + path);
@@ -155,6 +154,10 @@ describe.skipIf(!hasChromium)("every page", () => {
     await expect.poll(() => notices.getByRole("button").count()).toBe(0);
   });
 
+  test("has no errors in the browser's console", () => {
+    expect(visitor.complaints).toEqual([]);
+  });
+
   test("has its frame before any script, and does not shift when the page arrives", async () => {
     const early = await newVisitor(browser);
     await signIn(fixture, early, "early@example.com");
@@ -188,6 +191,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.context().setOffline(true);
     await page.getByRole("link", { name: "Optimize" }).first().click();
     await page.getByRole("heading", { name: "You are offline" }).waitFor();
+    await expectAccessible(page, "offline");
     await page.context().setOffline(false);
     await page.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("heading", { name: "Optimize", level: 1 }).waitFor();

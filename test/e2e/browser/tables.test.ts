@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { deepTest, hasChromium, withBrowser } from "../../support/browser.ts";
 import { makeKey, newcomer, type Newcomer, pageOpener } from "../../support/console-steps.ts";
@@ -26,7 +26,6 @@ const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the tables of the console", () => {
   let ann: Newcomer;
-  afterEach(() => expect(ann.complaints).toEqual([]));
   beforeAll(async () => {
     ann = await newcomer(fixture, browser, { name: "tables", usd: "5" });
     await makeTraffic(fixture, ann.page);
@@ -116,6 +115,10 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await expect.poll(() => isFocused(links.nth(1))).toBe(true);
     await page.keyboard.press("ArrowUp");
     await expect.poll(() => isFocused(links.first())).toBe(true);
+  });
+
+  test("have no errors in the browser's console", () => {
+    expect(ann.complaints).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
@@ -47,7 +47,6 @@ beforeAll(async () => {
   traffic = await makeTraffic(fixture, ann.page);
   spent = await spentInSql(ann);
 });
-afterEach(() => expect(ann.complaints).toEqual([]));
 
 describe.skipIf(!hasChromium)("the first page", () => {
   test("leads to the first answer step by step", async () => {
@@ -147,6 +146,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
       .getByText("Raise the cap, or wait until it resets", { exact: false })
       .first()
       .waitFor();
+    expect(ann.complaints).toEqual([]);
   });
 });
 
@@ -245,6 +245,10 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const alert = page.getByRole("alert");
     await alert.getByText("The end must be after the start.").waitFor();
     await expectAccessible(page, "a wrong range of one's own");
+  });
+
+  test("has, like the other pages of this account, no errors in the browser's console", () => {
+    expect(ann.complaints).toEqual([]);
   });
 });
 

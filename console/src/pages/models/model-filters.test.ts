@@ -4,7 +4,6 @@ import {
   listChoices,
   filterModels,
   fittingListings,
-  hasSpeedFilter,
   readContext,
   readPrice,
 } from "./model-filters.ts";
