@@ -59,6 +59,7 @@ describe("a key made in the console", () => {
 
   test.each<[string, object, string, string]>([
     ["without a name", {}, "name", "is missing"],
+    ["with a name of two lines", { name: "a\nb" }, "name", "one line"],
     ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
     ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
   ])("%s is not made", async (_, body, field, words) => {
@@ -219,6 +220,9 @@ describe("the requests a minute of a key", () => {
 describe("disabling a key", () => {
   test("needs the key's exact name, is permanent, and cannot be undone", async () => {
     const { id, secret } = await newKey({ name: "old one" });
+    const status = async (): Promise<number> =>
+      (await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) })).status;
+    expect(await status()).toBe(200);
     const route = `POST /api/console/keys/${id}/disable`;
     for (const confirm_name of ["old", "Old one"]) {
       const refused = await ann.ask(route, { body: { confirm_name } });
@@ -232,9 +236,7 @@ describe("disabling a key", () => {
     expect(Date.parse(since)).toBeGreaterThan(0);
     const again = await ann.ask(route, { body: { confirm_name: "old one" } });
     expect(at(again.json, "disabled_at")).toBe(since);
-    // The key was never used before, so no process has cached it.
-    const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
-    expect(models.status).toBe(401);
+    await until("the key is refused", async () => (await status()) === 401);
     for (const path of ["enable", "undisable", "restore"]) {
       expect((await ann.ask(`POST /api/console/keys/${id}/${path}`)).status).toBe(404);
     }
