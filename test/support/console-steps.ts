@@ -45,7 +45,7 @@ async function addSession(
   await context.addCookies([{ name: "tm_session", value, url, httpOnly: true, sameSite: "Lax" }]);
 }
 
-export async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> {
+async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> {
   const answer = await page.request.get(`${fixture.consoleUrl}/api/console/session`);
   return (await answer.json()) as Session;
 }

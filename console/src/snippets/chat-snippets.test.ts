@@ -71,16 +71,6 @@ test("values are written as Python writes them", () => {
   );
 });
 
-test("the languages have the same order on both wires", () => {
-  for (const wire of ["chat", "messages"] as const) {
-    expect(chatSnippets(wire, of).map(({ label }) => label)).toEqual([
-      "curl",
-      "Python",
-      "TypeScript",
-    ]);
-  }
-});
-
 test("a key is in a snippet only while the page shows it", () => {
   const hello = { gatewayUrl: "https://gateway.example/", modelId: "m" };
   for (const wire of ["chat", "messages"] as const) {

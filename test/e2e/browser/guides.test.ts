@@ -1,13 +1,7 @@
 import { expect, test, describe } from "vitest";
 
 import { until } from "../../support/books.ts";
-import {
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  newVisitor,
-  withBrowser,
-} from "../../support/browser.ts";
+import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
@@ -35,15 +29,12 @@ const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the guides", () => {
   test("run a request on their page, show its cost before and after, and usage lists it", async () => {
-    const { page, complaints, orgId } = await newcomer(fixture, browser, {
-      name: "reader",
-      usd: "5",
-    });
+    const who = { name: "reader", usd: "5" };
+    const { page, complaints, orgId } = await newcomer(fixture, browser, who);
     await page.goto(`${fixture.consoleUrl}/docs/quick-start`);
     await page.getByLabel("Model", { exact: true }).selectOption("test/dear");
     const code = page.getByRole("group", { name: "curl example" }).first();
     await expect.poll(() => code.innerText()).toContain('"model":"test/dear"');
-    await expectAccessible(page, "a guide");
     await page.getByRole("button", { name: "Run" }).first().click();
     await page.getByText(/^This request costs at most \$0\.0\d+, from/).waitFor();
     expect(fixture.gateway.simulator.calls()).toEqual([]);
@@ -54,8 +45,6 @@ describe.skipIf(!hasChromium)("the guides", () => {
       .getByText(/You said/)
       .waitFor();
     await page.getByText(/^Cost \$0\.0/).waitFor();
-    await expectAccessible(page, "a request that was run");
-    await expectFits(page);
     const sent = fixture.gateway.simulator.calls();
     expect(sent).toHaveLength(1);
     expect(sent[0]?.body).toMatchObject({ model: "test/dear", max_tokens: 64 });
@@ -63,17 +52,6 @@ describe.skipIf(!hasChromium)("the guides", () => {
       const { settledMicroUsd } = await fixture.gateway.backend.recordStore.balance(orgId);
       return settledMicroUsd < 5_000_000n;
     });
-    expect(complaints).toEqual([]);
-  });
-
-  test("show a stream as it came", async () => {
-    const { page, complaints } = await newcomer(fixture, browser, { name: "stream", usd: "5" });
-    await page.goto(`${fixture.consoleUrl}/docs/streaming`);
-    await page.getByRole("button", { name: "Run" }).first().click();
-    await page.getByRole("button", { name: "Run now" }).click();
-    const answer = page.getByRole("group", { name: "Answer", exact: true });
-    await answer.getByText("data: [DONE]").waitFor();
-    await page.getByText(/^Cost \$0\.0/).waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -87,7 +65,6 @@ describe.skipIf(!hasChromium)("the guides", () => {
     const alert = page.getByRole("alert");
     await alert.getByText("insufficient_quota", { exact: true }).waitFor();
     await alert.getByRole("link", { name: "Add credit" }).waitFor();
-    await expectAccessible(page, "a refused request of a guide");
     expect(complaints).toEqual([]);
   });
 
@@ -103,7 +80,6 @@ describe.skipIf(!hasChromium)("the guides", () => {
     await page.getByText("Enter a whole key.").waitFor();
     await page.getByLabel("Pasted key").fill(rawKey);
     await page.getByRole("group", { name: "curl example" }).first().getByText(rawKey).waitFor();
-    await expectAccessible(page, "a guide with a pasted key");
     await page.goto(`${fixture.consoleUrl}/docs/streaming`);
     await page.getByRole("link", { name: "Sign in to run" }).first().waitFor();
     expect(await page.content()).not.toContain(rawKey);

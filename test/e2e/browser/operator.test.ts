@@ -50,7 +50,6 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     await page.getByRole("button", { name: "Lift restrictions" }).click();
     const lift = page.getByRole("dialog", { name: "Lift restrictions" });
     await lift.getByLabel("Reason").fill("a load test they announced");
-    await expectAccessible(page, "the dialog that lifts restrictions");
     await lift.getByRole("button", { name: "Lift restrictions" }).click();
     await page.getByText("The restrictions were lifted").waitFor();
     await page.getByRole("button", { name: "Lift restrictions" }).waitFor({ state: "detached" });
@@ -79,29 +78,20 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
 
     await page.getByRole("button", { name: "Close periods" }).click();
     const close = page.getByRole("dialog", { name: "Close periods" });
-    await expectAccessible(page, "the dialog that closes periods");
     await close.getByRole("button", { name: "Close periods" }).click();
     await page.getByText("1 period was closed").waitFor();
     await page.getByRole("link", { name: "Statement" }).click();
 
     await page.getByRole("button", { name: "Compare statement" }).click();
     const compare = page.getByRole("dialog", { name: "Compare statement" });
-    await compare.getByLabel("Statement").fill("cost_usd");
-    await compare.getByRole("button", { name: "Compare" }).click();
-    await compare.getByText("line 1: the header row must name").waitFor();
     await page.locator('input[type="file"]').setInputFiles({
       name: "theirs.csv",
       mimeType: "text/csv",
       buffer: Buffer.from("attempt_id,cost_usd\n7,1.5\n"),
     });
-    await expectAccessible(page, "the dialog of a comparison");
     await compare.getByRole("button", { name: "Compare" }).click();
     await page.getByText("The statement differs from ours.").waitFor();
     await page.getByText("0 differ, 1 only theirs, 2 only ours").waitFor();
-    const lines = page.getByRole("table", { name: "First lines that differ" });
-    await lines.getByText("attempt 7").waitFor();
-    await page.getByText("Differs in 3 lines").waitFor();
-    await expectAccessible(page, "a comparison");
 
     const age = "update console_session set started_at = started_at - interval '13 hours'";
     await runSql(fixture.gateway, age, []);

@@ -3,13 +3,20 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { until } from "../../support/books.ts";
-import { deepTest, expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
+import {
+  deepTest,
+  expectAccessible,
+  hasChromium,
+  newVisitor,
+  withBrowser,
+} from "../../support/browser.ts";
 import {
   ask,
-  callGateway,
+  giveCredit,
   newcomer,
-  pageShown,
   type Newcomer,
+  pageShown,
+  signIn,
   pageOpener,
 } from "../../support/console-steps.ts";
 import {
@@ -21,84 +28,152 @@ import {
   sumOfMoney,
 } from "../../support/console-tables.ts";
 import { withConsole } from "../../support/console-fixture.ts";
-import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
+import { textAt } from "../../support/http-call.ts";
 import { readSql, runSql } from "../../support/sql.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
-
-const GROUPS = ["Model", "Key", "Provider", "Day", "Status"] as const;
 
 const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
 const open = pageOpener(fixture);
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("the usage page", () => {
-  let ann: Newcomer;
-  let traffic: Traffic;
-  /** The amount that left the wallet, from the attempts themselves. */
-  let spent: bigint;
-  beforeAll(async () => {
-    ann = await newcomer(fixture, browser, { name: "usage", usd: "5" });
-    traffic = await makeTraffic(fixture, ann.page);
-    spent = await spentInSql(ann);
+/** An account with traffic, which the tests of these pages only read. */
+let ann: Newcomer;
+let traffic: Traffic;
+/** The amount that left the wallet, from the attempts themselves. */
+let spent: bigint;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  ann = await newcomer(fixture, browser, { name: "usage", usd: "5" });
+  traffic = await makeTraffic(fixture, ann.page);
+  spent = await spentInSql(ann);
+});
+
+describe.skipIf(!hasChromium)("the first page", () => {
+  test("leads to the first answer step by step", async () => {
+    const visitor = await newVisitor(browser);
+    const { page } = visitor;
+    await signIn(fixture, visitor, "steps@example.com");
+    await page.goto(fixture.consoleUrl);
+    // The trial key came with the sign-in.
+    await page.getByText("1 of 3 done").waitFor();
+    await giveCredit(fixture, page, "5");
+    await page.goto(fixture.consoleUrl);
+    await page.getByText("2 of 3 done").waitFor();
+    await makeTraffic(fixture, page);
+    await page.goto(fixture.consoleUrl);
+    await page.getByRole("heading", { name: "Top models" }).waitFor();
+    await expect.poll(() => page.getByText("of 3 done").count()).toBe(0);
+    expect(visitor.complaints).toEqual([]);
   });
 
-  test("has the ledger's totals to the micro-dollar, for every grouping", async () => {
-    const { page } = ann;
-    expect(spent).toBeGreaterThan(0n);
-    expect(await spentByGatewayApi(traffic)).toBe(spent);
-    await open(page, "/usage");
-    await page.getByText(`Exactly ${shown(spent)}`).waitFor();
-    for (const group of GROUPS) {
-      await page.getByRole("radio", { name: group, exact: true }).check({ force: true });
-      const by = group.toLowerCase();
-      await page.waitForURL((url) => (url.searchParams.get("by") ?? "model") === by);
-      await pageShown(page);
-      const table = await readTable(page, `Figures by ${by}`);
-      expect(sumOfMoney(table.column("Spend")), by).toBe(spent);
-      expect(readMoney(table.total("Spend") ?? ""), by).toBe(spent);
-      expect(sumOfCounts(table.column("Requests")), by).toBe(traffic.requests);
-      expect(table.total("Requests"), by).toBe(String(traffic.requests));
-      expect(sumOfCounts(table.column("Failed")), by).toBe(1);
-      await expectAccessible(page, `usage by ${by}`);
-    }
-  });
-
-  test("draws the same figures as the chart's table shows", async () => {
-    const { page } = ann;
-    await open(page, "/usage?by=provider");
+  test("shows the figures of the books, and opens the day of a bar", async () => {
+    const { page, orgId } = ann;
+    await open(page, "/");
+    const month = await fixture.gateway.backend.recordStore.monthSpend(orgId);
+    expect(month.spentMicroUsd).toBe(spent);
     const asTable = page.getByRole("switch", { name: "Show as table" });
     await asTable.check({ force: true });
-    const name = "Spend by provider, per hour, as a table";
-    expect(sumOfMoney((await readTable(page, name)).column("Total"))).toBe(spent);
-    await expectAccessible(page, "the chart as a table");
-    const metric = page.getByRole("group", { name: "Metric" });
-    await metric.getByRole("radio", { name: "Requests" }).check({ force: true });
-    const requests = await readTable(page, "Requests by provider, per hour, as a table");
-    expect(sumOfCounts(requests.column("Total"))).toBe(traffic.requests);
-    expect(new URL(page.url()).searchParams.get("metric")).toBe("requests");
+    const days = await readTable(page, "Spend by model, per day, as a table");
+    expect(sumOfMoney(days.column("Total"))).toBe(spent);
+    expect(sumOfMoney(days.column("test/a"))).toBeGreaterThan(0n);
+    await asTable.uncheck({ force: true });
+    await page.getByRole("slider", { name: "Spend by model, per day, bar by bar" }).press("Enter");
+    await page.waitForURL(({ pathname }) => pathname === "/usage");
+    const search = new URL(page.url()).searchParams;
+    const [from, to] = [search.get("from"), search.get("to")].map((at) => Date.parse(`${at}Z`));
+    expect((to ?? 0) - (from ?? 0)).toBe(86_400_000);
   });
 
-  test("says by how much its figures differ from those of the time range before", async () => {
+  test("says by how much its figures differ from those of the 24 hours before", async () => {
     const { page, orgId } = ann;
-    await open(page, "/usage");
     const said = page.getByText("100% higher than in the 24 hours before");
+    await open(page, "/");
     await expect.poll(() => said.count()).toBe(0);
     await runSql(
       fixture.gateway,
       "insert into refused_minute values ($1, date_trunc('minute', now() - interval '30 hours'), 'k', 0, $2)",
       [orgId, traffic.requests / 2],
     );
-    await page.reload();
-    await said.waitFor();
-    await expectAccessible(page, "usage with something to compare");
+    for (const path of ["/", "/usage"]) {
+      await open(page, path);
+      await said.waitFor();
+    }
+  });
+});
+
+describe.skipIf(!hasChromium)("the page of a request", () => {
+  test("shows each attempt and why the gateway went on, and copies it all for support", async () => {
+    const { page } = ann;
+    const id = traffic.threeAttemptsId;
+    await open(page, `/requests/${id}`);
+    await page.getByRole("heading", { name: "3 attempts", exact: true }).waitFor();
+    const heads = page.getByRole("heading", { level: 3 });
+    await expect.poll(() => heads.allInnerTexts()).toEqual(["1. first", "2. second", "3. third"]);
+    await page.getByText(/^first .*status 503.* so the gateway continued with second\.$/).waitFor();
+    await page.getByText(/^second .* so the gateway continued with third\.$/).waitFor();
+    await expect
+      .poll(() => page.getByText(/the gateway (?:continued|tried again)/).count())
+      .toBe(2);
+    const ran = page.getByRole("list", { name: "When each attempt ran" }).getByRole("listitem");
+    await expect
+      .poll(() => ran.allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^1\. first\s+\+\d+ ms, took /),
+        expect.stringMatching(/^2\. second\s+\+\d+ ms, took /),
+        expect.stringMatching(/^3\. third\s+\+\d+ ms, took .*first token after /),
+      ]);
+    await page.getByRole("button", { name: "Copy for support" }).click();
+    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    const text = String(await page.evaluate("navigator.clipboard.readText()"));
+    const { json } = await ask(fixture, page, `GET /api/console/requests/${id}`);
+    expect(text).toContain(`Request ${id}`);
+    expect(text).toContain(`Cost $${textAt(json, "request.cost_usd")}`);
+    const attempts = text.match(/^Attempt \d: \w+/gm);
+    expect(attempts).toEqual(["Attempt 1: first", "Attempt 2: second", "Attempt 3: third"]);
+    expect(text).not.toContain("Hello");
   });
 
-  test("lists every request once, and its file has the same rows and sum", async () => {
+  test("says what a failed and a refused request cost, and what to do next", async () => {
     const { page } = ann;
-    await open(page, "/usage");
+    await open(page, `/requests/${traffic.failedId}`);
+    await page.getByText("upstream_error", { exact: true }).first().waitFor();
+    await page
+      .getByText("Every provider of the model failed or took too long", { exact: false })
+      .waitFor();
+    await open(page, `/requests/${traffic.refusedId}`);
+    await page.getByText("No provider was asked, so this request cost nothing.").waitFor();
+    await page
+      .getByText("Raise the cap, or wait until it resets", { exact: false })
+      .first()
+      .waitFor();
+    expect(ann.complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasChromium)("the usage page", () => {
+  test("has the ledger's totals to the micro-dollar in its groups, its chart, its log and its file", async () => {
+    const { page } = ann;
+    expect(spent).toBeGreaterThan(0n);
+    await open(page, "/usage?by=provider");
+    await page.getByText(`Exactly $${formatUsd(microUsd(spent))}`).waitFor();
+    await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
+    const drawn = await readTable(page, "Spend by provider, per hour, as a table");
+    expect(sumOfMoney(drawn.column("Total"))).toBe(spent);
+    const metric = page.getByRole("group", { name: "Metric" });
+    await metric.getByRole("radio", { name: "Requests" }).check({ force: true });
+    const requests = await readTable(page, "Requests by provider, per hour, as a table");
+    expect(sumOfCounts(requests.column("Total"))).toBe(traffic.requests);
+    await page.getByRole("radio", { name: "Status", exact: true }).check({ force: true });
+    await page.waitForURL((url) => url.searchParams.get("by") === "status");
+    await pageShown(page);
+    const groups = await readTable(page, "Figures by status");
+    expect(sumOfMoney(groups.column("Spend"))).toBe(spent);
+    expect(readMoney(groups.total("Spend") ?? "")).toBe(spent);
+    expect(sumOfCounts(groups.column("Requests"))).toBe(traffic.requests);
+    expect(groups.total("Requests")).toBe(String(traffic.requests));
+
     const log = await readTable(page, "Requests, newest first");
     expect(log.rows).toHaveLength(traffic.requests);
-    expect(sumOfMoney(costsOf(log))).toBe(spent);
     // A request that no provider got has no cost, and every other one has.
     const refused = log.column("Status").filter((text) => text.startsWith("Rejected by gateway"));
     expect(log.rows.length - costsOf(log).length).toBe(refused.length);
@@ -107,7 +182,6 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(sumOfMoney(rows.map((row) => row["cost_usd"] ?? ""))).toBe(spent);
     const costs = rows.map((row) => (row["attempts"] === "0" ? "–" : `$${row["cost_usd"]}`));
     expect(costs).toEqual(log.column("Cost"));
-    expect(new Set(rows.map((row) => row["request_id"])).size).toBe(traffic.requests);
   });
 
   deepTest("keeps range, filters and grouping in its address, and comes back so", async () => {
@@ -136,27 +210,18 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       const search = Object.fromEntries(new URL(page.url()).searchParams);
       return JSON.stringify(sorted(search)) === JSON.stringify(sorted(expected));
     });
-    const expectView = async (): Promise<void> => {
-      await pageShown(page);
+    for (const visit of ["after the choice", "after a reload"]) {
+      await until(`the log follows the filters ${visit}`, async () => {
+        const log = await readTable(page, "Requests, newest first");
+        return log.column("Model").join() === "test/a" && log.column("Key").join() === "alpha";
+      });
       await expect.poll(() => isChecked(page, "Time range", "7 days")).toBe(true);
       await expect.poll(() => isChecked(page, "Group by", "Key")).toBe(true);
-      for (const chip of ["Model: test/a", "Status: Succeeded", "Status: Cancelled"]) {
-        await page.getByRole("button", { name: `Remove the filter ${chip}` }).waitFor();
-      }
-      const log = await readTable(page, "Requests, newest first");
-      expect(log.column("Model")).toEqual(["test/a"]);
-      expect(log.column("Key")).toEqual(["alpha"]);
       expect((await readTable(page, "Figures by key")).total("Requests")).toBe("1");
       await expect.poll(() => downloadedRows(page)).toHaveLength(1);
-    };
-    await until("the log follows the filters", async () => {
-      const log = await readTable(page, "Requests, newest first");
-      return log.rows.length === 1;
-    });
-    await expectView();
-    await expectAccessible(page, "filtered usage");
-    await page.reload();
-    await expectView();
+      await page.reload();
+      await pageShown(page);
+    }
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.waitForURL((url) => !url.searchParams.has("status"));
     // Several boxes checked in one menu are one step of Back.
@@ -175,9 +240,6 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.waitForURL((url) => url.searchParams.get("from") === `${day}T00:00`);
     await pageShown(page);
     await expect.poll(() => page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
-    await page.reload();
-    await pageShown(page);
-    await expect.poll(() => page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     const alert = page.getByRole("alert");
@@ -185,41 +247,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectAccessible(page, "a wrong range of one's own");
   });
 
-  deepTest("shows a key's spend on its own page as it does here", async () => {
-    const { page } = ann;
-    for (const name of ["alpha", "beta"] as const) {
-      await open(page, "/usage?by=key");
-      const { rows, column } = await readTable(page, "Figures by key");
-      const place = rows.findIndex(([first]) => first === name);
-      const spend = readMoney(column("Spend")[place] ?? "");
-      await open(page, `/keys/${traffic.keys[name].keyId}`);
-      await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
-      const days = await readTable(page, "Spend with this key by UTC day, as a table");
-      expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
-      const last = await readTable(page, "Latest requests of this key");
-      expect(sumOfMoney(costsOf(last)), name).toBe(spend);
-    }
-    await expectAccessible(page, "a key's page");
-  });
-
-  deepTest("sorts all requests, and follows new ones where it is asked to", async () => {
-    const { page } = ann;
-    await open(page, "/usage?range=1h&rows=25&sort=cost.desc");
-    const byCost = await readTable(page, "Requests, sorted");
-    const costs = costsOf(byCost).map((text) => readMoney(text));
-    expect(costs).toEqual(costs.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
-    await expect.poll(() => page.getByRole("switch", { name: "Live" }).isDisabled()).toBe(true);
-    await open(page, "/usage?range=1h");
-    const log = await readTable(page, "Requests, newest first");
-    await page.getByRole("switch", { name: "Live" }).check({ force: true });
-    await callGateway(fixture, traffic.keys.alpha.secret);
-    await until("the new request is in the log", async () => {
-      const now = await readTable(page, "Requests, newest first");
-      return now.rows.length === log.rows.length + 1;
-    });
-  });
-
-  test("has no errors in the browser's console", () => {
+  test("has, like the other pages of this account, no errors in the browser's console", () => {
     expect(ann.complaints).toEqual([]);
   });
 });
@@ -263,21 +291,10 @@ async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
   return readCsv(await answer.text());
 }
 
-function shown(amount: bigint): string {
-  return `$${formatUsd(microUsd(amount))}`;
-}
-
 async function spentInSql({ orgId }: Newcomer): Promise<bigint> {
   const sql = "select coalesce(sum(debit), 0)::text as spent from attempt where org_id = $1";
   const [row] = await readSql(fixture.gateway, sql, [orgId]);
   return BigInt(String(row?.["spent"]));
-}
-
-async function spentByGatewayApi({ keys }: Traffic): Promise<bigint> {
-  const url = `${fixture.gateway.url}/v1/usage?group_by=key`;
-  const { json } = await httpCall(url, { headers: bearer(keys.alpha.secret) });
-  const groups = listAt(json, "data");
-  return groups.reduce<bigint>((sum, each) => sum + BigInt(Number(at(each, "cost_micro_usd"))), 0n);
 }
 
 function costsOf(table: ShownTable): readonly string[] {

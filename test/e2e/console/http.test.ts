@@ -54,20 +54,7 @@ function call(path: string, more: HttpCall = {}): ReturnType<typeof httpCall> {
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 describe("paths that the console does not own", () => {
-  const paths = [
-    "/login",
-    "/login/",
-    "/v1/signup",
-    "/v1/responses",
-    "/v1/chat/completions",
-    "/api/nothing",
-    "/api/console/nothing",
-    "/images/generations",
-    "/auth/nothing",
-    "/playground/v1",
-    "/webhooks/nothing",
-    "/auth/link",
-  ];
+  const paths = ["/login", "/v1/chat/completions", "/api/console/nothing", "/auth/nothing"];
   test.each(paths)("%s is a typed 404 for every method, for a browser too", async (path) => {
     for (const method of METHODS) {
       const answer = await call(path, { method, headers: { accept: "text/html" } });
@@ -75,12 +62,6 @@ describe("paths that the console does not own", () => {
       expect(answer.headers["content-type"]).toContain("application/json");
       const code = method === "HEAD" ? undefined : "not_found";
       expect(at(answer.json, "error.code")).toBe(code);
-    }
-  });
-
-  test("a session opens none of these paths", async () => {
-    for (const path of ["/login", "/v1/signup", "/api/console/nothing"]) {
-      expect((await ann.ask(`POST ${path}`)).status).toBe(404);
     }
   });
 });
@@ -151,7 +132,7 @@ describe("an unusual path", () => {
     return [...failures, ...errors];
   }
 
-  test("below any route of the console is answered without a fault, signed in or not", async () => {
+  test("below any route of the console or the gateway is answered without a fault", async () => {
     const routes = Object.keys(ROUTES).map((name) => name.split(" ") as [string, string]);
     const outside = ["assets", "auth", "webhooks", "playground/v1", "docs", "v1", "models"];
     const prefixes = prefixesOf([
@@ -185,53 +166,29 @@ describe("an unusual path", () => {
       "content-type": "application/json",
     };
     expect(await failuresOf(fixture.url, [...within, ...asked], session)).toEqual([]);
-  });
-
-  test("below any route of the gateway is answered without a fault, with a key", async () => {
     const { key } = await addKey(fixture.gateway.backend, ann.orgId);
-    const base = fixture.gateway.url;
-    const paths = [
-      "/v1/models/x",
-      "/v1/videos/{id}/content",
-      "/v1/usage/x",
-      "/v1/chat/completions/x",
+    const ofGateway = [
+      "/v1/models/",
+      "/v1/videos/",
+      "/v1/generation?id=",
+      "/v1/limits?model=",
+      "/v1/",
     ];
-    const below = prefixesOf(paths).flatMap((prefix) =>
-      ODD_PARTS.flatMap((part) => [
-        ["GET", prefix + part] as const,
-        ["POST", prefix + part] as const,
-        ["GET", `/v1/videos/${part}/content`] as const,
-      ]),
-    );
-    const asked = [
-      "generation?id=",
-      "usage?since=",
-      "usage?group_by=",
-      "limits?model=",
-      "models?x=",
-    ];
-    const queries = asked.flatMap((of) =>
-      ODD_PARTS.filter((part) => /%|\d|_/.test(part)).map(
-        (part) => ["GET", `/v1/${of}${part}`] as const,
-      ),
+    const calls = ofGateway.flatMap((path) =>
+      ODD_PARTS.flatMap((part) => [["GET", path + part] as const, ["POST", path + part] as const]),
     );
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    expect(await failuresOf(base, [...below, ...queries], headers)).toEqual([]);
+    expect(await failuresOf(fixture.gateway.url, calls, headers)).toEqual([]);
   });
 });
 
 describe("every answer", () => {
   const calls: readonly { path: string; status: number; how?: HttpCall }[] = [
     { path: "/api/models.json", status: 200 },
-    { path: "/api/console/session", status: 200 },
-    { path: "/api/console/keys", status: 401 },
     { path: "/api/console/keys", status: 403, how: { method: "POST" } },
-    { path: "/nothing", status: 404 },
     { path: "/login", status: 404, how: { method: "POST" } },
     { path: "/auth/start", status: 303 },
-    { path: "/assets/nothing.js", status: 404 },
     { path: "/models/%zz", status: 400 },
-    { path: "/webhooks/stripe", status: 404, how: { body: "{}" } },
   ];
   test.each(calls)(
     "$path ($status) has a request id and the headers that keep other sites out",
@@ -266,11 +223,6 @@ describe("every answer", () => {
 describe("a body", () => {
   test.each<[string, string, number]>([
     ["that is no JSON", "{", 400],
-    ["that is a list", "[]", 400],
-    ["that is null", "null", 400],
-    ["that is empty", "", 400],
-    ["with bytes that are no UTF-8", "\xff", 400],
-    ["nested a hundred thousand deep", `{"name":${"[".repeat(1e5)}${"]".repeat(1e5)}}`, 400],
     ["with a member __proto__", '{"name":"a","__proto__":{"rpm":1}}', 400],
     ["of more than a megabyte", `{"name":"${"n".repeat(1_100_000)}"}`, 413],
   ])("%s is refused with a message of the console", async (_, text, status) => {
@@ -292,17 +244,16 @@ describe("a body", () => {
 });
 
 describe("the list of models for sale", () => {
-  const PUBLIC = ["/api/models.json", "/api/catalog.json", "/api/providers.json"];
-
   test("does not name private and staged listings, nor their owners", async () => {
-    for (const path of PUBLIC) {
+    for (const path of ["/api/models.json", "/api/catalog.json", "/api/providers.json"]) {
       const { status, text } = await call(path);
       expect(status).toBe(200);
       for (const word of ["secret/", "hidden", "staging"]) expect(text).not.toContain(word);
     }
   });
 
-  test("is ordered by date with the newest first, then by name, with undated models last", async () => {
+  test("is ordered by date and name, shows exact prices, and says which replace a missing one", async () => {
+    const catalog = await call("/api/catalog.json");
     const ids = [
       "dated/same",
       "dated/new",
@@ -312,13 +263,8 @@ describe("the list of models for sale", () => {
       "test/ba",
       "test/both",
     ];
-    expect((await call("/api/models.json")).json).toEqual({ models: ids });
-    const catalog = await call("/api/catalog.json");
     expect(listAt(catalog.json, "models").map((model) => at(model, "id"))).toEqual(ids);
-  });
-
-  test("shows exact prices, and says which of them replace a missing one", async () => {
-    const catalog = await call("/api/catalog.json");
+    expect((await call("/api/models.json")).json).toEqual({ models: ids });
     const model = listAt(catalog.json, "models").find((each) => at(each, "id") === "test/both");
     expect(listAt(model, "providers").map((each) => at(each, "provider"))).toEqual([
       "prov-a",
@@ -337,31 +283,14 @@ describe("the list of models for sale", () => {
     });
   });
 
-  test.each(PUBLIC)(
-    "%s can be cached, and is not sent again while it is unchanged",
-    async (path) => {
-      const answer = await call(path);
-      expect(answer.headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
-      const etag = String(answer.headers.etag);
-      for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-        const again = await call(path, { headers: { "if-none-match": tag } });
-        expect({ tag, status: again.status, text: again.text }).toEqual({
-          tag,
-          status: 304,
-          text: "",
-        });
-      }
-      expect((await call(path, { method: "HEAD" })).text).toBe("");
-    },
-  );
-
-  test("has an OpenAPI document", async () => {
-    const answer = await call("/api/openapi.json");
-    expect(at(answer.json, "openapi")).toBe("3.1.0");
-    expect(at(answer.json, "servers.0.url")).toBe(fixture.url);
-    const gateway = await call("/api/openapi-v1.json");
-    expect(at(gateway.json, "openapi")).toBe("3.1.0");
-    expect(at(gateway.json, "servers.0.url")).toMatch(/^http/);
-    expect(at(gateway.json, "servers.0.url")).not.toBe(fixture.url);
+  test("can be cached, and is not sent again while it is unchanged", async () => {
+    const answer = await call("/api/catalog.json");
+    expect(answer.headers["cache-control"]).toMatch(/^public, max-age=\d+$/);
+    const etag = String(answer.headers.etag);
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const again = await call("/api/catalog.json", { headers: { "if-none-match": tag } });
+      expect([tag, again.status, again.text]).toEqual([tag, 304, ""]);
+    }
+    expect((await call("/api/catalog.json", { method: "HEAD" })).text).toBe("");
   });
 });

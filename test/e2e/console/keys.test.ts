@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../support/books.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
-import { everyStoredText } from "./every-stored-text.ts";
 
 const fixture = withProviderConsole();
 const ann = withPerson(fixture, "ann");
+const RIGHT_AWAY = { grace_hours: 0 };
 
 async function newKey(body: object = {}): Promise<{ id: string; secret: string }> {
   const made = await ann.do("POST /api/console/keys", { body: { name: "a key", ...body } });
@@ -46,11 +46,6 @@ describe("a key made in the console", () => {
     for (const { text } of later) expect(text).not.toContain(secret.slice(0, 13));
   });
 
-  test("that the identity API makes has the origin identity", async () => {
-    const made = await ann.ask("POST /api/identity/keys", { body: { name: "by program" } });
-    expect(at(made.json, "key.origin")).toBe("identity");
-  });
-
   test("is first in the list, and the trial key of the first sign-in is last", async () => {
     const { id } = await newKey({ name: "newest" });
     const list = await ann.ask("GET /api/console/keys");
@@ -58,17 +53,15 @@ describe("a key made in the console", () => {
     expect(at(listAt(list.json, "data").at(-1), "origin")).toBe("trial");
     expect(at(list.json, "rpm_max")).toBe(300);
     expect(textAt(list.json, "cap_reset_at")).toMatch(/^\d{4}-\d{2}-01T00:00:00\.000Z$/);
+    const made = await ann.ask("POST /api/identity/keys", { body: { name: "by program" } });
+    expect(at(made.json, "key.origin")).toBe("identity");
   });
 
   test.each<[string, object, string, string]>([
     ["without a name", {}, "name", "is missing"],
-    ["with a blank name", { name: "  " }, "name", "blank"],
     ["with a name of two lines", { name: "a\nb" }, "name", "one line"],
-    ["with a name of 65 characters", { name: "n".repeat(65) }, "name", "64"],
-    ["with 0 requests a minute", { name: "a", rpm: 0 }, "rpm", "at least 1"],
     ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
     ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
-    ["with a field that does not exist", { name: "a", limit: 1 }, "limit", "not a field"],
   ])("%s is not made", async (_, body, field, words) => {
     const before = listAt((await ann.ask("GET /api/console/keys")).json, "data").length;
     const refused = await ann.ask("POST /api/console/keys", { body });
@@ -76,13 +69,6 @@ describe("a key made in the console", () => {
     expect(at(refused.json, "error")).toMatchObject({ code: "invalid_request", field });
     expect(textAt(refused.json, "error.message")).toContain(words);
     expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toHaveLength(before);
-  });
-
-  test("that asks for fewer requests a minute gets its own limit below the ceiling", async () => {
-    const { id } = await newKey({ rpm: 50 });
-    expect(await readKey(id)).toMatchObject({ rpm: 50, rpm_ceiling: 300 });
-    const { id: plain } = await newKey({ rpm: 300 });
-    expect(await readKey(plain)).toMatchObject({ rpm: null, rpm_ceiling: 300 });
   });
 });
 
@@ -106,19 +92,15 @@ describe("the expiry of a key", () => {
     expect(await move("")).toMatchObject({ expires_at: null });
   });
 
-  test.each(["tomorrow", "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])(
-    "of %j is refused and changes nothing",
-    async (expiresAt) => {
-      const { id } = await newKey();
-      const body = { expires_at: expiresAt, name: "not this" };
-      const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
-      expect(refused.status).toBe(400);
-      expect(at(refused.json, "error.field")).toBe("expires_at");
-      expect(await readKey(id)).toMatchObject({ expires_at: null, name: "a key" });
-      const made = await ann.ask("POST /api/console/keys", { body });
-      expect(at(made.json, "error.field")).toBe("expires_at");
-    },
-  );
+  test("that has passed is refused and changes nothing", async () => {
+    const { id } = await newKey();
+    const body = { expires_at: "2020-01-01T00:00:00Z", name: "not this" };
+    const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
+    expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "expires_at"]);
+    expect(await readKey(id)).toMatchObject({ expires_at: null, name: "a key" });
+    const made = await ann.ask("POST /api/console/keys", { body });
+    expect(at(made.json, "error.field")).toBe("expires_at");
+  });
 });
 
 describe("the models of a key", () => {
@@ -156,6 +138,14 @@ describe("the models of a key", () => {
       expect(answer.headers["x-tm-error-code"]).toBe("model_unavailable");
       expect(answer.text).toContain(`${other}`);
     }
+    const path = `GET /api/console/requests/${String(refused[1]?.headers["x-request-id"])}`;
+    const refusal = await until("the refusal is written down", async () => {
+      const { status, json } = await ann.ask(path);
+      return status === 200 ? at(json, "refusal") : undefined;
+    });
+    expect(refusal).toMatchObject({ action: "edit_key", key_id: id });
+    const words = `This key may call 1 model only, and “${other}” is not among`;
+    expect(textAt(refusal, "explanation")).toContain(words);
     const served = await call(secret, `/v1/models/${allowed}`);
     expect(served.status).toBe(200);
     const own = await call(secret, "/v1/chat/completions", { model: allowed, ...said });
@@ -180,11 +170,8 @@ describe("the models of a key", () => {
 
 describe("the cap of a key", () => {
   test.each<[string, object, string | null]>([
-    ["left out", {}, "5.000000"],
-    ["null", { cap_usd: null }, "5.000000"],
     ["blank", { cap_usd: "" }, "5.000000"],
     ["0", { cap_usd: "0" }, null],
-    ["0.00", { cap_usd: "0.00" }, null],
     ["another amount", { cap_usd: "12.000001" }, "12.000001"],
   ])("that is changed to %s is %s", async (_, body, cap) => {
     const { id } = await newKey({ cap_usd: "5" });
@@ -194,25 +181,13 @@ describe("the cap of a key", () => {
     expect(at(await readKey(id), "cap_usd")).toBe(cap);
   });
 
-  test.each([["-1"], ["1.0000001"], ["1e3"], ["free"], [" 1"], [5], [true]])(
-    "of %j is refused and changes nothing",
-    async (cap) => {
-      const { id } = await newKey({ cap_usd: "5" });
-      const body = { cap_usd: cap, name: "not this" };
-      const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
-      expect(refused.status).toBe(400);
-      expect(at(refused.json, "error.field")).toBe("cap_usd");
-      expect(await readKey(id)).toMatchObject({ cap_usd: "5.000000", name: "a key" });
-    },
-  );
-
-  test.each([
-    ["", null],
-    ["0", null],
-    ["3", "3.000000"],
-  ])("of a new key that is %j is %s", async (cap_usd, expected) => {
-    const { id } = await newKey({ cap_usd });
-    expect(at(await readKey(id), "cap_usd")).toBe(expected);
+  test.each([["-1"], ["1.0000001"]])("of %j is refused and changes nothing", async (cap) => {
+    const { id } = await newKey({ cap_usd: "5" });
+    const body = { cap_usd: cap, name: "not this" };
+    const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
+    expect(refused.status).toBe(400);
+    expect(at(refused.json, "error.field")).toBe("cap_usd");
+    expect(await readKey(id)).toMatchObject({ cap_usd: "5.000000", name: "a key" });
   });
 });
 
@@ -245,8 +220,11 @@ describe("the requests a minute of a key", () => {
 describe("disabling a key", () => {
   test("needs the key's exact name, is permanent, and cannot be undone", async () => {
     const { id, secret } = await newKey({ name: "old one" });
+    const status = async (): Promise<number> =>
+      (await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) })).status;
+    expect(await status()).toBe(200);
     const route = `POST /api/console/keys/${id}/disable`;
-    for (const confirm_name of ["", "old", "Old one", "old one "]) {
+    for (const confirm_name of ["old", "Old one"]) {
       const refused = await ann.ask(route, { body: { confirm_name } });
       expect(refused.status).toBe(400);
       expect(at(refused.json, "error.field")).toBe("confirm_name");
@@ -258,58 +236,17 @@ describe("disabling a key", () => {
     expect(Date.parse(since)).toBeGreaterThan(0);
     const again = await ann.ask(route, { body: { confirm_name: "old one" } });
     expect(at(again.json, "disabled_at")).toBe(since);
-    // The key was never used before, so no process has cached it.
-    const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
-    expect(models.status).toBe(401);
+    await until("the key is refused", async () => (await status()) === 401);
     for (const path of ["enable", "undisable", "restore"]) {
       expect((await ann.ask(`POST /api/console/keys/${id}/${path}`)).status).toBe(404);
     }
     const changed = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { cap_usd: "1" } });
     expect(changed.status).toBe(409);
+    const rotated = await ann.ask(`POST /api/console/keys/${id}/rotate`, { body: RIGHT_AWAY });
+    expect(rotated.status).toBe(409);
     expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toContainEqual(
       expect.objectContaining({ key_id: id, disabled_at: since }),
     );
-  });
-});
-
-test("the key's page has thirty days, days without requests included", async () => {
-  const { id } = await newKey();
-  const page = await ann.ask(`GET /api/console/keys/${id}`);
-  const days = listAt(page.json, "days");
-  expect(days).toHaveLength(30);
-  for (const day of days) expect(day).toMatchObject({ requests: 0, spent_usd: "0.000000" });
-  const names = days.map((day) => textAt(day, "day"));
-  expect(names).toEqual([...new Set(names)].sort());
-});
-
-describe("a raw key", () => {
-  test("is only in the answer that made it, not in the database or in the log", async () => {
-    const reveal = await ann.ask("POST /api/console/reveal");
-    const { secret } = await newKey({ name: "whole" });
-    const trial = textAt(reveal.json, "key");
-    expect(trial).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-    const stored = await everyStoredText(fixture.gateway.config.databaseUrl);
-    expect(stored).toContain(secret.slice(0, 12));
-    const log = fixture.gateway.log();
-    expect(log).toContain("console request");
-    for (const key of [secret, trial]) {
-      expect(stored).not.toContain(key.slice(0, 13));
-      expect(log).not.toContain(key.slice(0, 13));
-      expect(fixture.answers.filter((text) => text.includes(key.slice(0, 13)))).toHaveLength(1);
-    }
-    const cookie = ann.browser.header(new URL(fixture.url)).split("=").at(-1) ?? "";
-    expect(cookie.length).toBeGreaterThan(40);
-    for (const place of [stored, log, ...fixture.answers]) expect(place).not.toContain(cookie);
-  });
-
-  test("of a first sign-in is shown until it is saved", async () => {
-    const bob = await fixture.signIn(newcomer("bob"));
-    expect((await bob.ask("POST /api/console/reveal")).status).toBe(200);
-    expect((await bob.ask("POST /api/console/reveal")).status).toBe(200);
-    expect((await bob.ask("POST /api/console/reveal/saved")).status).toBe(200);
-    const again = await bob.ask("POST /api/console/reveal");
-    expect(again.status).toBe(410);
-    expect(at(again.json, "error.code")).toBe("gone");
   });
 });
 
@@ -350,18 +287,6 @@ describe("a key that is rotated", () => {
     expect(later.text).not.toContain(secret.slice(0, 13));
   });
 
-  test("shares one limit between both secrets", async () => {
-    const made = await keyOfBob({ name: "one limit", rpm: 2 });
-    const path = `POST /api/identity/keys/${made.id}/rotate`;
-    const rotated = await bob.do(path, { body: { grace_hours: 72 } });
-    const secret = textAt(rotated.json, "secret");
-    const call = (raw: string): Promise<HttpAnswer> =>
-      httpCall(`${fixture.gateway.url}/v1/limits`, { headers: bearer(raw) });
-    const [by, old] = [await call(secret), await call(made.secret)];
-    expect(by.status).toBe(200);
-    expect(at(old.json, "key")).toEqual(at(by.json, "key"));
-  });
-
   test("without a grace refuses the old secret, and a second rotation ends an older grace", async () => {
     const made = await keyOfBob({ name: "leaked" });
     expect(await status(made.secret)).toBe(200);
@@ -380,20 +305,11 @@ describe("a key that is rotated", () => {
     expect([await status(third), await status(fourth)]).toEqual([200, 200]);
   });
 
-  test.each([-1, 73, 1.5, "1"])("is refused a grace of %j hours", async (hours) => {
+  test("is refused a grace of more than 72 hours", async () => {
     const made = await keyOfBob({ name: "kept" });
-    const body = { grace_hours: hours };
+    const body = { grace_hours: 73 };
     const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });
-    expect(refused.status).toBe(400);
-    expect(at(refused.json, "error.field")).toBe("grace_hours");
+    expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "grace_hours"]);
     expect(await status(made.secret)).toBe(200);
-  });
-
-  test("is refused once it is disabled", async () => {
-    const made = await keyOfBob({ name: "over" });
-    await bob.do(`POST /api/console/keys/${made.id}/disable`, { body: { confirm_name: "over" } });
-    const body = { grace_hours: 0 };
-    const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });
-    expect(refused.status).toBe(409);
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts";
 import { assert } from "../../../src/kernel/core/assert.ts";
@@ -110,13 +110,6 @@ async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly Usage
   return (await recordStore.usagePage({ orgId, limit: 10 })).rows;
 }
 
-async function script(fault: string, times: number): Promise<void> {
-  const body = { model: "test/both", fault, times };
-  await httpCall(`${installation.gateway.simulator.url}/faults`, { body });
-}
-
-afterEach(() => httpCall(`${installation.gateway.simulator.url}/faults`, { method: "DELETE" }));
-
 const SERVED = { status: 200, refused: undefined, scope: undefined, kind: undefined };
 const NOTHING = { debitMicroUsd: 0n };
 const CHAT = chatBody("test/both", { stream: true });
@@ -132,55 +125,25 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
     ]);
   });
 
-  test("fails over when a provider fails, and reports the debit of all attempts", async () => {
-    await script("status:500", 1);
-    const caller = await open("5.00");
-    const answer = await caller.ask(CHAT);
-    expect(answer).toMatchObject(SERVED);
-    expect(await journal(caller)).toMatchObject([
-      { providerId: "prov-b2", debitMicroUsd: answer.debitMicroUsd },
-    ]);
-  });
-
-  test("is refused by the cap of its key and of its organization", async () => {
-    const { accountStore } = installation.gateway.backend;
-    const [byKey, byOrg] = [await open("5.00"), await open("5.00")];
-    await accountStore.editKeys(
-      "anyone",
-      [byKey.keyId],
-      { caps: { month: microUsd(1n) } },
-      testOperator,
-    );
+  test("is refused without credit, by the caps of its key and organization, and by a full window", async () => {
+    const { accountStore, rulesStore } = installation.gateway.backend;
+    const [poor, byKey, byOrg] = [await open("0"), await open("5.00"), await open("5.00")];
+    const caps = { month: microUsd(1n) };
+    await accountStore.editKeys("anyone", [byKey.keyId], { caps }, testOperator);
     await accountStore.setOrgCap(byOrg.orgId, microUsd(1n), testOperator);
-    const refused = { status: 429, refused: "insufficient_quota", kind: "spend", ...NOTHING };
-    expect(await byKey.ask(CHAT)).toEqual({ ...refused, scope: "key" });
-    expect(await byOrg.ask(CHAT)).toEqual({ ...refused, scope: "org" });
-    expect([...(await journal(byKey)), ...(await journal(byOrg))]).toEqual([]);
-  });
-
-  test("is refused without credit", async () => {
-    const caller = await open("0");
     const refused = { status: 429, refused: "insufficient_quota", ...NOTHING };
-    expect(await caller.ask(CHAT)).toMatchObject(refused);
-    expect(await journal(caller)).toEqual([]);
-  });
+    expect(await poor.ask(CHAT)).toMatchObject(refused);
+    expect(await byKey.ask(CHAT)).toEqual({ ...refused, kind: "spend", scope: "key" });
+    expect(await byOrg.ask(CHAT)).toEqual({ ...refused, kind: "spend", scope: "org" });
+    for (const caller of [poor, byKey, byOrg]) expect(await journal(caller)).toEqual([]);
 
-  test("is refused while the window of its key is full", async () => {
-    const caller = await open("5.00");
-    const { orgId, keyId } = caller;
-    const target = { source: "contract", scope: "key", keyId } as const;
-    await installation.gateway.backend.rulesStore.changeLimit(
-      orgId,
-      target,
-      {
-        requestsPerMinute: 1,
-      },
-      testOperator,
-    );
-    expect(await caller.ask(CHAT)).toMatchObject(SERVED);
-    const refused = { status: 429, refused: "rate_limit", scope: "key", kind: "rpm", ...NOTHING };
-    expect(await caller.ask(CHAT)).toEqual(refused);
-    expect(await journal(caller)).toHaveLength(1);
+    const slow = await open("5.00");
+    const target = { source: "contract", scope: "key", keyId: slow.keyId } as const;
+    await rulesStore.changeLimit(slow.orgId, target, { requestsPerMinute: 1 }, testOperator);
+    expect(await slow.ask(CHAT)).toMatchObject(SERVED);
+    const limited = { status: 429, refused: "rate_limit", scope: "key", kind: "rpm", ...NOTHING };
+    expect(await slow.ask(CHAT)).toEqual(limited);
+    expect(await journal(slow)).toHaveLength(1);
   });
 
   test("is refused before it is read while the window of refused requests is full", async () => {

@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask, costOf, get, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, nothingHeld, until } from "../../support/books.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
+import { at, listAt, textAt } from "../../support/http-call.ts";
 import { runCommand } from "../../support/program.ts";
 import {
   newcomer,
@@ -24,14 +24,11 @@ const LATER_PRICES = [
   { type: "prompt", unit: "token", cost_usd_per_million: "1" },
   { type: "completion", unit: "token", cost_usd_per_million: "9" },
 ];
-/** A listing with long unchecked prices and an announced price cut. */
-const LONG_UNCHECKED = {
+/** A listing with an announced price cut. */
+const CUT_LATER = {
   ...simulatorManifest({ provider: "late", dialect: "wire_a", models: [textModel("late/one")] }),
   listing_terms: {
-    "late/one": {
-      checked: { on: "2026-01-01", by: "page" },
-      price_changes: [{ from: "2099-01-01T00:00:00Z", pricing: LATER_PRICES }],
-    },
+    "late/one": { price_changes: [{ from: "2099-01-01T00:00:00Z", pricing: LATER_PRICES }] },
   },
 };
 
@@ -69,7 +66,7 @@ async function importedManifest(): Promise<object> {
 }
 
 beforeAll(async () => {
-  fixture = await openProviderFixture({ manifests: [await importedManifest(), LONG_UNCHECKED] });
+  fixture = await openProviderFixture({ manifests: [await importedManifest(), CUT_LATER] });
   [ann, bob] = [await fixture.signIn(newcomer("ann")), await fixture.signIn(newcomer("bob"))];
   await fixture.grant(ann, "10");
   const made = await ann.do("POST /api/console/keys", { body: { name: "own" } });
@@ -164,25 +161,6 @@ test("a price rise of a source is announced to those it concerns, and in force t
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
   await until("it is not announced any more", async () => (await notices(ann)).length === 1);
-});
-
-test("the log names at the start, in one line, the listings whose prices were long unchecked", () => {
-  const lines = fixture.gateway
-    .log()
-    .split("\n")
-    .filter((line) => line.includes("checked over 45 days ago"));
-  expect(lines).toHaveLength(1);
-  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
-    listings: [{ listing: "late/late/one", checked_on: "2026-01-01" }],
-  });
-});
-
-test("price notices need a session", async () => {
-  const answer = await httpCall(`${fixture.url}/api/console/price-changes`, {
-    method: "GET",
-    headers: bearer(key),
-  });
-  expect([answer.status, at(answer.json, "error.code")]).toEqual([401, "signed_out"]);
 });
 
 function usd(micro: bigint): string {

@@ -40,10 +40,6 @@ function found(places: Readonly<Record<string, string>>): readonly string[] {
     .map(([place]) => place);
 }
 
-test.each(formsOf(WORD))("the search of the next test finds %s", (form) => {
-  expect(found({ here: `before ${form} after`, there: "nothing" })).toEqual(["here"]);
-});
-
 /** Every key of the server and what it holds, as text. */
 async function everyRedisText(url: string): Promise<string> {
   const client = new Redis(url);

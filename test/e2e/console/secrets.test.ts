@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { openConsoleFixture } from "../../support/console-fixture.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
@@ -247,42 +246,5 @@ describe("a walk through the actions of an organization with a detailed log", ()
       "GET /api/catalog.json",
     ];
     for (const route of routes) expect((await ask(route)).status, route).toBe(200);
-  }
-});
-
-test("the secret of a local sign-in link is neither stored nor logged", async () => {
-  const fixture = await openConsoleFixture({ settings: { logLevel: "trace" } });
-  const book = new SecretBook();
-  const noteStored = async (place: string): Promise<void> => {
-    book.note(place, await everyStoredText(fixture.gateway.config.databaseUrl));
-  };
-  try {
-    const link = await fixture.claimLink("owner@example.com");
-    const unused = await fixture.claimLink("other@example.com");
-    const token = new URL(link).searchParams.get("t") ?? "";
-    book.keep("claim token", token);
-    book.keep("unused claim token", new URL(unused).searchParams.get("t") ?? "");
-    await noteStored("database before");
-    const browser = new CookieBrowser();
-    await browser.open(link);
-    const form = { t: token, email: "owner@example.com" };
-    const landing = await browser.open(`${fixture.consoleUrl}/auth/link`, { form });
-    expect(landing.path).toBe("/welcome");
-    book.keep("session token", browser.cookie("tm_session") ?? "");
-    const replayed = await new CookieBrowser().open(link);
-    expect(replayed.status).toBe(410);
-    for (const { place, text } of browser.seen) {
-      book.note(place.replace(fixture.consoleUrl, ""), text);
-    }
-    await noteStored("database after");
-    book.note("log", fixture.gateway.log());
-    expect(book.found()).toEqual({
-      // The page with its form, opened by the link itself.
-      "claim token": ["/auth/link"],
-      "unused claim token": [],
-      "session token": ["/auth/link"],
-    });
-  } finally {
-    await fixture.close();
   }
 });

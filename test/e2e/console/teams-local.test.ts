@@ -21,11 +21,16 @@ const fixture = withConsole(() => ({
   },
 }));
 
+/** The secrets of the links that signed people in. */
+const tokens: string[] = [];
+
 /** Signs in by a link as `console-link --email` makes it; the browser may have a session. */
 async function signIn(browser: CookieBrowser, email: string): Promise<string> {
   const link = new URL(await fixture.claimLink(email));
   await browser.open(link.href);
-  const form = { t: link.searchParams.get("t") ?? "", email };
+  const t = link.searchParams.get("t") ?? "";
+  tokens.push(t);
+  const form = { t, email };
   return (await browser.open(`${fixture.consoleUrl}/auth/link`, { form })).path;
 }
 
@@ -63,7 +68,11 @@ test("an invited person joins by the e-mailed invitation and a sign-in link of t
   await ask(browser, `POST /api/console/received-invitations/${id}/accept`);
   const joined = await ask(browser, "GET /api/console/session");
   expect(joined.json).toMatchObject({ org: { role: "viewer" } });
-  expect(fixture.gateway.log()).not.toContain(new URL(link).hash.slice(1));
+  // Neither the secret of the invitation nor those of the sign-in links are logged.
+  for (const secret of [new URL(link).hash.slice(1), ...tokens]) {
+    expect(secret).toHaveLength(43);
+    expect(fixture.gateway.log()).not.toContain(secret);
+  }
 });
 
 test("a mailbox gets at most five invitations a day; further links are only shown", async () => {
@@ -97,34 +106,6 @@ test("a mail server that refuses an invitation is reported as failed", async () 
   });
   mails.refuseWith = undefined;
   expect(sent.json).toMatchObject({ mail: "failed" });
-});
-
-test("an invitation has no link from the organization's name, and goes to the exact address", async () => {
-  const browser = new CookieBrowser();
-  await signIn(browser, "eve@example.com");
-  const renamed = (name: string): Promise<HttpAnswer> =>
-    ask(browser, "PATCH /api/console/settings", { name });
-  expect((await renamed("Acme\u202e")).status).toBe(400);
-  expect((await renamed("Claim https://evil.example/now or write to x@evil.example")).status).toBe(
-    200,
-  );
-  const invite = (email: string): Promise<HttpAnswer> =>
-    ask(browser, "POST /api/console/invitations", { email, role: "viewer" });
-  for (const email of [
-    "a@e.com>",
-    "<a@e.com>",
-    "a@e.com,b@e.com",
-    "a\u200b@e.com",
-    "аda@example.com",
-  ]) {
-    expect({ email, status: (await invite(email)).status }).toEqual({ email, status: 400 });
-  }
-  const before = mails.received.length;
-  const odd = "o'neil+{x}|y~z@a-b.example";
-  expect((await invite(odd)).json).toMatchObject({ mail: "sent" });
-  await until("the invitation has arrived", async () => mails.received.length > before);
-  expect(mails.received.at(-1)?.to).toEqual([odd]);
-  expect(sources().at(-1)).not.toMatch(/evil\.example|:\/\/evil/);
 });
 
 test("all organizations together send a limited number of invitations an hour", async () => {

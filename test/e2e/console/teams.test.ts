@@ -44,6 +44,10 @@ function accept(person: Person, { id }: Invited): Promise<HttpAnswer> {
   return person.ask(`POST /api/console/received-invitations/${id}/accept`);
 }
 
+function find(person: Person, token: string): Promise<HttpAnswer> {
+  return person.ask("POST /api/console/received-invitations/find", { body: { token } });
+}
+
 /** A new person who has accepted an invitation. */
 async function joined(owner: Person, name: string, role: string): Promise<Person> {
   const person = await signedIn(name);
@@ -82,9 +86,7 @@ describe("an invitation", () => {
     const bob = await signedIn("bob");
     const own = await orgOf(bob);
     const invitation = await invite(ann, await emailAt(bob), "developer");
-    const found = await bob.do("POST /api/console/received-invitations/find", {
-      body: { token: invitation.token },
-    });
+    const found = await find(bob, invitation.token);
     expect(found.json).toMatchObject({
       invitation_id: invitation.id,
       role: "developer",
@@ -99,10 +101,7 @@ describe("an invitation", () => {
     });
     expect(listAt(json, "others").map((each) => at(each, "org_id"))).toEqual([own]);
     expect((await accept(bob, invitation)).status).toBe(404);
-    const again = await bob.ask("POST /api/console/received-invitations/find", {
-      body: { token: invitation.token },
-    });
-    expect(again.status).toBe(410);
+    expect((await find(bob, invitation.token)).status).toBe(410);
     const made = await bob.do("POST /api/console/keys", { body: { name: "of bob" } });
     const keys = await ann.do("GET /api/console/keys");
     expect(keys.text).toContain(textAt(made.json, "key.key_id"));
@@ -114,19 +113,10 @@ describe("an invitation", () => {
     const carl = await signedIn("carl");
     const shouted = (await emailAt(carl)).toUpperCase();
     const invitation = await invite(ann, shouted, "viewer");
-    const found = await eve.do("POST /api/console/received-invitations/find", {
-      body: { token: invitation.token },
-    });
+    const found = await find(eve, invitation.token);
     expect(found.json).toMatchObject({ is_yours: false, email: shouted });
     expect((await accept(eve, invitation)).status).toBe(404);
     expect((await accept(carl, invitation)).status).toBe(200);
-  });
-
-  test("to an address that is not verified is not accepted", async () => {
-    const email = emailOf("unverified");
-    const invitation = await invite(ann, email, "viewer");
-    const person = await fixture.signIn({ subject: "unv", email, emailVerified: false });
-    expect((await accept(person, invitation)).status).toBe(403);
   });
 
   test("is accepted once, even by simultaneous requests", async () => {
@@ -142,12 +132,10 @@ describe("an invitation", () => {
     const renewed = await ann.do(`POST /api/console/invitations/${first.id}/renew`);
     const token = new URL(textAt(renewed.json, "link")).hash.slice(1);
     expect(token).not.toBe(first.token);
-    const find = (body: object): Promise<HttpAnswer> =>
-      finn.ask("POST /api/console/received-invitations/find", { body });
-    expect((await find({ token: first.token })).status).toBe(410);
-    expect((await find({ token })).status).toBe(200);
+    expect((await find(finn, first.token)).status).toBe(410);
+    expect((await find(finn, token)).status).toBe(200);
     await ann.do(`POST /api/console/invitations/${first.id}/revoke`);
-    expect((await find({ token })).status).toBe(410);
+    expect((await find(finn, token)).status).toBe(410);
     expect((await accept(finn, first)).status).toBe(404);
   });
 
@@ -172,7 +160,7 @@ describe("an invitation", () => {
 
   test("has its token only in the answer that made it, not in the database or in the log", async () => {
     const { token } = await invite(ann, emailOf("secret"), "viewer");
-    await ann.ask("POST /api/console/received-invitations/find", { body: { token } });
+    await find(ann, token);
     const stored = await everyStoredText(fixture.gateway.config.databaseUrl);
     expect(stored).not.toContain(token);
     const digest = createHash("sha256").update(token).digest("hex");
@@ -216,18 +204,9 @@ describe("a person who was invited before the first sign-in", () => {
     expect(await session()).toMatchObject({ is_undecided: true, invitations: [] });
     await again.do("POST /api/console/organizations/own");
     expect(await session()).toMatchObject({ is_undecided: false, has_reveal: true });
-  });
-
-  test("is offered an invitation also with an organization of their own", async () => {
-    const ann = await signedIn("host");
-    const bob = await signedIn("settled");
-    const email = await emailAt(bob);
-    await invite(ann, email, "viewer");
-    const { json } = await bob.do("GET /api/console/session");
-    expect(json).toMatchObject({ is_undecided: false, has_reveal: true });
-    expect(listAt(json, "invitations")).toEqual([
-      expect.objectContaining({ email, role: "viewer", invited_by: await emailAt(ann) }),
-    ]);
+    // A person with their own organization is offered an invitation too.
+    await invite(ann, emailOf("slow-one"), "billing");
+    expect(listAt(await session(), "invitations")).toMatchObject([{ role: "billing" }]);
   });
 
   test("can open their own organization instead, once, with the trial key and starting credit", async () => {
@@ -273,7 +252,7 @@ describe("members", () => {
   });
 
   test("always include an owner, even when both owners leave or demote each other at once", async () => {
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < quickOrDeep(2, 5); round += 1) {
       const ann = await signedIn("left");
       const bob = await joined(ann, "right", "owner");
       const [annId, bobId] = [await idOf(ann), await idOf(bob)];
@@ -402,10 +381,7 @@ describe("a member who is removed or may no longer invite", () => {
       ann.orgId,
     ]);
     expect((await accept(puppet, invitation)).status).toBe(404);
-    const found = await puppet.ask("POST /api/console/received-invitations/find", {
-      body: { token: invitation.token },
-    });
-    expect(found.status).toBe(410);
+    expect((await find(puppet, invitation.token)).status).toBe(410);
     expect((await puppet.do("GET /api/console/received-invitations")).json).toEqual({
       invitations: [],
     });

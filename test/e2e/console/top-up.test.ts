@@ -93,30 +93,4 @@ describe("automatic top-up", () => {
     const kinds = listAt(log.json, "data").map((each) => textAt(each, "kind"));
     expect(kinds.filter((kind) => kind === "topup.paused")).toHaveLength(1);
   });
-
-  test("is turned off when its card is removed", async () => {
-    const { json } = await ann.do(`POST ${TOP_UP}/card/remove`);
-    expect(json).toMatchObject({ card: null, rule: { is_on: false } });
-    expect((await ann.ask(`POST ${TOP_UP}/card/remove`)).status).toBe(409);
-  });
-
-  test("belongs to one organization", async () => {
-    const eve = await fixture.signIn(newcomer("eve"));
-    const { json } = await eve.do(`GET ${TOP_UP}`);
-    expect(json).toMatchObject({ card: null, rule: null, pause: null });
-  });
-});
-
-describe("automatic top-up without a payment provider", () => {
-  const bare = withProviderConsole();
-
-  test("is not available", async () => {
-    const person = await bare.signIn(newcomer("dora"));
-    const { json } = await person.do(`GET ${TOP_UP}`);
-    expect(json).toMatchObject({ is_available: false, card: null, rule: null });
-    for (const route of [`PATCH ${TOP_UP}`, `POST ${TOP_UP}/card`, `POST ${TOP_UP}/card/remove`]) {
-      const body = route.startsWith("PATCH") ? RULE : {};
-      expect((await person.ask(route, { body })).status).toBe(409);
-    }
-  });
 });

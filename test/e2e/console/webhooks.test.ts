@@ -20,15 +20,11 @@ const receiver = withResource(
 const fixture = withResource(() =>
   openProviderFixture({ settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") } }),
 );
-/** A console with the defaults of `serve`: no private addresses and no encryption key. */
-const strict = withResource(() =>
-  openProviderFixture({ manifests: [], settings: { allowPrivateUpstreams: false } }),
-);
 const silent = withResource(
   () => startNameServer("silent"),
   (server) => server.close(),
 );
-/** A console whose name server never answers. */
+/** A console that allows no private addresses, and whose name server never answers. */
 const asking = withResource(() =>
   openProviderFixture({
     manifests: [],
@@ -71,86 +67,35 @@ async function deliveriesTo(person: Person, id: string): Promise<readonly unknow
 }
 
 describe("a webhook", () => {
-  test("is signed with the secret that was shown once, and sent again with its id after a 500", async () => {
+  test("is signed with the secret that was shown once, and delivered once", async () => {
     const path = "/hooks/ann";
     const made = await add(ann, path);
     const id = textAt(made.json, "destination_id");
     const secret = textAt(made.json, "secret");
     expect(made.json).toMatchObject({ channel: "webhook", kinds: null, disabled_reason: null });
-    let isFirst = true;
-    receiver.answer(path, (response) => {
-      response.writeHead(isFirst ? 500 : 204).end();
-      isFirst = false;
-    });
     const sent = await ann.do(`POST ${DESTINATIONS}/${id}/test`);
-    await until("it was tried twice", () => receiver.at(path).length === 2);
-    for (const got of receiver.at(path)) {
-      expect(got.headers["webhook-id"]).toBe(textAt(sent.json, "event_id"));
-      expect(verified(got, secret)).toMatchObject({
-        type: "alerts.test",
-        data: { org_id: ann.orgId },
-      });
-    }
+    const got = await until("it arrives", () => receiver.at(path)[0]);
+    expect(got.headers["webhook-id"]).toBe(textAt(sent.json, "event_id"));
+    expect(verified(got, secret)).toMatchObject({
+      type: "alerts.test",
+      data: { org_id: ann.orgId },
+    });
     await until("the log says so", async () => {
       const [line] = await deliveriesTo(ann, id);
-      return at(line, "state") === "delivered" && at(line, "tries") === 2;
+      return at(line, "state") === "delivered" && at(line, "tries") === 1;
     });
     const again = await ann.ask(`POST ${DESTINATIONS}/${id}/send-again`, {
       body: { event_id: textAt(sent.json, "event_id") },
     });
     expect([again.status, at(again.json, "error.code")]).toEqual([409, "conflict"]);
-    for (const route of [`GET ${ALERTS}`, `GET ${ALERTS}/deliveries`, "GET /api/console/changes"]) {
-      expect((await ann.do(route)).text).not.toContain("whsec_");
-    }
-  });
-
-  test("is signed with both secrets for 24 hours after a rotation", async () => {
-    const path = "/hooks/rotated";
-    const made = await add(ann, path);
-    const id = textAt(made.json, "destination_id");
     const rotated = await ann.do(`POST ${DESTINATIONS}/${id}/rotate`);
     const leftMs = Date.parse(textAt(rotated.json, "former_secret_until")) - Date.now();
     expect(leftMs / 3_600_000).toBeCloseTo(24, 1);
-    await ann.do(`POST ${DESTINATIONS}/${id}/test`);
-    const got = await until("it arrives", () => receiver.at(path)[0]);
-    verified(got, textAt(made.json, "secret"));
-    verified(got, textAt(rotated.json, "secret"));
-    await ann.do(`POST ${DESTINATIONS}/${id}/remove`);
-    const gone = await ann.ask(`POST ${DESTINATIONS}/${id}/rotate`);
-    expect(gone.status).toBe(404);
-  });
-
-  test("can be disabled, enabled and limited to chosen events", async () => {
-    const made = await add(ann, "/hooks/chosen", { kinds: ["balance.low"] });
-    expect(at(made.json, "kinds")).toEqual(["balance.low"]);
-    const route = `${DESTINATIONS}/${textAt(made.json, "destination_id")}`;
-    const off = await ann.do(`PATCH ${route}`, { body: { is_enabled: false } });
-    expect(off.json).toMatchObject({ disabled_reason: "paused", kinds: ["balance.low"] });
-    expect((await ann.ask(`POST ${route}/test`)).status).toBe(404);
-    const on = await ann.do(`PATCH ${route}`, { body: { is_enabled: true, kinds: null } });
-    expect(on.json).toMatchObject({ disabled_reason: null, disabled_at: null, kinds: null });
-    const wrong = await ann.ask(`PATCH ${route}`, { body: { kinds: ["every.request"] } });
-    expect([wrong.status, at(wrong.json, "error.field")]).toEqual([400, "kinds"]);
-  });
-
-  test("of another organization does not exist", async () => {
-    const made = await add(ann, "/hooks/private");
-    const id = textAt(made.json, "destination_id");
-    const bob = await fixture.signIn(newcomer("bob"));
-    const asks: readonly (readonly [string, object])[] = [
-      [`PATCH ${DESTINATIONS}/${id}`, { is_enabled: false }],
-      [`POST ${DESTINATIONS}/${id}/rotate`, {}],
-      [`POST ${DESTINATIONS}/${id}/test`, {}],
-      [`POST ${DESTINATIONS}/${id}/send-again`, { event_id: "evt_1" }],
-      [`POST ${DESTINATIONS}/${id}/remove`, {}],
-    ];
-    for (const [route, body] of asks) {
-      expect({ route, status: (await bob.ask(route, { body })).status }).toEqual({
-        route,
-        status: 404,
-      });
+    const body = { channel: "webhook", url: receiver.url + path };
+    expect((await ann.ask(`POST ${DESTINATIONS}`, { body })).status).toBe(409);
+    for (const route of [`GET ${ALERTS}`, `GET ${ALERTS}/deliveries`, "GET /api/console/changes"]) {
+      expect((await ann.do(route)).text).not.toContain("whsec_");
     }
-    expect((await bob.do(`GET ${ALERTS}`)).text).not.toContain(id);
   });
 
   test("shows its path, which can contain a token, only to those who may change it", async () => {
@@ -181,62 +126,16 @@ describe("a webhook", () => {
       }
     }
   });
-
-  test("exists once per address", async () => {
-    await add(ann, "/hooks/once");
-    const body = { channel: "webhook", url: `${receiver.url}/hooks/once` };
-    expect((await ann.ask(`POST ${DESTINATIONS}`, { body })).status).toBe(409);
-  });
 });
 
-describe("an installation without an encryption key, where nothing private is allowed,", () => {
-  test("offers no webhooks, and names the missing encryption key", async () => {
-    const eve = await strict.signIn(newcomer("eve"));
-    const { json } = await eve.do(`GET ${ALERTS}`);
-    expect(at(json, "can_webhook")).toBe(false);
-    const body = { channel: "webhook", url: "https://example.com/hooks" };
-    const refused = await eve.ask(`POST ${DESTINATIONS}`, { body });
-    expect([refused.status, at(refused.json, "error.message")]).toEqual([
-      409,
-      "webhooks are not available here; ask the operator to configure an encryption key",
-    ]);
-  });
-});
-
-describe("an address that is not public", () => {
-  const guarded = withResource(() =>
-    openProviderFixture({
-      manifests: [],
-      settings: {
-        allowPrivateUpstreams: false,
-        encryptionKey: Buffer.alloc(32, 7).toString("base64"),
-      },
-    }),
-  );
-  let joe: Person;
-
-  beforeAll(async () => {
-    joe = await guarded.signIn(newcomer("joe"));
-  });
-
-  test.each([
-    ["https://127.0.0.1:8443/hooks"],
-    ["https://169.254.169.254/latest/meta-data"],
-    ["https://[::1]/"],
-    ["https://localhost/"],
-    ["https://10.0.0.1/"],
-    ["http://example.com/"],
-    ["https://me:secret@example.com/"],
-    ["https://example.com:22/"],
-    [`https://example.com/${"a".repeat(3_000)}`],
-  ])("is refused with a reason: %s", async (url) => {
-    const body = { channel: "webhook", url };
-    const { status, json } = await joe.ask(`POST ${DESTINATIONS}`, { body });
-    expect([status, at(json, "error.field")]).toEqual([400, "url"]);
-    expect(textAt(json, "error.message")).toMatch(/^url cannot be used: /);
-    const destinations = listAt((await joe.do(`GET ${ALERTS}`)).json, "destinations");
-    expect(destinations.map((each) => at(each, "channel"))).toEqual(["email"]);
-  });
+test("a webhook at an address that is not public is refused with the reason, and not stored", async () => {
+  const joe = await asking.signIn(newcomer("joe"));
+  const body = { channel: "webhook", url: "https://127.0.0.1:8443/hooks" };
+  const { status, json } = await joe.ask(`POST ${DESTINATIONS}`, { body });
+  expect([status, at(json, "error.field")]).toEqual([400, "url"]);
+  expect(textAt(json, "error.message")).toMatch(/^url cannot be used: /);
+  const destinations = listAt((await joe.do(`GET ${ALERTS}`)).json, "destinations");
+  expect(destinations.map((each) => at(each, "channel"))).toEqual(["email"]);
 });
 
 test("slow name servers block no thread, and refused webhooks count as changes of settings", async () => {

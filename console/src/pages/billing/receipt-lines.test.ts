@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Receipt } from "../../../../src/account/console-api/contract.ts";
-import { paymentFacts, receiptLines } from "./receipt-lines.ts";
+import { receiptLines } from "./receipt-lines.ts";
 
 const receipt: Receipt = {
   number: "R-000012",
@@ -23,16 +23,6 @@ const receipt: Receipt = {
   company: null,
   issuer: { name: null, address_lines: [], tax_id: null, note: null, url: "https://c.example.com" },
 };
-
-test("a receipt has its number, date, payment method and reference", () => {
-  expect(paymentFacts(receipt).map((fact) => fact.join(": "))).toEqual([
-    "Receipt number: R-000012",
-    "Date paid: 22 Nov 2026, 01:57 UTC",
-    "Payment method: Visa 4242",
-    "Payment reference: pi_1",
-    "Purchase: pur_1",
-  ]);
-});
 
 test("a receipt has quantity, net, tax, total, and later refunds and disputes", () => {
   const later = { refunded_usd: "10.000000", disputed_usd: "0.500001" };

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { capRows, type Cap } from "./cap-left.ts";
+import { buildKey } from "./sample-keys.test-data.ts";
 
 test("requests in flight count against a cap, to the micro-dollar", () => {
   const cap = capOf({
@@ -20,12 +21,12 @@ test("a cap below the spent amount leaves zero, not a negative amount", () => {
 
 test("the cap with the least left comes first, even if it is the highest", () => {
   const org = capOf({ ...ORG, cap_usd: "100.000000", spent_usd: "99.500000" });
-  const key = keyOf({ cap_usd: "5.000000", spent_month_usd: "1.000000" });
+  const key = buildKey({ cap_usd: "5.000000", spent_month_usd: "1.000000" });
   expect(namesOf([org, capOf({})], key)).toEqual(["org month", "key month"]);
 });
 
 test("daily and weekly caps have rows with their reset times", () => {
-  const key = keyOf({
+  const key = buildKey({
     cap_usd: "50.000000",
     cap_week_usd: "9.000000",
     spent_week_usd: "7.000000",
@@ -42,7 +43,7 @@ test("daily and weekly caps have rows with their reset times", () => {
 
 test("caps that leave the same amount are in the order of refusals", () => {
   const all = { cap_usd: "5.000000", cap_week_usd: "5.000000", cap_day_usd: "5.000000" };
-  const key = keyOf({ ...all, spent_week_usd: "0.000000", spent_day_usd: "0.000000" });
+  const key = buildKey({ ...all, spent_week_usd: "0.000000", spent_day_usd: "0.000000" });
   const org = capOf({ ...ORG, cap_usd: "5.000000" });
   const order = ["key month", "key week", "key day", "org month"];
   expect(namesOf([org, capOf({})], key)).toEqual(order);
@@ -51,8 +52,8 @@ test("caps that leave the same amount are in the order of refusals", () => {
 test("a key without any cap has one row without a cap, which comes last", () => {
   const org = capOf({ ...ORG, cap_usd: "5.000000" });
   const bare = capOf({ cap_usd: null });
-  expect(namesOf([bare, org], keyOf({}))).toEqual(["org month", "key none"]);
-  const daily = keyOf({ cap_day_usd: "1.000000", spent_day_usd: "0.000000" });
+  expect(namesOf([bare, org], buildKey({}))).toEqual(["org month", "key none"]);
+  const daily = buildKey({ cap_day_usd: "1.000000", spent_day_usd: "0.000000" });
   expect(namesOf([bare], daily)).toEqual(["key day"]);
 });
 
@@ -67,32 +68,6 @@ function namesOf(caps: readonly Cap[], key: Key): readonly string[] {
   return capRows(caps, { keys: [key], ...RESETS }).map(
     ({ scope, period, capUsd }) => `${scope} ${capUsd === null ? "none" : period}`,
   );
-}
-
-function keyOf(some: Partial<Key>): Key {
-  return {
-    key_id: "key_1",
-    name: "Production",
-    label: "tm_vk_12345678",
-    origin: "console",
-    created_at: "2026-01-01T00:00:00.000Z",
-    disabled_at: null,
-    expires_at: null,
-    is_expired: false,
-    models: null,
-    last_used_at: null,
-    rpm_ceiling: 300,
-    rpm: null,
-    rpm_effective: 300,
-    cap_usd: null,
-    spent_month_usd: "0.000000",
-    cap_week_usd: null,
-    spent_week_usd: null,
-    cap_day_usd: null,
-    spent_day_usd: null,
-    tags: [],
-    ...some,
-  };
 }
 
 function capOf(some: Partial<Cap>): Cap {

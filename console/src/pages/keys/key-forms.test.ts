@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { NewKey } from "../../../../src/account/console-api/contract/keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { BLANK_CAPS } from "./key-caps.ts";
+import { buildKey } from "./sample-keys.test-data.ts";
 import {
   MODELS_MAX,
   readKeyChange,
@@ -13,167 +13,72 @@ import {
   stillWrong,
 } from "./key-forms.ts";
 
-const KEY: Key = {
-  key_id: "key_1",
-  name: "Production",
-  label: "tm_vk_012345",
-  origin: "trial",
-  created_at: "2026-10-01T00:00:00.000Z",
-  disabled_at: null,
-  expires_at: null,
-  is_expired: false,
-  models: null,
-  last_used_at: null,
-  rpm_ceiling: 20,
-  rpm: 10,
-  rpm_effective: 10,
-  cap_usd: "5.000000",
-  spent_month_usd: "0.000000",
-  cap_week_usd: null,
-  spent_week_usd: null,
-  cap_day_usd: null,
-  spent_day_usd: null,
-  tags: [],
-};
-
+const KEY = buildKey({ rpm_ceiling: 20, rpm: 10, cap_usd: "5.000000" });
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
-const NEW = { rpmMax: 300, nowMs: NOW_MS };
-const CHANGED = { key: KEY, nowMs: NOW_MS };
+/** Every field of a key's form as it is before anything is typed. */
+const BLANK = { rpm: "", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY, models: [] };
 
 describe("a new key", () => {
-  test("needs only a name, and blank limits are left out", () => {
-    expect(
-      readNewKey(
-        {
-          name: "  Nightly ",
-          rpm: "",
-          caps: BLANK_CAPS,
-          tags: "",
-          expiry: NO_EXPIRY,
-          models: [],
-        },
-        NEW,
-      ),
-    ).toEqual({
-      isReady: true,
-      body: { name: "Nightly" },
-    });
-  });
+  const read = (typed: object) =>
+    readNewKey({ ...BLANK, name: "n", ...typed }, { rpmMax: 300, nowMs: NOW_MS });
 
-  test("takes a limit and a cap", () => {
-    expect(
-      readNewKey(
-        {
-          name: "n",
-          rpm: "60",
-          caps: { ...BLANK_CAPS, month: "12.5" },
-          tags: "",
-          expiry: NO_EXPIRY,
-          models: [],
-        },
-        NEW,
-      ),
-    ).toEqual({
-      isReady: true,
-      body: { name: "n", rpm: 60, cap_usd: "12.5" },
-    });
-  });
-
-  test("takes an expiry", () => {
-    const expiry = { choice: "30", date: "" } as const;
-    expect(
-      readNewKey({ name: "n", rpm: "", caps: BLANK_CAPS, tags: "", expiry, models: [] }, NEW),
-    ).toEqual({
-      isReady: true,
-      body: { name: "n", expires_at: "2026-12-24T12:00:00.000Z" },
-    });
+  test.each<[string, object, object]>([
+    ["needs only a name", { name: "  Nightly " }, { name: "Nightly" }],
+    [
+      "takes a limit and a cap",
+      { rpm: "60", caps: { ...BLANK_CAPS, month: "12.5" } },
+      { name: "n", rpm: 60, cap_usd: "12.5" },
+    ],
+    [
+      "takes an expiry",
+      { expiry: { choice: "30", date: "" } },
+      { name: "n", expires_at: "2026-12-24T12:00:00.000Z" },
+    ],
+  ])("%s, and blank fields are left out", (_, typed, body) => {
+    expect(read(typed)).toEqual({ isReady: true, body });
   });
 
   test("reports the problems of all fields at once", () => {
-    const read = readNewKey(
-      {
-        name: " ",
-        rpm: "301",
-        caps: { ...BLANK_CAPS, month: "-1" },
-        tags: "",
-        expiry: NO_EXPIRY,
-        models: [],
-      },
-      NEW,
-    );
-    expect(read.isReady).toBe(false);
-    expect(Object.keys(read.isReady ? {} : read.problems)).toEqual(["name", "rpm", "cap_usd"]);
+    const wrong = read({ name: " ", rpm: "301", caps: { ...BLANK_CAPS, month: "-1" } });
+    expect(wrong.isReady).toBe(false);
+    expect(Object.keys(wrong.isReady ? {} : wrong.problems)).toEqual(["name", "rpm", "cap_usd"]);
   });
 
-  test.each(["0", "-5", "1.5", "1e2", "many"])("refuses a limit of %s", (rpm) => {
-    expect(
-      readNewKey(
-        {
-          name: "n",
-          rpm,
-          caps: BLANK_CAPS,
-          tags: "",
-          expiry: NO_EXPIRY,
-          models: [],
-        },
-        NEW,
-      ).isReady,
-    ).toBe(false);
+  test.each(["0", "1.5", "1e2"])("refuses a limit of %s", (rpm) => {
+    expect(read({ rpm }).isReady).toBe(false);
   });
 });
 
 describe("a change of a key", () => {
-  test("sends nothing for blank fields", () => {
-    expect(
-      readKeyChange(
-        { rpm: "", caps: { ...BLANK_CAPS, month: " " }, tags: "", expiry: NO_EXPIRY, models: [] },
-        CHANGED,
-      ),
-    ).toEqual({
-      isReady: true,
-      body: {},
-    });
-  });
+  const read = (typed: object, key = KEY) =>
+    readKeyChange({ ...BLANK, ...typed }, { key, nowMs: NOW_MS });
 
-  test("can remove the expiry, and refuses a date in the past", () => {
-    const typed = { rpm: "", caps: BLANK_CAPS, tags: "", models: [] };
-    const never = { ...typed, expiry: { choice: "never", date: "" } } as const;
-    expect(readKeyChange(never, CHANGED)).toMatchObject({ body: { expires_at: "never" } });
-    const past = { ...typed, expiry: { choice: "date", date: "2020-01-01" } } as const;
-    expect(readKeyChange(past, CHANGED)).toEqual({
-      isReady: false,
-      problems: { expires_at: "Choose today or a later date." },
-    });
+  test.each<[string, object, object]>([
+    ["sends nothing for blank fields", { caps: { ...BLANK_CAPS, month: " " } }, {}],
+    ["can remove the expiry", { expiry: { choice: "never", date: "" } }, { expires_at: "never" }],
+    [
+      "removes the limit and the cap by 0",
+      { rpm: "0", caps: { ...BLANK_CAPS, month: "0" } },
+      { rpm: 0, cap_usd: "0" },
+    ],
+  ])("%s", (_, typed, body) => {
+    expect(read(typed)).toEqual({ isReady: true, body });
   });
 
   test("sends models only if they differ, and an empty list for all models", () => {
-    const capped = { ...CHANGED, key: { ...KEY, models: ["acme/a", "acme/b"] } };
-    const typed = { rpm: "", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY };
-    const read = (models: readonly string[]): unknown =>
-      readKeyChange({ ...typed, models }, capped);
-    expect(read(["acme/b", "acme/a"])).toEqual({ isReady: true, body: {} });
-    expect(read(["acme/a"])).toEqual({ isReady: true, body: { models: ["acme/a"] } });
-    expect(read([])).toEqual({ isReady: true, body: { models: [] } });
+    const key = buildKey({ models: ["acme/a", "acme/b"] });
+    expect(read({ models: ["acme/b", "acme/a"] }, key)).toEqual({ isReady: true, body: {} });
+    expect(read({ models: ["acme/a"] }, key)).toMatchObject({ body: { models: ["acme/a"] } });
+    expect(read({ models: [] }, key)).toEqual({ isReady: true, body: { models: [] } });
   });
 
-  test("removes the limit and the cap by 0", () => {
-    expect(
-      readKeyChange(
-        { rpm: "0", caps: { ...BLANK_CAPS, month: "0" }, tags: "", expiry: NO_EXPIRY, models: [] },
-        CHANGED,
-      ),
-    ).toEqual({
-      isReady: true,
-      body: { rpm: 0, cap_usd: "0" },
+  test("refuses a date in the past, and a limit above the key's ceiling, which is named", () => {
+    expect(read({ expiry: { choice: "date", date: "2020-01-01" } })).toEqual({
+      isReady: false,
+      problems: { expires_at: "Choose today or a later date." },
     });
-  });
-
-  test("refuses a limit above the key's ceiling and names the ceiling", () => {
-    const read = readKeyChange(
-      { rpm: "21", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY, models: [] },
-      CHANGED,
-    );
-    expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
+    const above = read({ rpm: "21" });
+    expect(above.isReady ? "" : above.problems.rpm).toContain("from 1 to 20");
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
+import { buildKey } from "./sample-keys.test-data.ts";
 import { matchKeys, findNamesake, toSearchTerm } from "./match-keys.ts";
 
 const SECRET = `tm_vk_${"0123456789abcdef".repeat(3)}`;
@@ -27,9 +28,13 @@ describe("a pasted key never leaves the field", () => {
 
 describe("the search for keys", () => {
   const keys = [
-    key({ name: "Production", label: LABEL }),
-    key({ name: "Nightly batch", label: "tm_vk_fedcba" }),
-    key({ name: "Old laptop", label: "tm_vk_aaaaaa", disabled_at: "2026-11-01T00:00:00.000Z" }),
+    buildKey({ name: "Production", label: LABEL }),
+    buildKey({ name: "Nightly batch", label: "tm_vk_fedcba" }),
+    buildKey({
+      name: "Old laptop",
+      label: "tm_vk_aaaaaa",
+      disabled_at: "2026-11-01T00:00:00.000Z",
+    }),
   ];
   const names = (found: readonly Key[]): string[] => found.map(({ name }) => name);
 
@@ -51,38 +56,12 @@ describe("the search for keys", () => {
   });
 });
 
-function key(some: Partial<Key>): Key {
-  return {
-    key_id: "key_1",
-    name: "Key",
-    label: LABEL,
-    origin: "console",
-    created_at: "2026-10-01T00:00:00.000Z",
-    disabled_at: null,
-    expires_at: null,
-    is_expired: false,
-    models: null,
-    last_used_at: null,
-    rpm_ceiling: 300,
-    rpm: null,
-    rpm_effective: 300,
-    cap_usd: null,
-    spent_month_usd: "0.000000",
-    cap_week_usd: null,
-    spent_week_usd: null,
-    cap_day_usd: null,
-    spent_day_usd: null,
-    tags: [],
-    ...some,
-  };
-}
-
 test("a namesake is found among active keys only", () => {
   const label = "tm_vk_aaaaaa";
   const keys = [
-    key({ name: "Production", label }),
-    key({ name: "Old", label, disabled_at: "2026-11-01T00:00:00.000Z" }),
-    key({ name: "Past", label, is_expired: true }),
+    buildKey({ name: "Production", label }),
+    buildKey({ name: "Old", label, disabled_at: "2026-11-01T00:00:00.000Z" }),
+    buildKey({ name: "Past", label, is_expired: true }),
   ];
   expect(findNamesake(" production ", keys)).toBe(keys[0]);
   for (const name of ["Old", "Past", "", "prod"]) expect(findNamesake(name, keys)).toBeUndefined();

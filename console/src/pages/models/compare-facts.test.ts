@@ -55,13 +55,6 @@ test("the longest context is marked, and an unknown one is a dash", () => {
   expect(cellsOf("Context")).toEqual(["8,000 tokens", "1,000,000 tokens | best", "–"]);
 });
 
-test("missing parameters, providers, the last day and inputs are listed", () => {
-  expect(cellsOf("Does not accept")).toEqual(["seed", "–", "seed, tools"]);
-  expect(cellsOf("Providers")).toEqual(["Lab", "Big, then Other", "Lab A"]);
-  expect(cellsOf("Leaves on")).toEqual(["None announced", "3 Feb 2027", "None announced"]);
-  expect(cellsOf("Accepts")).toEqual(["text", "text, image", "text"]);
-});
-
 test("verdicts have a line if any is known", () => {
   const labels = compareFacts([small, large]).map(({ label }) => label);
   expect(labels).not.toContain("Verified");

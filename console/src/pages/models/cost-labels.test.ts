@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ComparedModel, ListingCost } from "../../../../src/account/console-api/contract.ts";
-import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
+import { costLabel, costNotes, differenceLabel, otherCosts } from "./cost-labels.ts";
 
 function cost(change: Partial<ListingCost> = {}): ListingCost {
   const known = { provider: "lab", name: "Lab", cost_usd: "1.500000", is_at_least: false };
@@ -58,29 +58,4 @@ describe("the notes next to a cost", () => {
     ]);
     expect(costNotes(model({ listings: [cost({ too_long: null })] }))).toEqual([]);
   });
-});
-
-test("requests that are not counted are listed with a reason", () => {
-  const not_counted = [
-    { model: "film", requests: 1, reason: "modality" as const },
-    { model: "gone", requests: 2_000, reason: "unlisted" as const },
-    { model: "other", requests: 3, reason: "too_many" as const },
-    { model: "a", requests: 4, reason: "own_key" as const },
-  ];
-  const tokens = { prompt: 0, cached_prompt: 0, cache_write: 0, completion: 0 };
-  const traffic = { requests: 0, spent_usd: "0.000000", models: [] };
-  const costs = {
-    from: "",
-    to: "",
-    is_by_request: true,
-    models: [],
-    traffic: { ...traffic, tokens: { ...tokens, internal_reasoning: 0 } },
-    not_counted,
-  };
-  expect(leftOut(costs)).toEqual([
-    "1 request to film, not chat",
-    "2,000 requests to gone, no longer listed",
-    "3 requests to models beyond the 199 with the most spend",
-    "4 requests to a, with your own provider key",
-  ]);
 });

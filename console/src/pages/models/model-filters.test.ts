@@ -1,15 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import {
   listChoices,
   filterModels,
   fittingListings,
-  hasSpeedFilter,
   readContext,
   readPrice,
 } from "./model-filters.ts";
-import { buildListing, buildModel } from "./sample-models.test-data.ts";
+import { buildFigures, buildListing, buildModel } from "./sample-models.test-data.ts";
 import { indexServedModels } from "./served.ts";
 
 const cheapLogged = buildListing({ provider: "cheap", prompt: "0.10", prompt_logging: "retained" });
@@ -36,18 +34,6 @@ const video = buildModel({
 });
 const models = [video, vision, both];
 
-function figures(of: Partial<ListingFigures>): ListingFigures {
-  const none = { success: null, uptime: null, ttft_p50_ms: null, ttft_p95_ms: null };
-  const known = {
-    provider: "a",
-    model: "lab/both",
-    calls: 9,
-    share_of_calls: 0.1,
-    tokens_per_second: null,
-  };
-  return { ...none, ...known, days: [], hours: [], ...of };
-}
-
 function found(search: Parameters<typeof filterModels>[1]): readonly string[] {
   return filterModels(models, search).map(({ id }) => id);
 }
@@ -67,11 +53,6 @@ describe("the filters of the models page", () => {
     expect(found({ price: "1" })).toEqual(["lab/both"]);
     expect(found({ price: "1", logging: "none" })).toEqual([]);
     expect(found({ price: "9", logging: "none", provider: "dear" })).toEqual(["lab/both"]);
-  });
-
-  test("apply the output price to the same provider", () => {
-    expect(found({ output: "10" })).toEqual(found({ modality: "text" }));
-    expect(found({ output: "0.50" })).toEqual([]);
   });
 
   test("include a price that equals the bound, to the last digit", () => {
@@ -112,8 +93,13 @@ describe("the filters of the models page", () => {
 
 describe("the filters by speed", () => {
   const served = indexServedModels([
-    figures({ provider: "cheap", ttft_p50_ms: 400, tokens_per_second: 20 }),
-    figures({ provider: "dear", ttft_p50_ms: 2_000, tokens_per_second: 90 }),
+    buildFigures({ model: "lab/both", provider: "cheap", ttft_p50_ms: 400, tokens_per_second: 20 }),
+    buildFigures({
+      model: "lab/both",
+      provider: "dear",
+      ttft_p50_ms: 2_000,
+      tokens_per_second: 90,
+    }),
   ]);
   const fast = (search: Parameters<typeof filterModels>[1]): readonly string[] =>
     filterModels(models, search, served).map(({ id }) => id);
@@ -138,14 +124,6 @@ describe("the filters by speed", () => {
     expect(found({ ttft: "1", speed: "999" })).toHaveLength(models.length);
     expect(fast({ ttft: "fast", speed: "-1" })).toHaveLength(models.length);
   });
-});
-
-test("a filter by speed is recognized unless it is empty", () => {
-  expect([{ ttft: "500" }, { speed: "50" }, { speed: "" }].map(hasSpeedFilter)).toEqual([
-    true,
-    true,
-    false,
-  ]);
 });
 
 test("a context is parsed with k, M and separators", () => {

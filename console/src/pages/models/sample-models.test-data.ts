@@ -1,4 +1,8 @@
-import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
+import type {
+  ListingFigures,
+  Model,
+  ModelProvider,
+} from "../../../../src/account/console-api/contract.ts";
 
 type ListingLabels = Partial<ModelProvider> & {
   readonly prompt?: string;
@@ -54,5 +58,23 @@ export function buildModel(words: Partial<Model>): Model {
     parameters: {},
     providers: [buildListing({})],
     ...words,
+  };
+}
+
+/** The figures of a listing with nine calls and nothing measured, but for what is given. */
+export function buildFigures(some: Partial<ListingFigures>): ListingFigures {
+  return {
+    provider: "lab-a",
+    model: "lab/one",
+    calls: 9,
+    share_of_calls: 0.25,
+    success: null,
+    uptime: null,
+    ttft_p50_ms: null,
+    ttft_p95_ms: null,
+    tokens_per_second: null,
+    days: [],
+    hours: [],
+    ...some,
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { listDays, spokenDays, upLabel } from "./served-days.ts";
+import { listDays, upLabel } from "./served-days.ts";
 
 const NOW_MS = Date.parse("2026-11-24T13:00:00Z");
 
@@ -34,14 +34,4 @@ test("a day is up only with an uptime of 100%, and down below 50%", () => {
     "down",
     "none",
   ]);
-});
-
-test("the spoken summary names the days below 100%", () => {
-  const days = listDays(
-    [day("2026-11-23T00:00:00.000Z", 0.5), day("2026-11-24T00:00:00.000Z", 1)],
-    NOW_MS,
-  );
-  expect(spokenDays(days)).toBe("Uptime of 2 days with calls: below 100% on 23 Nov 2026 50%");
-  expect(spokenDays(days.slice(-1))).toBe("Uptime of 1 day with calls: all of them 100%");
-  expect(spokenDays([])).toBe("No calls in 30 days");
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { FiguresAt, ListingFigures } from "../../../../src/account/console-api/contract.ts";
+import { buildFigures } from "./sample-models.test-data.ts";
 import { buildServedSeries } from "./served-series.ts";
 
 const NOW_MS = Date.parse("2026-11-26T21:30:00Z");
@@ -17,19 +18,8 @@ function figures(at: string, change: Partial<FiguresAt> = {}): FiguresAt {
   };
 }
 
-function listing(provider: string, change: Partial<ListingFigures> = {}): ListingFigures {
-  const { at: _at, ...all } = figures("2026-11-26T00:00:00.000Z");
-  return {
-    provider,
-    model: "lab/one",
-    calls: 1,
-    share_of_calls: 1,
-    ...all,
-    days: [],
-    hours: [],
-    ...change,
-  };
-}
+const listing = (provider: string, change: Partial<ListingFigures> = {}): ListingFigures =>
+  buildFigures({ provider, ...change });
 
 const lineOf = ({ provider }: ListingFigures) => ({ id: provider, name: provider });
 

@@ -1,14 +1,10 @@
 import { expect, test } from "vitest";
 
-import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
-import { buildListing, buildModel } from "./sample-models.test-data.ts";
+import { buildFigures, buildListing, buildModel } from "./sample-models.test-data.ts";
 import { servedFirst, indexServedModels } from "./served.ts";
 
-function figures(provider: string, rest: Partial<ListingFigures>): ListingFigures {
-  const none = { success: null, uptime: null, ttft_p50_ms: null, ttft_p95_ms: null };
-  const known = { provider, model: "acme/one", calls: 9, share_of_calls: 0.25 };
-  return { ...none, ...known, tokens_per_second: null, days: [], hours: [], ...rest };
-}
+const figures = (provider: string, rest: Parameters<typeof buildFigures>[0]) =>
+  buildFigures({ provider, model: "acme/one", ...rest });
 
 test("a model's served figures are those of its first provider", () => {
   const served = indexServedModels([

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { COLOURS, familyColour, MARKS, choosePaints } from "./part-paint.ts";
+import { COLOURS, familyColour, choosePaints } from "./part-paint.ts";
 
 const parts = (...ids: readonly string[]) => ids.map((id) => ({ id }));
-const KEYS = Array.from({ length: 200 }, (_none, at) => `key-${at}`);
 const MANY = Array.from({ length: 200 }, (_none, at) => `lab/model-${at}`);
 
 describe("the paint of a part", () => {
@@ -37,15 +36,6 @@ describe("the paint of a part", () => {
     for (const family of ["openai/", "anthropic/", "google/"]) {
       const own = colours.filter((_colour, at) => ids[at]?.startsWith(family) === true);
       expect(own).toContain(familyColour(family));
-    }
-  });
-
-  test("uses all colours, and a pattern for every part if patterns are chosen", () => {
-    const colours = new Set(KEYS.map((id) => choosePaints(parts(id), false)[0]?.colour));
-    expect(colours.size).toBe(COLOURS);
-    for (const { mark } of choosePaints(parts(...MANY), true)) {
-      expect(mark).toBeGreaterThanOrEqual(1);
-      expect(mark).toBeLessThanOrEqual(MARKS);
     }
   });
 

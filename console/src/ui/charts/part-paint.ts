@@ -15,7 +15,7 @@ export interface Paint {
  * checks it.
  */
 export const COLOURS = 8;
-export const MARKS = 6;
+const MARKS = 6;
 
 /**
  * The paint of each part. A part prefers the color of its family, so that a maker's models mostly

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { buildModel } from "../../models/sample-models.test-data.ts";
 import {
   chatBody,
   chatMessages,
@@ -9,25 +9,6 @@ import {
   takenKinds,
 } from "./chat-request.ts";
 import type { Turn } from "./chat-types.ts";
-
-function model(id: string, change: Partial<Model> = {}): Model {
-  return {
-    id,
-    name: id,
-    modality: "text",
-    description: "Chat model: reads text.",
-    route: "/v1/chat/completions",
-    input_modalities: ["text"],
-    context_length: 8_000,
-    max_output_tokens: null,
-    decisions_wire: null,
-    released: null,
-    deprecation_date: null,
-    parameters: {},
-    providers: [],
-    ...change,
-  };
-}
 
 function turn(text: string, answers: Readonly<Record<string, string>> = {}): Turn {
   return {
@@ -40,7 +21,8 @@ function turn(text: string, answers: Readonly<Record<string, string>> = {}): Tur
   };
 }
 
-const temperate = model("a", {
+const temperate = buildModel({
+  id: "a",
   parameters: {
     temperature: { type: "range", min: 0, max: 1 },
     tools: { type: "boolean" },
@@ -48,7 +30,8 @@ const temperate = model("a", {
     response_format: { type: "boolean" },
   },
 });
-const reasoner = model("b", {
+const reasoner = buildModel({
+  id: "b",
   parameters: { reasoning_effort: { type: "enum", values: ["low", "high"] } },
 });
 
@@ -115,7 +98,7 @@ describe("the conversation sent to a model", () => {
 });
 
 test("a kind of file may be attached only if every model accepts it", () => {
-  const seeing = model("c", { input_modalities: ["text", "image", "file"] });
+  const seeing = buildModel({ id: "c", input_modalities: ["text", "image", "file"] });
   expect(takenKinds([seeing])).toEqual(["image", "file"]);
   expect(takenKinds([seeing, temperate])).toEqual([]);
   expect(takenKinds([])).toEqual([]);

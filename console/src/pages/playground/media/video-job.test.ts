@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { failureMessage, readJob, chooseWaitMs } from "./video-job.ts";
+import { readJob, chooseWaitMs } from "./video-job.ts";
 
 function reported(json: unknown): ReturnType<typeof readJob> {
   return readJob({
@@ -46,17 +46,4 @@ test("the wait between polls grows from 3 to 30 seconds", () => {
   expect(waits[0]).toBe(3_000);
   expect(waits.at(-1)).toBe(30_000);
   expect(waits).toEqual(waits.toSorted((a, b) => a - b));
-});
-
-test("every error code of a video has a separate message", () => {
-  const codes = [
-    "video_generation_failed",
-    "content_policy_violation",
-    "video_cancelled",
-    "video_expired",
-    "video_timeout",
-  ];
-  const words = new Set(codes.map(failureMessage));
-  expect(words.size).toBe(codes.length);
-  expect(words.has(failureMessage("something_new"))).toBe(false);
 });
