@@ -79,8 +79,8 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     ["nothing", ""],
     ["a page", "<html>oops</html>"],
     ["cut JSON", good.slice(0, -2)],
-    ["no object", "[1]"],
     ["an object of no shape", '{"hello":1}'],
+    ["no choices", '{"choices":[]}'],
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
   ])("%s is a 502 that does not fail over", (_name, body) => {
     const { bridge } = play(openJson(wires), [body]);
@@ -193,22 +193,6 @@ describe("relayed", () => {
     const body = JSON.parse(answerA({ content: "a" })) as { choices: object[] };
     const two = { ...body, choices: [...body.choices, { index: 1, message: { content: "b" } }] };
     expect(answered(wire_a, JSON.stringify(two))["choices"]).toHaveLength(1);
-  });
-
-  test("fails on a finish reason that means a failure", () => {
-    for (const word of ["error", "insufficient_system_resource"]) {
-      expect(play(openJson(wire_a), [answerA({ content: "" }, word)]).bridge.failure).toMatchObject(
-        {
-          failover: true,
-        },
-      );
-    }
-  });
-
-  test("fails on empty choices", () => {
-    expect(play(openJson(wire_a), ['{"choices":[]}']).bridge.failure?.refusal.class).toBe(
-      "gateway_error",
-    );
   });
 });
 
@@ -340,13 +324,6 @@ describe("wire_a answer for a wire_b client", () => {
     ];
     expect(answered(bToA, answerA({ content, reasoning_content: "hm" }))).toMatchObject({
       content: [{ type: "text", text: "ab" }],
-    });
-  });
-
-  test("has an empty list of blocks if it is empty", () => {
-    expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
-      content: [],
-      stop_reason: "end_turn",
     });
   });
 

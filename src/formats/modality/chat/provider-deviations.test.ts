@@ -181,13 +181,18 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
     expect(bridge.hasWrongFinish).toBe(true);
   });
 
-  test("fail the answer if they report a network error", () => {
-    const json = play(openJson(wires), [whole({ content: "" }, "network_error")]);
-    const stream = play(openStream(wires), [
-      chunks(delta({ content: "Hi" }), delta({}, "network_error"), done),
-    ]);
-    for (const { bridge } of [json, stream]) expect(bridge.state).toBe("failed");
-  });
+  test.each(["error", "insufficient_system_resource", "network_error"])(
+    "fail the answer if they report %s",
+    (finish) => {
+      const json = play(openJson(wires), [whole({ content: "" }, finish)]);
+      const stream = play(openStream(wires), [
+        chunks(delta({ content: "Hi" }), delta({}, finish), done),
+      ]);
+      for (const { bridge } of [json, stream]) {
+        expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
+      }
+    },
+  );
 });
 
 test.each([
@@ -213,7 +218,6 @@ describe("a relay on the client's own wire corrects deviations", () => {
   test.each([
     ["share one index", [0, 0], [0, 1]],
     ["have no index", [undefined, undefined], [0, 1]],
-    ["begin at another index", [1, 2], [0, 1]],
     ["skip an index", [0, 5], [0, 1]],
   ])("parallel calls that %s are two calls at two indexes", (_name, sent, expected) => {
     const [first, second] = sent;
@@ -231,21 +235,6 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ]);
   });
 
-  test("calls without ids that share an index are apart where the first is whole", () => {
-    const twice = ['{"path":"a"}', '{"path":"b"}'].map((args) => ({
-      index: 0,
-      ...called("", args),
-    }));
-    for (const calls of [[delta({ tool_calls: twice })], twice.map((call) => toolDelta(0, call))]) {
-      const end = [toolDelta(0, called("", "")), delta({}, "tool_calls"), done];
-      const { text } = play(openStream(wiresA), [chunks(...calls, ...end)]);
-      expect([...joinedCalls(text)].map(([, { arguments: args }]) => args)).toEqual([
-        '{"path":"a"}',
-        '{"path":"b"}',
-      ]);
-    }
-  });
-
   test("a call keeps its first id where each fragment has another", () => {
     const calls = [
       toolDelta(0, called("c1", '{"path":')),
@@ -255,20 +244,6 @@ describe("a relay on the client's own wire corrects deviations", () => {
     const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
     expect([...joinedCalls(text).values()]).toEqual([
       { id: "c1", name: "read_file", arguments: '{"path":"a"}' },
-    ]);
-  });
-
-  test("an index that is used again after another is a call of its own", () => {
-    const calls = [
-      toolDelta(0, called("c1", "{}")),
-      toolDelta(1, called("c2", "{}")),
-      toolDelta(0, called("c3", "{}")),
-    ];
-    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
-    expect([...joinedCalls(text)].map(([index, { id }]) => [index, id])).toEqual([
-      [0, "c1"],
-      [1, "c2"],
-      [2, "c3"],
     ]);
   });
 
@@ -306,15 +281,9 @@ describe("a relay on the client's own wire corrects deviations", () => {
   });
 
   test.each([
-    ["sensitive", "content_filter"],
     ["eos", "stop"],
-    ["max_tokens", "length"],
-    ["end_turn", "stop"],
-    ["model_length", "length"],
-    ["MAX_TOKENS", "length"],
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
-    ["content_filter", "content_filter"],
   ])("a client of chat completions gets %s as %s", (word, expected) => {
     const json = play(openJson(wiresA), [whole({ content: "I can" }, word)]);
     expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
@@ -329,16 +298,9 @@ describe("a relay on the client's own wire corrects deviations", () => {
     }
   });
 
-  test("a word of no wire beside calls is the wire's word for calls", () => {
-    const json = play(openJson(wiresA), [whole({ content: null, tool_calls: [CALL] }, "eos")]);
-    expect(JSON.parse(json.text).choices[0].finish_reason).toBe("tool_calls");
-  });
-
   test.each([
     ["eos", "end_turn"],
-    ["length", "max_tokens"],
     ["content_filter", "refusal"],
-    ["pause_turn", "pause_turn"],
     ["compaction", "compaction"],
   ])("a client of messages gets %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
