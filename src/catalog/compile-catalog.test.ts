@@ -3,12 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { type CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment } from "./catalog.ts";
-import {
-  CatalogHolder,
-  compileCatalog,
-  type CatalogInput,
-  type CatalogOutcome,
-} from "./compile-catalog.ts";
+import { compileCatalog, type CatalogInput, type CatalogOutcome } from "./compile-catalog.ts";
 import {
   edited,
   textManifest,
@@ -259,10 +254,6 @@ describe("a model of several providers", () => {
     });
   });
 
-  test("has its id as its name when no provider names it", () => {
-    expect(compiled([first]).catalog.find("m")).toMatchObject({ displayName: "m" });
-  });
-
   test("is deprecated when its last listing is deprecated", () => {
     const until = (date: string): Manifest =>
       manifestOf(`p${date}`, { "/models/0/deprecation_date": date });
@@ -342,12 +333,6 @@ describe("a listing that is not routed", () => {
     expect(dayAfter.notes).toMatchObject([{ deploymentId: "acme/m", reason: "past_dated" }]);
     expect(dayAfter.catalog.buildId).not.toBe(onTheDay.catalog.buildId);
   });
-
-  test("is routed with its key, and leaves no note", () => {
-    const { catalog, notes } = compiled([manifestOf("acme", { "/endpoint/api_key_env": "K" })]);
-    expect(catalog.find("m")).toBeDefined();
-    expect(notes).toEqual([]);
-  });
 });
 
 describe("the providers of a catalog", () => {
@@ -387,17 +372,6 @@ describe("the providers of a catalog", () => {
       { hasKey: () => false },
     );
     expect(catalog.providers).toEqual([]);
-  });
-
-  test("name the SKUs that their listings leave to the base rate", () => {
-    const priced = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
-    const pricing = priced.map((sku) => price(sku, "1"));
-    const whole = only(provider("pp", "P", { "/models/0/pricing": pricing }));
-    expect(whole).not.toHaveProperty("defaultedSkus");
-    const partly = only(
-      provider("pp", "P", { "/models/0/pricing": pricing.filter((_, at) => at !== 2) }),
-    );
-    expect(partly.defaultedSkus).toEqual(["cache_write"]);
   });
 });
 
@@ -492,15 +466,5 @@ describe("a catalog", () => {
   test("finds nothing under names that every object has", () => {
     expect(compiled([one]).catalog.find("__proto__")).toBeUndefined();
     expect(compiled([one]).catalog.find("constructor")).toBeUndefined();
-  });
-
-  test("is swapped as a whole; a reader of the old one keeps it", () => {
-    const old = compiled([one]).catalog;
-    const holder = new CatalogHolder(old);
-    const taken = holder.current;
-    const next = compiled([two]).catalog;
-    expect(holder.swap(next)).toBe(old);
-    expect(holder.current).toBe(next);
-    expect(taken.find("m")).toBeDefined();
   });
 });

@@ -74,10 +74,6 @@ test("a reported cost on a customer's own key is not charged", () => {
   expect(copy.billing).toBe("token");
 });
 
-test("a listing without a price stays without one", () => {
-  expect(ownKeyDeployment(listed({ prices: null }), connection).prices).toBeNull();
-});
-
 test("the same deployment and connection give the same object, others give other objects", () => {
   const deployment = listed();
   const copy = ownKeyDeployment(deployment, connection);
@@ -98,11 +94,6 @@ test("a key that was sealed again or moved is not mistaken for the remembered on
   expect(ownKeyDeployment(deployment, resealed)).not.toBe(copy);
   expect(ownKeyDeployment(deployment, resealed).ownKey?.sealedKey).toBe(resealed.sealedKey);
   expect(ownKeyDeployment(deployment, moved).ownKey?.orgId).toBe("org_2");
-});
-
-test("copying a copy fails an assertion", () => {
-  const copy = ownKeyDeployment(listed(), connection);
-  expect(() => ownKeyDeployment(copy, connection)).toThrow("not copied again");
 });
 
 test("the ledger can distinguish a customer's key from a free listing", () => {

@@ -152,21 +152,6 @@ test("a request without hour-long cache writes does not reserve their price", ()
   );
 });
 
-test("the worst case is the exact sum, rounded up by less than a micro-dollar", () => {
-  fc.assert(
-    fc.property(prices, input, output, (sheet, inputTokens, outputTokens) => {
-      const held = quoteWorstCase(sheet, { input: inputTokens, output: outputTokens });
-      const dearestInput = [sheet.prompt, sheet.cachedPrompt, sheet.cacheWrite];
-      const dearestOutput = [sheet.completion, sheet.internalReasoning];
-      const most = (rates: bigint[]): bigint => rates.reduce((a, b) => (a > b ? a : b));
-      const exact =
-        BigInt(inputTokens) * most(dearestInput) + BigInt(outputTokens) * most(dearestOutput);
-      const above = held * 1_000_000n - exact;
-      expect(above >= 0n && above < 1_000_000n).toBe(true);
-    }),
-  );
-});
-
 test("the debit never exceeds the reserve, even if a provider reports more than was requested", () => {
   const sheet: PriceSheet = {
     pinId: "pin",
@@ -179,20 +164,6 @@ test("the debit never exceeds the reserve, even if a provider reports more than 
   const usage = split({ input: 1_000, output: 1_000 }, []);
   expect(computeDebit(exactCost(sheet, usage), microUsd(1_500n))).toBe(1_500n);
   expect(computeDebit(exactCost(sheet, usage), microUsd(2_500n))).toBe(2_000n);
-});
-
-test("the worst case of the largest request at the largest price is exact", () => {
-  const sheet: PriceSheet = {
-    pinId: "pin",
-    prompt: 9_999_999_999_999n,
-    cachedPrompt: 0n,
-    cacheWrite: 0n,
-    completion: 9_999_999_999_999n,
-    internalReasoning: 0n,
-  };
-  const tokens = { input: 10_485_760, output: 32_768 };
-  // 10,518,528 tokens at $9,999,999.999999 per million, rounded up to the micro-dollar.
-  expect(quoteWorstCase(sheet, tokens)).toBe(105_185_279_999_990n);
 });
 
 describe("the worst case of images", () => {
@@ -222,18 +193,6 @@ describe("the worst case of images", () => {
     const sheet = rates(300_000n, 400_000n);
     expect(quoteImages(sheet, { input: 1, images: 1, ceiling: 1 })).toBe(1n);
     expect(quoteImages(sheet, { input: 1, images: 2, ceiling: 1 })).toBe(2n);
-  });
-
-  test("is never below what that many tokens cost", () => {
-    const images = fc.integer({ min: 1, max: 4 });
-    const ceiling = fc.integer({ min: 1, max: 100_000_000 });
-    fc.assert(
-      fc.property(prices, input, images, ceiling, (sheet, inputTokens, count, most) => {
-        const held = quoteImages(sheet, { input: inputTokens, images: count, ceiling: most });
-        const usage = split({ input: inputTokens, output: count * most }, [0.5, 0.5, 0]);
-        expect(exactCost(sheet, usage) <= held * 1_000_000n).toBe(true);
-      }),
-    );
   });
 });
 
@@ -283,10 +242,6 @@ describe("what the same tokens cost elsewhere", () => {
     expect(costElsewhere(tiered, [{ ...small, abovePromptTokens: 99 }])).toBe(5_050n);
     expect(tierBounds(tiered)).toEqual([100, 1_000]);
     expect(tierBounds(flat)).toEqual([]);
-  });
-
-  test("is zero for no tokens", () => {
-    expect(costElsewhere(tiered, [])).toBe(0n);
   });
 });
 

@@ -77,7 +77,6 @@ describe("a prompt that is too long", () => {
 
   test.each([
     "Input length (262144) exceeds or equals model's maximum context length (262144)",
-    "Total input tokens (250676 text + 16384 vision = 267060) exceeds maximum context length (262144)",
     "the state does not fit the context window",
   ])("a 400 that says %j is context_overflow 400 with this message", (errorText) => {
     expect(failed({ status: 400, body: { error: { message: errorText } } })).toMatchObject({
@@ -94,18 +93,11 @@ describe("a prompt that is too long", () => {
       expect(refusal.message).toBe("the prompt does not fit the context window of the model");
     }
   });
-
-  test("removes addresses, keys and ids of the provider from its message", () => {
-    const message = `sk-abcdef123456 of https://api.example.com has 9 tokens (${REQUEST_ID})`;
-    const { refusal } = failed({ status: 413, body: envelope(5021, message) });
-    expect(refusal.message).toBe("[removed] of [removed] has 9 tokens ([removed])");
-  });
 });
 
 describe("a provider's 429", () => {
   test.each([
     [3036, "Account limited"],
-    [4006, "you have used up your daily free allocation of 10,000 neurons"],
     [1, "You have used up your daily free allocation"],
   ])(
     "with code %i (%s): no provider serves it soon, the pool cools down, no strike",
@@ -128,18 +120,17 @@ describe("a provider's 429", () => {
     },
   );
 
-  test.each([
-    [envelope(3040, "AiError: Capacity temporarily exceeded, please try again."), 5],
-    [{ error: { message: "slow down" } }, 5],
-    ["", 5],
-  ])("that means the pace (%j) is rate_limit and cools the pool down", (body, seconds) => {
-    expect(failed({ status: 429, body })).toMatchObject({
-      refusal: { class: "rate_limit", status: 429, retryAfterSeconds: seconds, retryable: true },
-      failover: true,
-      strike: "neutral",
-      coolSeconds: seconds,
-    });
-  });
+  test.each([[{ error: { message: "slow down" } }, 5]])(
+    "that means the pace (%j) is rate_limit and cools the pool down",
+    (body, seconds) => {
+      expect(failed({ status: 429, body })).toMatchObject({
+        refusal: { class: "rate_limit", status: 429, retryAfterSeconds: seconds, retryable: true },
+        failover: true,
+        strike: "neutral",
+        coolSeconds: seconds,
+      });
+    },
+  );
 
   test("names its own wait, which counts up to a minute", () => {
     const headers = { "retry-after": "300" };
@@ -171,7 +162,6 @@ describe("a provider that refuses the account", () => {
 
   test.each([
     ["systemone", plain, 401],
-    ["systemone", plain, 402],
     ["gliner", gliner, 403],
   ] as const)(
     "%s, the caller's own key: keeps its status, no other provider is asked",
@@ -225,14 +215,6 @@ describe("a provider that refuses the account", () => {
 });
 
 describe("a provider that is slow or down", () => {
-  test("answers its own 408 as a timeout, 504, and a single one opens no circuit", () => {
-    expect(failed({ status: 408, body: "" })).toMatchObject({
-      refusal: { class: "upstream_error", status: 504, upstreamStatus: 408, retryable: true },
-      failover: true,
-      strike: "timeout",
-    });
-  });
-
   test("answers its own 504, an HTML page, as a timeout, and counts it as a 5xx", () => {
     const found = failed({ status: 504, body: "<html>upstream secret-host timed out</html>" });
     expect(found).toMatchObject({
@@ -254,21 +236,6 @@ describe("a provider that is slow or down", () => {
     const reported = failed({ status: 425, body: "", headers: { "retry-after": "20" } });
     expect(reported.refusal.retryAfterSeconds).toBe(20);
   });
-
-  test.each([
-    [500, 500],
-    [502, 502],
-    [503, 503],
-    [520, 502],
-    [529, 503],
-  ])("answers a %i as upstream_error %i, fails over and counts", (upstreamStatus, status) => {
-    const body = envelope(5012, "AiError: Clef inference failed");
-    expect(failed({ status: upstreamStatus, body, at: enveloped })).toMatchObject({
-      refusal: { class: "upstream_error", status, upstreamStatus },
-      failover: true,
-      strike: "strike",
-    });
-  });
 });
 
 describe("a request that the provider rejects", () => {
@@ -277,8 +244,6 @@ describe("a request that the provider rejects", () => {
   test.each([
     [422, envelope(5012, `AiError: AiError: ${nested} (${REQUEST_ID})`)],
     [400, envelope(5006, "AiError: unknown question type secret-things")],
-    [400, envelope(7000, "No route for that secret-things URI")],
-    [405, "secret-things"],
   ])(
     "a %i is upstream_error at that status, never failed over, reason not shown",
     (status, body) => {
@@ -291,23 +256,6 @@ describe("a request that the provider rejects", () => {
       expect(found.refusal.message).not.toMatch(/secret|invalid input/i);
     },
   );
-
-  test("is content_policy at that status if its content is refused, without failover or strike", () => {
-    const body = { error: { code: "content_policy_violation", message: "no" } };
-    expect(failed({ status: 403, body })).toMatchObject({
-      refusal: { class: "content_policy", status: 403 },
-      failover: false,
-      strike: "neutral",
-    });
-  });
-
-  test("fails over on a 404, because another provider may serve the model", () => {
-    expect(failed({ status: 404, body: "" })).toMatchObject({
-      refusal: { class: "model_unavailable", status: 502, upstreamStatus: 404 },
-      failover: true,
-      strike: "neutral",
-    });
-  });
 });
 
 describe("a second envelope inside the message", () => {

@@ -109,8 +109,6 @@ describe("an answer to systemone questions", () => {
   test.each([
     [0.5, true],
     [0.4999, false],
-    [0, false],
-    [1, true],
   ])("a probability of %d is %s: a tie counts as yes", (noul, value) => {
     const answers = answered({ questions: [urgent] }, { answers: { urgent: { noul } } });
     expect(answers["urgent"]).toEqual({ type: "noul", noul, value });
@@ -125,7 +123,7 @@ describe("an answer to systemone questions", () => {
     expect(answers["integer"]).toEqual({ type: "score", score: 1.8, value: 0 });
   });
 
-  test.each([[{ score: 2.1 }], [{ score: -0.1 }], [{ value: 3 }], [{ score: "1" }]])(
+  test.each([[{ score: 2.1 }], [{ score: -0.1 }], [{ score: "1" }]])(
     "of %j is on none of the three levels that were asked about",
     (answer) => {
       const failure = failureOf({ questions: [anger] }, { answers: { anger: answer } });
@@ -143,11 +141,6 @@ describe("an answer to systemone questions", () => {
     const places = ids.map((id) => text.indexOf(`"${id}":`));
     expect(places).toEqual(places.toSorted((x, y) => x - y));
     expect(places[0]).toBeGreaterThan(0);
-  });
-
-  test("drops answers without a question", () => {
-    const answers = answered({ questions: [urgent] }, { answers: four });
-    expect(Object.keys(answers)).toEqual(["urgent"]);
   });
 
   test("may come as a list, by name or in order, and is answered by name", () => {
@@ -176,13 +169,10 @@ describe("an answer to systemone questions", () => {
 
   test.each<[string, unknown]>([
     ["is missing", { answers: { team: four.team } }],
-    ["is null", { answers: { urgent: null, team: four.team } }],
     ["is of another kind", { answers: { urgent: { choice: "x" }, team: four.team } }],
     ["is not a probability", { answers: { urgent: { noul: 1.2 }, team: four.team } }],
     ["is a label that was not offered", { answers: { urgent: four.urgent, team: "sales" } }],
     ["is a name of every object", { answers: { team: four.team, toString: 1 } }],
-    ["and the rest are missing", { answers: {} }],
-    ["and the rest stand nowhere", { urgent: four.urgent, team: four.team }],
     ["and the others are not JSON", "<html>urgent</html>"],
   ])("of which one %s is refused whole, with nothing to bill", (_, body) => {
     const usage = { input_tokens: 318, output_tokens: 0 };
@@ -205,12 +195,6 @@ describe("an answer to systemone questions", () => {
     bridge.push(Buffer.from(" "));
     expect(bridge.failure).toMatchObject(UNUSABLE);
   });
-
-  test("is refused if it is nested too deep, and never throws", () => {
-    const deep = "[".repeat(200_000) + "]".repeat(200_000);
-    const body = `{"answers":{"urgent":{"noul":1,"note":${deep}}}}`;
-    expect(failureOf({ questions: [urgent] }, body)).toMatchObject(UNUSABLE);
-  });
 });
 
 describe("an answer to GLiNER questions", () => {
@@ -232,7 +216,6 @@ describe("an answer to GLiNER questions", () => {
   test.each<[string, object]>([
     ["in the body itself", flat],
     ["under result", { result: flat, token_usage: 12 }],
-    ["under answers", { answers: flat }],
   ])("%s: every result under its question's name, typed", (_, body) => {
     const questions = [mood, topics, people, places, works, order];
     expect(answered({ questions }, body)).toEqual({
@@ -249,17 +232,6 @@ describe("an answer to GLiNER questions", () => {
     const unnamed = spans("q1", "entities", { labels: ["person"] }, "entities");
     expect(answered({ questions: [unnamed] }, { result: { entities: { person: [] } } })).toEqual({
       entities: { type: "entities", value: { person: [] } },
-    });
-  });
-
-  test("keeps confidences beside the labels", () => {
-    const body = {
-      mood: { label: "bad", confidence: 0.7 },
-      topics: [{ label: "a", confidence: 0.9 }],
-    };
-    expect(answered({ questions: [mood, topics] }, body)).toEqual({
-      mood: { type: "classification", label: "bad", confidence: 0.7, value: "bad" },
-      topics: { type: "classification", labels: body.topics, value: ["a"] },
     });
   });
 
@@ -291,7 +263,6 @@ describe("an answer to GLiNER questions", () => {
     ["is missing", { topics: [] }],
     ["is a label that was not offered", { mood: "fine", topics: [] }],
     ["has a label that was not offered", { mood: "good", topics: ["a", "z"] }],
-    ["has no label", { mood: { confidence: 1 }, topics: [] }],
   ])("of which one %s is refused whole", (_, body) => {
     expect(failureOf({ questions: [mood, topics] }, body)).toMatchObject(UNUSABLE);
   });
@@ -324,9 +295,7 @@ describe("an envelope", () => {
   test.each<[string, unknown]>([
     ["is missing", result],
     ["has no answers in its result", { result: { usage: result.usage }, success: true }],
-    ["has no result", { success: true, errors: [], messages: [] }],
     ["does not say that it was a success", { result }],
-    ["is an error of another kind", { error: { code: 500 } }],
   ])("that %s: 502, nothing to bill, not failed over, counts", (_, body) => {
     expect(failureOf(asked, body)).toMatchObject(UNUSABLE);
   });
@@ -354,11 +323,9 @@ describe("the usage of an answer", () => {
   test.each([
     [{ usage: { input_tokens: 10, output_tokens: 2 } }, [10, 0, 2]],
     [{ usage: { prompt_tokens: 10, completion_tokens: 2 } }, [10, 0, 2]],
-    [{ usage: { input_tokens: 10 } }, [10, 0, 0]],
     [{ usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } } }, [6, 4, 0]],
     [{ usage: { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 9 } } }, [0, 3, 0]],
     [{ token_usage: 12 }, [12, 0, 0]],
-    [{ token_usage: { input_tokens: 12, output_tokens: 1 } }, [12, 0, 1]],
     [{ usage: { input_tokens: 5 }, token_usage: 12 }, [5, 0, 0]],
   ])("%j is counted as %j", (reported, [prompt, cachedPrompt, completion]) => {
     const { bridge } = reportOf(asked, { answers, ...reported });
@@ -374,15 +341,4 @@ describe("the usage of an answer", () => {
       expect(json.usage).toMatchObject({ input_tokens: 0, output_tokens: 0, total_tokens: 0 });
     },
   );
-
-  test("reports tokens from the cache if there are any", () => {
-    const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
-    expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
-      input_tokens: 10,
-      output_tokens: 0,
-      total_tokens: 10,
-      input_tokens_details: { cached_tokens: 4 },
-      cost: 0.001932,
-    });
-  });
 });

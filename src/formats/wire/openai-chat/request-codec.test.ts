@@ -16,10 +16,8 @@ const plain = history({}, {});
 
 // Helpers of the official clients send their parsed copies of an answer back with the history.
 test.each([
-  ["parsed", history({ parsed: null }, {})],
   ["parsed with a value", history({ parsed: { a: { b: [1] } } }, {})],
   ["parsed_arguments", history({}, { parsed_arguments: { a: 1 } })],
-  ["both", history({ parsed: null }, { parsed_arguments: null })],
 ])("a client's own copy of an answer reaches no provider: %s", (_name, messages) => {
   const { body, dropped } = sendSame("wire_a", { messages });
   expect(body["messages"]).toEqual(plain);

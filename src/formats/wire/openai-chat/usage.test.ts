@@ -69,18 +69,6 @@ describe("every vendor's usage fills the same five buckets", () => {
       buckets(10, 0, 0, 5, 100),
     ],
     [
-      "reasoning inside",
-      {
-        usage: {
-          prompt_tokens: 10,
-          completion_tokens: 105,
-          total_tokens: 115,
-          completion_tokens_details: { reasoning_tokens: 100 },
-        },
-      },
-      buckets(10, 0, 0, 5, 100),
-    ],
-    [
       "more reasoning than output",
       {
         usage: {
@@ -109,8 +97,6 @@ describe("every vendor's usage fills the same five buckets", () => {
 
   test.each([
     [{}],
-    [{ usage: null }],
-    [{ usage: "x" }],
     [{ usage: {} }],
     [{ usage: { prompt_tokens: -1, completion_tokens: 1.5 } }],
     [{ usage: { prompt_tokens: 1e300, completion_tokens: "7" } }],
@@ -122,7 +108,6 @@ describe("every vendor's usage fills the same five buckets", () => {
     ['{"usage":{"prompt_tokens":1,"cost":0.00000012345678901234567}}', "0.00000012345678901234567"],
     ['{"usage":{"prompt_tokens":1,"cost":"0.5"}}', "0.5"],
     ['{"usage":{"prompt_tokens":1,"cost":-1}}', undefined],
-    ['{"usage":{"prompt_tokens":1,"cost":null}}', undefined],
     ['{"usage":{"prompt_tokens":1}}', undefined],
   ])("the cost of %s is %s, as it was written", (text, cost) => {
     const report = readUsage(JSON.parse(text) as Record<string, unknown>, text);
