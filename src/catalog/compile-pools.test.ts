@@ -111,10 +111,6 @@ describe("a stated pool", () => {
     expect(members.sort()).toEqual(["twin/acme/nib", "twin/acme/quill"]);
   });
 
-  test("may name a listing twice", () => {
-    expect(poolOf(quill, stated("p", [quill, "text/*"], { concurrent: 1 })).id).toBe("p");
-  });
-
   test("takes the capacity of its only declaring listing if it has no limit", () => {
     expect(poolOf(nib, stated("p", ["text/*"]))).toEqual({
       id: "p",

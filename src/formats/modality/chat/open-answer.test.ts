@@ -41,13 +41,6 @@ const USAGE = {
   wire_a: chunks(usageChunk),
   wire_b: events({ type: "message_delta", delta: {}, usage: { output_tokens: 2 } }),
 };
-const ERROR = {
-  wire_a: chunks({ error: { code: 529, message: "secret words" } }),
-  wire_b: events({
-    type: "error",
-    error: { type: "overloaded_error", message: "secret" },
-  }),
-};
 const END = {
   wire_a: chunks(delta({}, "stop"), done),
   wire_b: events(
@@ -77,44 +70,6 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(first).toContain(client === "wire_a" ? '"role":"assistant"' : "message_start");
     expect(first).toContain('"hi"');
     expect(bridge.takeOutput()).toBeUndefined();
-  });
-
-  test("fails over on an error before content, and sends nothing", () => {
-    const bridge = fed(wires, PRELUDE[upstream], ERROR[upstream]);
-    expect(bridge).toMatchObject({
-      state: "failed",
-      failure: {
-        failover: true,
-        strike: "strike",
-        refusal: { class: "upstream_error", status: 503 },
-      },
-    });
-    expect(bridge.takeOutput()).toBeUndefined();
-  });
-
-  test("ends an error after content with one terminal event, and nothing follows it", () => {
-    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], ERROR[upstream], WORD[upstream]);
-    expect(bridge.state).toBe("failed");
-    const shown = bridge.failure?.refusal ?? refusal("upstream_error", "x");
-    const last = bridge.fail(shown, costUsd).toString();
-    expect(last).not.toContain("secret");
-    expect(last).not.toContain("[DONE]");
-    expect(last.match(/"error":/g)).toHaveLength(1);
-    bridge.push(Buffer.from(WORD[upstream] + END[upstream]));
-    bridge.end();
-    expect(bridge.takeOutput()).toBeUndefined();
-    expect(bridge.keepAlive()).toBeUndefined();
-    expect(bridge.finish(costUsd)).toHaveLength(0);
-    expect(bridge.fail(shown, costUsd)).toHaveLength(0);
-  });
-
-  test("fails if the body ends without its end mark, and never just stops", () => {
-    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream]);
-    bridge.end();
-    expect(bridge).toMatchObject({
-      state: "failed",
-      failure: { strike: "strike", refusal: { class: "upstream_error", upstreamStatus: 200 } },
-    });
   });
 
   test("fails without failover on an event that is not JSON, or not UTF-8", () => {
@@ -163,50 +118,6 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
       '"cost":0.100000000000000001',
     );
   });
-});
-
-describe("terminal events", () => {
-  const failure = refusal("upstream_error", "the provider failed", { status: 502 });
-
-  test.each([wire_a, aToB])("wire_a of $upstream: usage first, then the error chunk", (wires) => {
-    const { upstream } = wires;
-    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], USAGE[upstream]);
-    bridge.takeOutput();
-    const [usage = "", error = "", rest] = bridge.fail(failure, costUsd).toString().split("\n\n");
-    expect(JSON.parse(usage.slice(6))).toMatchObject({
-      choices: [{ index: 0, delta: {}, finish_reason: null }],
-      usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.001932 },
-    });
-    const chunk = JSON.parse(error.slice(6)) as object;
-    expect(Object.keys(chunk)).toEqual(["id", "object", "created", "model", "choices", "error"]);
-    expect(chunk).toMatchObject({
-      object: "chat.completion.chunk",
-      model: marketModel,
-      choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
-      error: {
-        code: "upstream_error",
-        message: "the provider failed",
-        type: "gateway_error",
-        metadata: { error_type: "upstream_error" },
-      },
-    });
-    expect(rest).toBe("");
-  });
-
-  test.each([wire_b, bToA])(
-    "wire_b of $upstream: one error event with its native type",
-    (wires) => {
-      const bridge = fed(wires, PRELUDE[wires.upstream], WORD[wires.upstream]);
-      bridge.takeOutput();
-      const text = bridge.fail(failure, costUsd).toString();
-      const error = {
-        type: "api_error",
-        message: "the provider failed",
-        error_type: "upstream_error",
-      };
-      expect(text).toBe(`event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`);
-    },
-  );
 });
 
 describe("what counts as content", () => {

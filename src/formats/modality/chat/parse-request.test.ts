@@ -383,9 +383,3 @@ describe("parts that a provider fetches", () => {
     expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
   });
 });
-
-test("the refusal of a bound that is too high names the client's setting to lower", () => {
-  const { message } = readBad("wire_b", { max_tokens: 64_000 });
-  expect(message).toContain("max_tokens must be from 1 to 32768");
-  expect(message).toContain("maxOutputTokens");
-});

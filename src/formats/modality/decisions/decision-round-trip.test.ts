@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
-import { SMALL_BODY_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import {
   badDecision,
   decisionsDeployment,
@@ -285,26 +284,5 @@ describe("any body", () => {
   });
 
   const noul = '{"schema":{"type":"noul"},"text":"i"}';
-  const about = (state: string, questions = `[${noul}]`): string =>
-    `{"model":"m","state":${state},"questions":${questions}}`;
-  const fill = (item: string): string =>
-    Array.from(
-      { length: Math.floor((SMALL_BODY_BYTES_MAX - 2000) / (item.length + 1)) },
-      () => item,
-    ).join();
-  const deep = (levels: number, inside: string): string =>
-    `${"[".repeat(levels)}${inside}${"]".repeat(levels)}`;
   const image = '{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}';
-  test.each([
-    ["of many small objects just below what a scan keeps", about(deep(9, fill('{"a":1,"b":2}')))],
-    ["of many nests", about(`[${fill(deep(55, ""))}]`)],
-    ["of many questions", about('"s"', `[${fill(noul)}]`)],
-    [
-      "of many tasks",
-      `{"model":"m","text":"t","schema":{"classifications":[${fill('{"task":"t","labels":["a","b"]}')}]}}`,
-    ],
-  ])("of a megabyte %s is read without delay", (_name, text) => {
-    expect(text.length).toBeLessThanOrEqual(SMALL_BODY_BYTES_MAX);
-    expect(outcomeOf(text)).not.toBe("unsaid");
-  });
 });

@@ -21,41 +21,6 @@ function resultNames(body: Json): readonly string[] {
 
 describe("GLiNER questions", () => {
   test.each([
-    [mood, "classification", mood],
-    [
-      {
-        ...mood,
-        multi_label: true,
-        threshold: 0,
-        top_k: 2,
-        prompt: "How?",
-        examples: [["hi", "calm"]],
-      },
-      "classification",
-      {
-        ...mood,
-        multi_label: true,
-        threshold: 0,
-        top_k: 2,
-        instructions: "How?",
-        examples: [["hi", "calm"]],
-      },
-    ],
-    [
-      { type: "boolean", question: "Is it urgent?" },
-      "classification",
-      { type: "boolean", instructions: "Is it urgent?" },
-    ],
-    [{ ...people, threshold: 1 }, "entities", { ...people, threshold: 1 }],
-    [knows, "relations", knows],
-  ])("%j is of kind %s", (question, kind, body) => {
-    expect(goodDecision({ questions: { a: question } })).toMatchObject({
-      grammar: "gliner",
-      questions: [{ wire: "gliner", id: "a", kind, resultName: "a", body }],
-    });
-  });
-
-  test.each([
     [
       { labels: ["a", "b"] },
       ".type: required: one of classification, boolean, entities, relations, structure",

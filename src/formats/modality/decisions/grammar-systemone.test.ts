@@ -18,28 +18,8 @@ describe("systemone questions", () => {
   test.each([
     [{ type: "noul" }, { kind: "noul", criteria: undefined }],
     [
-      { type: "boolean", criteria: { true: "y" } },
-      { kind: "noul", criteria: { true: "y" } },
-    ],
-    [
-      { type: "choice", criteria: { billing: "payments", tech: null } },
-      {
-        kind: "choice",
-        labels: ["billing", "tech"],
-        criteria: { billing: "payments", tech: null },
-      },
-    ],
-    [
       { type: "enum", values: ["b", "a"] },
       { kind: "choice", labels: ["b", "a"], criteria: { b: null, a: null } },
-    ],
-    [
-      { type: "string", enum: ["a", "b"] },
-      { kind: "choice", labels: ["a", "b"] },
-    ],
-    [
-      { type: "score", criteria: ["calm", ["x"]] },
-      { kind: "score", criteria: ["calm", ["x"]] },
     ],
     [
       { type: "integer", min: -1, max: 1 },

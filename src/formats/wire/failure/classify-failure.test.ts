@@ -5,7 +5,7 @@ import { PROVIDER_MESSAGE_CHARS_MAX } from "../../../kernel/core/constants.ts";
 import { REFUSALS } from "../../../kernel/core/refusals.ts";
 import { anthropicMessages } from "../anthropic-messages/index.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
-import { connectionFailure, type UpstreamFailure } from "./failures.ts";
+import { type UpstreamFailure } from "./failures.ts";
 
 function failed(
   status: number,
@@ -149,25 +149,6 @@ describe("provider faults", () => {
       expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
     },
   );
-});
-
-describe("connections", () => {
-  test.each(["refused", "dns", "tls", "reset"] as const)("%s is model_unavailable 502", (fault) => {
-    const found = connectionFailure(fault);
-    expect(found).toMatchObject({
-      refusal: { class: "model_unavailable", status: 502, origin: "upstream" },
-      failover: true,
-      strike: "strike",
-    });
-    expect(found.refusal.upstreamStatus).toBeUndefined();
-  });
-
-  test("answer a timeout as upstream_error 504", () => {
-    expect(connectionFailure("timeout")).toMatchObject({
-      refusal: { class: "upstream_error", status: 504 },
-      strike: "timeout",
-    });
-  });
 });
 
 describe("errors inside a 200", () => {

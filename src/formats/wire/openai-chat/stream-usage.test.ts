@@ -18,18 +18,10 @@ interface Chunk {
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const usageChunk = { ...delta({}), choices: [], usage };
-const start = { type: "message_start", message: { usage: { input_tokens: 3, output_tokens: 1 } } };
 const bare = { type: "message_start", message: {} };
 const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
-const close = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: {} };
 const hi = delta({ role: "assistant", content: "hi" });
-const nulls = (chunk: object): object => ({ ...chunk, usage: null });
 
-/** One answer as providers of either wire send it, with their additional members. */
-const ANSWERS = {
-  wire_a: chunks(nulls(hi), nulls(delta({}, "stop")), usageChunk, done),
-  wire_b: events(start, word, close, { type: "message_stop" }),
-};
 const upstreams = ["wire_a", "wire_b"] as const;
 
 function chunksOf(text: string): readonly Chunk[] {
@@ -40,15 +32,6 @@ function chunksOf(text: string): readonly Chunk[] {
 function served(upstream: "wire_a" | "wire_b", pieces: string, wantsUsageChunk = false): string {
   return play(openStream({ client: "wire_a", upstream, wantsUsageChunk }), [pieces]).text;
 }
-
-describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
-  test("has the usage in a separate chunk for a caller that asked for it", () => {
-    const all = chunksOf(served(upstream, ANSWERS[upstream], true));
-    expect(all.at(-1)).toMatchObject({ choices: [], usage: { cost: 0.001932 } });
-    expect(all.at(-2)).toMatchObject({ choices: [{ finish_reason: "stop" }] });
-    expect(all.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
-  });
-});
 
 describe("chunks of a wire_a provider", () => {
   test.each([
