@@ -213,6 +213,10 @@ describe("tools and their choice", () => {
       { name: "f", description: "d", input_schema: { type: "object", properties: { a: {} } } },
     ],
     [
+      { name: "f", parameters: { properties: { constructor: {} } } },
+      { name: "f", input_schema: { type: "object", properties: { constructor: {} } } },
+    ],
+    [
       { name: "f", parameters: { properties: null, required: ["a"], type: null } },
       { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
     ],
@@ -296,6 +300,12 @@ describe("the other fields", () => {
     expect(body["stop_sequences"]).toEqual(["x"]);
     expect(dropped).toEqual(["stop"]);
     expect(sent({ stop: " " }).body).not.toHaveProperty("stop_sequences");
+  });
+
+  test("prefer user to safety_identifier", () => {
+    const { body, dropped } = sent({ user: "u", safety_identifier: "s" });
+    expect(body["metadata"]).toEqual({ user_id: "u" });
+    expect(dropped).toEqual(["safety_identifier"]);
   });
 
   test.each([
