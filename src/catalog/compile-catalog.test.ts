@@ -1,31 +1,25 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { type CatalogNote } from "./catalog-input.ts";
-import type { Catalog, Deployment } from "./catalog.ts";
-import { compileCatalog, type CatalogInput, type CatalogOutcome } from "./compile-catalog.ts";
+import type { ManifestFile } from "./catalog-input.ts";
+import type { Deployment } from "./catalog.ts";
+import { compileCatalog, type CatalogInput } from "./compile-catalog.ts";
 import {
+  compileFiles,
   edited,
+  imageManifest,
+  manifestFile,
   textManifest,
   type Edits,
   type Json,
 } from "../../test/fixtures/manifest/samples.ts";
-import { validateManifest, type Manifest } from "./manifest/index.ts";
-
-const today = "2026-11-20";
 
 function price(type: string, cost: string): Json {
   return { type, unit: "token", cost_usd_per_million: cost };
 }
 
-function valid(document: Json): Manifest {
-  const verdict = validateManifest(JSON.stringify(document));
-  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-  return verdict.manifest;
-}
-
 /** The sample text manifest with one plain model, changed as given. */
-function manifestOf(provider: string, edits: Edits = {}): Manifest {
+function manifestOf(provider: string, edits: Edits = {}): ManifestFile {
   const model = {
     id: "m",
     context_length: 1_000,
@@ -33,28 +27,13 @@ function manifestOf(provider: string, edits: Edits = {}): Manifest {
     pricing: [price("prompt", "1"), price("completion", "2")],
   };
   const plain: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
-  return valid(edited(textManifest(), { ...plain, "/models": [model], ...edits }));
+  const document = edited(textManifest(), { ...plain, "/models": [model], ...edits });
+  return manifestFile(`${provider}.json`, document);
 }
 
-function compile(manifests: readonly Manifest[], more: Partial<CatalogInput> = {}): CatalogOutcome {
-  const files = manifests.map((manifest, index) => ({
-    file: `${index}.json`,
-    manifest,
-    sha256: "of no file",
-  }));
-  return compileCatalog({ manifests: files, hasKey: () => true, today, ...more });
-}
+const compiled = compileFiles;
 
-function compiled(
-  manifests: readonly Manifest[],
-  more: Partial<CatalogInput> = {},
-): { readonly catalog: Catalog; readonly notes: readonly CatalogNote[] } {
-  const outcome = compile(manifests, more);
-  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
-  return outcome;
-}
-
-function only(manifest: Manifest, more: Partial<CatalogInput> = {}): Deployment {
+function only(manifest: ManifestFile, more: Partial<CatalogInput> = {}): Deployment {
   const [deployment, ...others] = compiled([manifest], more).catalog.deployments;
   if (deployment === undefined || others.length > 0) throw new Error("not one deployment");
   return deployment;
@@ -99,7 +78,7 @@ describe("a deployment", () => {
   });
 
   test("carries everything its listing declares", () => {
-    const manifest = valid(edited(textManifest(), { "/models/1": undefined }));
+    const manifest = manifestFile("acme.json", edited(textManifest(), { "/models/1": undefined }));
     const deployment = only(manifest);
     expect(deployment).toMatchObject({
       upstreamModelId: "quill-large:fast",
@@ -115,7 +94,7 @@ describe("a deployment", () => {
       ],
     });
     expect(Object.fromEntries(deployment.supportedParameters)).toEqual(
-      manifest.models[0]?.supported_parameters,
+      manifest.manifest.models[0]?.supported_parameters,
     );
   });
 
@@ -255,37 +234,25 @@ describe("a model of several providers", () => {
   });
 
   test("is deprecated when its last listing is deprecated", () => {
-    const until = (date: string): Manifest =>
+    const until = (date: string): ManifestFile =>
       manifestOf(`p${date}`, { "/models/0/deprecation_date": date });
-    const find = (...manifests: Manifest[]): string | undefined =>
+    const find = (...manifests: ManifestFile[]): string | undefined =>
       compiled(manifests).catalog.find("m")?.deprecationDate;
     expect(find(until("2027-01-01"), until("2028-01-01"))).toBe("2028-01-01");
     expect(find(until("2027-01-01"), first)).toBeUndefined();
   });
 
   test("has one modality: the refusal names a provider that lists another", () => {
-    const image = manifestOf("picto", {
-      "/models": [
-        {
-          id: "m",
-          output_modality: "image",
-          max_output_tokens: 10,
-          supported_parameters: {
-            n: { type: "integer" },
-            size: { type: "enum", values: ["1x1"] },
-          },
-          pricing: [price("prompt", "1"), price("completion", "2")],
-        },
-      ],
-      "/provider/priority": 9,
-    });
-    expect(compile([image, first])).toEqual({
+    const edits = { "/provider/id": "picto", "/models/0/id": "m" };
+    const image = manifestFile("picto.json", edited(imageManifest(), edits));
+    const input = { hasKey: () => true, today: "2026-11-20" };
+    expect(compileCatalog({ manifests: [image, first], ...input })).toEqual({
       ok: false,
       issues: [
         {
-          file: "0.json",
+          file: "picto.json",
           pointer: "/models/0",
-          message: "model m has modality image, but 1.json lists it as text; rename one of them",
+          message: "model m has modality image, but zeta.json lists it as text; rename one of them",
         },
       ],
     });
@@ -313,7 +280,7 @@ describe("a listing that is not routed", () => {
     expect(catalog.deployments).toMatchObject([{ id: "acme/m", notReady: reason }]);
     expect(catalog.models).toEqual([]);
     expect(catalog.find("m")).toBeUndefined();
-    expect(notes).toMatchObject([{ file: "0.json", deploymentId: "acme/m", reason }]);
+    expect(notes).toMatchObject([{ file: "acme.json", deploymentId: "acme/m", reason }]);
     expect(notes[0]?.message).toContain(words);
   });
 
@@ -336,7 +303,7 @@ describe("a listing that is not routed", () => {
 });
 
 describe("the providers of a catalog", () => {
-  const provider = (id: string, name: string, more: Edits = {}): Manifest =>
+  const provider = (id: string, name: string, more: Edits = {}): ManifestFile =>
     manifestOf(id, { "/provider/name": name, ...more });
 
   test("are listed by name, with the facts that buyers need", () => {
@@ -419,7 +386,7 @@ describe("a catalog", () => {
   });
 
   test("lists newest first, undated last, then by name", () => {
-    const listed = (id: string, name: string, released: string | undefined): Manifest =>
+    const listed = (id: string, name: string, released: string | undefined): ManifestFile =>
       manifestOf(`p-${id}`, {
         "/models/0/id": id,
         "/models/0/display_name": name,
@@ -435,7 +402,7 @@ describe("a catalog", () => {
   });
 
   test("cannot be changed", () => {
-    const { catalog } = compiled([valid(textManifest())]);
+    const { catalog } = compiled([manifestFile("acme.json", textManifest())]);
     const frozen: readonly unknown[] = [
       catalog,
       catalog.models,
@@ -451,13 +418,16 @@ describe("a catalog", () => {
   });
 
   test("refuses two manifests of one provider", () => {
-    expect(compile([one, two, manifestOf("one")])).toEqual({
+    const input = { hasKey: () => true, today: "2026-11-20" };
+    expect(
+      compileCatalog({ manifests: [one, two, { ...one, file: "again.json" }], ...input }),
+    ).toEqual({
       ok: false,
       issues: [
         {
-          file: "2.json",
+          file: "again.json",
           pointer: "/provider/id",
-          message: "provider id one is already used by 0.json; merge the two or rename one",
+          message: "provider id one is already used by one.json; merge the two or rename one",
         },
       ],
     });

@@ -6,28 +6,27 @@ import type { PoolDeclaration } from "./catalog.ts";
 import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
 import { parsePoolsFile, type StatedPool } from "./compile-pools.ts";
 import {
+  compileFiles,
   decisionsManifest,
+  manifestFile,
   edited,
   type Edits,
   type Json,
   textManifest,
 } from "../../test/fixtures/manifest/samples.ts";
-import { validateManifest } from "./manifest/index.ts";
 
 const minute600 = { type: "request", per: "minute", value: 600 } as const;
 
-function manifestFile(provider: string, document: Json, edits: Edits = {}): ManifestFile {
+function fileOf(provider: string, document: Json, edits: Edits = {}): ManifestFile {
   const named: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
-  const verdict = validateManifest(JSON.stringify(edited(document, { ...named, ...edits })));
-  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-  return { file: `${provider}.json`, manifest: verdict.manifest, sha256: "of no file" };
+  return manifestFile(`${provider}.json`, edited(document, { ...named, ...edits }));
 }
 
 /** `text/acme/quill` declares a capacity, `text/acme/nib` none; `judge` has two decision models. */
 const manifests = [
-  manifestFile("text", textManifest()),
-  manifestFile("judge", decisionsManifest()),
-  manifestFile("twin", textManifest(), { "/provider/listing": "private" }),
+  fileOf("text", textManifest()),
+  fileOf("judge", decisionsManifest()),
+  fileOf("twin", textManifest(), { "/provider/listing": "private" }),
 ];
 const quill = "text/acme/quill";
 const nib = "text/acme/nib";
@@ -49,10 +48,8 @@ function stated(
   return { id, listings, capacity: [], ...more };
 }
 
-function compiled(...pools: readonly StatedPool[]): CatalogOutcome & { readonly ok: true } {
-  const outcome = compile(...pools);
-  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
-  return outcome;
+function compiled(...pools: readonly StatedPool[]) {
+  return compileFiles(manifests, { pools: { file: "pools.yaml", pools } });
 }
 
 function poolOf(deploymentId: string, ...pools: readonly StatedPool[]): PoolDeclaration {

@@ -6,7 +6,6 @@ import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import {
   buildBody,
   toBytes,
-  chatFor,
   buildDeployment,
   encode,
   marketModel,
@@ -148,12 +147,6 @@ describe("translated requests", () => {
   test("name all dropped fields, those of the translation too", () => {
     const request = readGood("wire_a", { models: ["x"], seed: 1 });
     expect(encode(request, buildDeployment("wire_b")).droppedParams).toEqual(["models", "seed"]);
-  });
-
-  test("refuse what cannot be translated, and never send a part", () => {
-    const request = readGood("wire_a", { response_format: { type: "json_object" } });
-    const encoded = chatFor(request).encode(request, buildDeployment("wire_b"));
-    expect(encoded).toMatchObject({ refusal: { class: "invalid_request", status: 400 } });
   });
 
   test("never send the marketplace's model id when the endpoint has its own", () => {

@@ -2,6 +2,11 @@ import { describe, expect, test } from "vitest";
 import { refusal } from "../../../kernel/core/refusals.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import {
+  aToB,
+  bToA,
+  wire_a,
+  wire_b,
+  EVERY,
   chunks,
   costUsd,
   delta,
@@ -12,12 +17,6 @@ import {
   play,
   type Wires,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
-
-const wire_a = { client: "wire_a", upstream: "wire_a" } as const;
-const wire_b = { client: "wire_b", upstream: "wire_b" } as const;
-const aToB = { client: "wire_a", upstream: "wire_b" } as const;
-const bToA = { client: "wire_b", upstream: "wire_a" } as const;
-const EVERY: readonly Wires[] = [wire_a, wire_b, aToB, bToA];
 
 const start = {
   type: "message_start",

@@ -3,6 +3,11 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import {
+  aToB,
+  bToA,
+  wire_a,
+  wire_b,
+  EVERY,
   costUsd,
   idTail,
   marketModel,
@@ -10,12 +15,6 @@ import {
   play,
   type Wires,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
-
-const wire_a = { client: "wire_a", upstream: "wire_a" } as const;
-const wire_b = { client: "wire_b", upstream: "wire_b" } as const;
-const aToB = { client: "wire_a", upstream: "wire_b" } as const;
-const bToA = { client: "wire_b", upstream: "wire_a" } as const;
-const EVERY: readonly Wires[] = [wire_a, wire_b, aToB, bToA];
 
 const answerA = (message: object, finish = "stop", more: object = {}): string =>
   JSON.stringify({

@@ -5,7 +5,6 @@ import {
   delta,
   done,
   events,
-  openJson,
   openStream,
   play,
   toolDelta,
@@ -47,8 +46,6 @@ const said = (words: string) => ({ kind: "text", text: words });
 
 describe("a client of messages in front of chat completions", () => {
   test.each<[string, readonly unknown[], Partial<Record<keyof WireBReading, unknown>>]>([
-    ["litellm 34692: stop after a call is tool_use",
-      [call, finish("stop")], { stopReason: "tool_use" }],
     ["tool_calls without a call is end_turn",
       [hi, finish("tool_calls")], { stopReason: "end_turn" }],
     ["new-api 1761: a cut call is a cut answer",
@@ -74,6 +71,12 @@ describe("a client of messages in front of chat completions", () => {
     ["every call has index 0",
       [toolDelta(0, named("f", "{}", "c1")), toolDelta(0, named("g", "{}", "c2"))],
       { blocks: [{ id: "c1" }, { id: "c2" }] }],
+    ["calls of one index and no id end where they are whole",
+      [toolDelta(0, named("f", "{}")), toolDelta(0, named("g", "{}"))],
+      { blocks: [tool("f"), tool("g")] }],
+    ["an index is used again after another",
+      [toolDelta(0, named("f", "{}", "c1")), second, toolDelta(0, named("g", "{}", "c3"))],
+      { blocks: [{ id: "c1" }, { id: "c2" }, { id: "c3" }] }],
     ["a name comes late",
       [toolDelta(0, { id: "c", ...args('{"a":') }), toolDelta(0, named("f", "1}"))],
       { blocks: [tool("f", '{"a":1}')] }],
@@ -104,6 +107,8 @@ describe("a client of messages in front of chat completions", () => {
     ["length", "max_tokens"],
     ["content_filter", "refusal"],
     ["eos", "end_turn"],
+    ["sensitive", "refusal"],
+    ["model_context_window_exceeded", "max_tokens"],
     ["toString", "end_turn"],
   ])("litellm 12481: the finish reason %s reads %s", (word, expected) => {
     expect(toWireB(hi, finish(word), done).stopReason).toBe(expected);
@@ -120,14 +125,6 @@ describe("a client of messages in front of chat completions", () => {
     };
     expect(read({ stop_sequences: ["###"] })).toEqual(["stop_sequence", "###"]);
     expect(read()).toEqual(["end_turn", null]);
-  });
-
-  test("pgedge 217: calls with stop in a whole answer are tool_use", () => {
-    const message = { role: "assistant", content: null, tool_calls: [named("f", "{}", "c")] };
-    const body = { choices: [{ index: 0, message, finish_reason: "stop" }], usage };
-    const wires = { client: "wire_b", upstream: "wire_a" } as const;
-    const { text: sent } = play(openJson(wires), [JSON.stringify(body)]);
-    expect(JSON.parse(sent)).toMatchObject({ stop_reason: "tool_use", content: [{ name: "f" }] });
   });
 });
 

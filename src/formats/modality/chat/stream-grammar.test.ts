@@ -166,96 +166,37 @@ describe("an encoder loses nothing", () => {
 
 describe("a bridge takes anything", () => {
   const fields = fc.oneof(fc.jsonValue(), fc.constantFrom("", "a", null, 0, {}, []));
+  /** An object with some of these members. */
+  const some = (members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> =>
+    fc.oneof(fields, { arbitrary: fc.record(members, { requiredKeys: [] }), weight: 3 });
+  const list = (item: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+    fc.oneof(fields, { arbitrary: fc.array(item), weight: 3 });
+  const oneOf = (...words: unknown[]): fc.Arbitrary<unknown> =>
+    fc.oneof(fields, { arbitrary: fc.constantFrom(...words), weight: 3 });
+
+  const fn = some({ name: fields, arguments: fields });
+  const calls = list(some({ index: fc.oneof(fc.nat(2), fields), id: fields, function: fn }));
+  const delta = some({ content: fields, reasoning: fields, refusal: fields, tool_calls: calls });
+  const choice = some({ delta, finish_reason: oneOf("stop", "tool_calls", "error", null) });
+  const usageA = some({ prompt_tokens: fields, completion_tokens: fields, cost: fields });
   const chunk = fc.oneof(
     fc.constant("[DONE]"),
-    fc.jsonValue(),
-    fc.record(
-      {
-        id: fields,
-        model: fields,
-        choices: fc.oneof(
-          fields,
-          fc.array(
-            fc.record(
-              {
-                delta: fc.oneof(
-                  fields,
-                  fc.record(
-                    {
-                      content: fields,
-                      reasoning: fields,
-                      refusal: fields,
-                      tool_calls: fc.oneof(
-                        fields,
-                        fc.array(
-                          fc.record(
-                            {
-                              index: fc.oneof(fc.nat(2), fields),
-                              id: fields,
-                              function: fc.record(
-                                { name: fields, arguments: fields },
-                                { requiredKeys: [] },
-                              ),
-                            },
-                            { requiredKeys: [] },
-                          ),
-                        ),
-                      ),
-                    },
-                    { requiredKeys: [] },
-                  ),
-                ),
-                finish_reason: fc.oneof(
-                  fc.constantFrom("stop", "tool_calls", "error", null),
-                  fields,
-                ),
-              },
-              { requiredKeys: [] },
-            ),
-          ),
-        ),
-        usage: fc.oneof(
-          fields,
-          fc.record({ prompt_tokens: fields, completion_tokens: fields, cost: fields }),
-        ),
-      },
-      { requiredKeys: [] },
-    ),
+    some({ id: fields, model: fields, choices: list(choice), usage: usageA }),
   );
+
+  const types =
+    "message_start content_block_start content_block_delta content_block_stop message_delta " +
+    "message_stop ping other";
+  const block = { id: fields, name: fields, input: fields, text: fields };
+  const part = { text: fields, partial_json: fields, stop_reason: fields };
   const event = fc.record(
     {
-      type: fc.constantFrom(
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "ping",
-        "other",
-      ),
+      type: fc.constantFrom(...types.split(" ")),
       index: fc.oneof(fc.nat(3), fields),
-      message: fc.oneof(fields, fc.record({ usage: fields, model: fields })),
-      content_block: fc.oneof(
-        fields,
-        fc.record({
-          type: fc.constantFrom("text", "tool_use", "thinking", "x"),
-          id: fields,
-          name: fields,
-          input: fields,
-          text: fields,
-        }),
-      ),
-      delta: fc.oneof(
-        fields,
-        fc.record({
-          type: fc.constantFrom("text_delta", "input_json_delta", "thinking_delta", "x"),
-          text: fields,
-          partial_json: fields,
-          stop_reason: fields,
-        }),
-      ),
-      usage: fc.oneof(fields, fc.record({ input_tokens: fields, output_tokens: fields })),
+      message: some({ usage: fields, model: fields }),
+      content_block: some({ type: oneOf("text", "tool_use", "thinking", "x"), ...block }),
+      delta: some({ type: oneOf("text_delta", "input_json_delta", "thinking_delta"), ...part }),
+      usage: some({ input_tokens: fields, output_tokens: fields }),
     },
     { requiredKeys: ["type"] },
   );

@@ -1,25 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
+import type { Deployment } from "../../../catalog/catalog.ts";
 import type { UpstreamFailure } from "../../wire/failure/failures.ts";
-import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
+import { decisionsDeployment } from "../../../../test/fixtures/modality/decision-kit.ts";
 import { classifyDecision } from "./classify.ts";
 
-const listing: DecisionsListing = {
-  wire: "systemone",
-  path: "/decide",
-  isStatePerQuestion: false,
-  readsImages: false,
-  form: "as_sent",
-};
-
-function deployment(changes: Partial<Deployment> = {}): Deployment {
-  return buildDeployment("wire_a", { modality: "decisions", decisions: listing, ...changes });
-}
-
-const plain = deployment();
-const enveloped = deployment({ decisions: { ...listing, envelope: "envelope_v4" } });
-const gliner = deployment({ decisions: { ...listing, wire: "gliner" } });
+const plain = decisionsDeployment();
+const enveloped = decisionsDeployment({ envelope: "envelope_v4" });
+const gliner = decisionsDeployment({ wire: "gliner" });
 const ownKey = {
   connectionId: "con_1",
   orgId: "org_1",

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import type { DecisionsListing, Deployment } from "../../../catalog/catalog.ts";
+import type { DecisionsListing } from "../../../catalog/catalog.ts";
 import { DECISION_ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import { asObject } from "../../../kernel/json/json-edit.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { marketModel, play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
-import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
+import { decisionsDeployment } from "../../../../test/fixtures/modality/decision-kit.ts";
 import { openDecisionAnswer } from "./open-answer.ts";
 import type { Question } from "./question.ts";
 
@@ -28,21 +28,9 @@ interface Asked {
 
 function open({ questions, envelope }: Asked): AnswerBridge {
   const wire = questions[0]?.wire ?? "systemone";
-  const decisions: DecisionsListing = {
-    wire,
-    path: "/decide",
-    isStatePerQuestion: false,
-    readsImages: false,
-    form: "as_sent",
-    ...(envelope === undefined ? {} : { envelope }),
-  };
-  const deployment: Deployment = buildDeployment("wire_a", { modality: "decisions", decisions });
-  return openDecisionAnswer({
-    request: { questions },
-    deployment,
-    requestId,
-    createdSeconds: 1_800_000_000,
-  });
+  const deployment = decisionsDeployment({ wire, ...(envelope && { envelope }) });
+  const request = { questions };
+  return openDecisionAnswer({ request, deployment, requestId, createdSeconds: 1_800_000_000 });
 }
 
 interface Told {

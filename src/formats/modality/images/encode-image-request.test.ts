@@ -30,18 +30,15 @@ describe("a listing accepts the fields that it declares", () => {
   });
 
   const listed = "prompt, n, size, quality, output_format, output_compression, seed, tiled, mood";
-  test.each<[Members, string, string]>([
-    [{ size: "1x1" }, "size", "size must be one of 1024x1024, 1536x1024"],
-    [
-      { output_compression: 100.5 },
-      "output_compression",
-      "output_compression must be a number from 0 to 100",
-    ],
-    [{ seed: 1.5 }, "seed", "seed must be a whole number"],
-    [{ tiled: "true" }, "tiled", "tiled must be true or false"],
-    [{ mood: {} }, "mood", "mood must be a string, a number, true or false"],
-    [{ style: "vivid" }, "style", `style is not accepted by this model; it accepts ${listed}`],
-  ])("not %j", (members, field, message) => {
+  test.each<[Members, string]>([
+    [{ size: "1x1" }, "size must be one of 1024x1024, 1536x1024"],
+    [{ output_compression: 100.5 }, "output_compression must be a number from 0 to 100"],
+    [{ seed: 1.5 }, "seed must be a whole number"],
+    [{ tiled: "true" }, "tiled must be true or false"],
+    [{ mood: {} }, "mood must be a string, a number, true or false"],
+    [{ style: "vivid" }, `style is not accepted by this model; it accepts ${listed}`],
+  ])("not %j", (members, message) => {
+    const field = message.split(" ")[0];
     expect(servabilityOf(members)).toEqual({ field, message });
   });
 

@@ -184,7 +184,7 @@ describe("usage", () => {
     expect(json).toMatchObject({ usage: { input_tokens_details: { cached_tokens: 5 } } });
   });
 
-  test.each([undefined, null, {}, "7", { input_tokens: "9" }, { total_tokens: 9 }, [1]])(
+  test.each([undefined, null, { input_tokens: "9" }])(
     "that counts nothing is none: %j",
     (usage) => {
       const bridge = openBridge();

@@ -33,15 +33,6 @@ test("every tool counts with its name, description and schema, without its cachi
   expect(estimate({ ...say("hi"), tools: [hinted] })).toBe(one);
 });
 
-test("a picture counts the same whatever its file weighs", () => {
-  const picture = (data: string): object => ({
-    type: "image",
-    source: { type: "base64", media_type: "image/png", data },
-  });
-  expect(estimate(say([picture("AAAA")]))).toBe(3 + 4 + 1_600);
-  expect(estimate(say([picture("A".repeat(400_000))]))).toBe(3 + 4 + 1_600);
-});
-
 test("a document of text counts as its text, any other by the size of its file", () => {
   const source = { type: "text", media_type: "text/plain", data: "hi" };
   expect(estimate(say([{ type: "document", source }]))).toBe(hi);
@@ -56,9 +47,7 @@ test.each([
   ["naïve Größe", 2],
   ["1234567", 3],
   ["x = 10;", 4],
-  ["if (a) {\n    b();\n}", 10],
   ["東京都", 3],
-  ["Привет", 3],
   ["🙂", 2],
 ])("%j is estimated at %d tokens", (text, tokens) => {
   expect(textTokens(text)).toBe(tokens);

@@ -33,18 +33,9 @@ describe.each(wires)("the keys of a %s body", (wire) => {
       [{ role: "user", content: [{ type: "text", text: "x", Type: "image" }] }],
       /Type is not accepted/,
     ],
-    ["provider", { Only: ["a"] }, /Only is not accepted/],
     ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not accepted/],
   ])("inside %s", (field, value, message) => {
     expect(readBad(wire, buildBody({ [field]: value })).message).toMatch(message);
-  });
-
-  test("cannot be duplicated in a cache mark", () => {
-    const text = buildBody({ cache_control: 0 }).replace(
-      '"cache_control":0',
-      '"cache_control":{"ttl":"5m","ttl":"1h"}',
-    );
-    expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
   });
 });
 

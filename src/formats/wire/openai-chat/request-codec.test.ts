@@ -25,13 +25,6 @@ test.each([
   expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
 });
 
-test("the caller's own data may have the names of client copies", () => {
-  const parameters = { type: "object", properties: { parsed: { type: "string" } } };
-  const tools = [{ type: "function", function: { name: "f", parameters } }];
-  const messages = [{ role: "user", content: '{"parsed":1}' }];
-  expect(sendSame("wire_a", { messages, tools }).body).toMatchObject({ messages, tools });
-});
-
 test("a tool's name is sent once, in its function, although one agent repeats it beside it", () => {
   const fn = { name: "f", parameters: { type: "object" } };
   const tool = { type: "function", function: fn };

@@ -95,14 +95,12 @@ describe("every vendor's usage fills the same five buckets", () => {
     expect(read(body)?.usage).toEqual(usage);
   });
 
-  test.each([
-    [{}],
-    [{ usage: {} }],
-    [{ usage: { prompt_tokens: -1, completion_tokens: 1.5 } }],
-    [{ usage: { prompt_tokens: 1e300, completion_tokens: "7" } }],
-  ])("%j reports nothing", (body) => {
-    expect(read(body)).toBeUndefined();
-  });
+  test.each([[{ usage: {} }], [{ usage: { prompt_tokens: -1, completion_tokens: 1.5 } }]])(
+    "%j reports nothing",
+    (body) => {
+      expect(read(body)).toBeUndefined();
+    },
+  );
 
   test.each([
     ['{"usage":{"prompt_tokens":1,"cost":0.00000012345678901234567}}', "0.00000012345678901234567"],
