@@ -274,7 +274,8 @@ describe("wire_a answer for a wire_b client", () => {
       { function: { name: "g", arguments: "" } },
     ];
     const { text } = play(openJson(bToA), [
-      answerA({ content: "a", tool_calls: calls }, "tool_calls"),
+      // A forced call ends with "stop".
+      answerA({ content: "a", tool_calls: calls }, "stop"),
     ]);
     expect(text).toContain('"input":{"n":12345678901234567890}');
     expect(JSON.parse(text)).toMatchObject({

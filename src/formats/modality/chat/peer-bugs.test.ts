@@ -46,6 +46,8 @@ const said = (words: string) => ({ kind: "text", text: words });
 
 describe("a client of messages in front of chat completions", () => {
   test.each<[string, readonly unknown[], Partial<Record<keyof WireBReading, unknown>>]>([
+    ["litellm 34692: stop after a call is tool_use",
+      [call, finish("stop")], { stopReason: "tool_use" }],
     ["tool_calls without a call is end_turn",
       [hi, finish("tool_calls")], { stopReason: "end_turn" }],
     ["new-api 1761: a cut call is a cut answer",
