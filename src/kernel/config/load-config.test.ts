@@ -21,15 +21,6 @@ test("a flag wins over the environment, and the environment over the file", () =
   });
 });
 
-test("a nested key is set in the file by its path and in the environment by its derived name", () => {
-  const yamlText = "timeouts:\n  keepalive_ms: 500\n";
-  const env = { TM_TIMEOUTS_STREAM_HEADERS_MS: "700" };
-  const outcome = loadConfig({ flags: {}, env, yamlText });
-  expect(outcome).toMatchObject({
-    config: { keepaliveMs: 500, streamHeadersTimeoutMs: 700 },
-  });
-});
-
 test("keys are cached for at most five seconds, so a change without a notice acts by then", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5001" } });
   expect(outcome).toEqual({

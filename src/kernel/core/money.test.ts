@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { quickOrDeep } from "../../../test/support/depth.ts";
 import {
   ceilToMicroUsd,
   decimalSize,
@@ -145,7 +146,7 @@ describe("a Decimal", () => {
         expect(left).toBe(digits * 10n ** BigInt(200 - scale + exponent + places));
         expect(text).not.toMatch(/^0\d|\.$|\.\d*0$/);
       }),
-      { numRuns: 2000 },
+      { numRuns: quickOrDeep(200, 5_000) },
     );
   });
 

@@ -71,6 +71,15 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(bridge.takeOutput()).toBeUndefined();
   });
 
+  test("fails if the body ends without its end mark, and never just stops", () => {
+    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream]);
+    bridge.end();
+    expect(bridge).toMatchObject({
+      state: "failed",
+      failure: { strike: "strike", refusal: { class: "upstream_error", upstreamStatus: 200 } },
+    });
+  });
+
   test("fails without failover on an event that is not JSON, or not UTF-8", () => {
     for (const bad of [
       Buffer.from("data: {oops\n\n"),

@@ -34,20 +34,6 @@ describe("what routing and billing need", () => {
     expect(request.body.toString()).toBe(body);
   });
 
-  test("includes provider controls and dropped routing fields, as on the chat routes", () => {
-    const request = goodDecision({
-      questions: { urgent },
-      provider: { only: ["acme"], allow_fallbacks: false },
-      models: ["x"],
-      route: "fallback",
-      user: "u",
-      metadata: { a: 1 },
-      session_id: "s",
-    });
-    expect(request.controls).toMatchObject({ only: ["acme"], allowFallbacks: false });
-    expect(request.droppedParams).toEqual(["route", "models"]);
-  });
-
   test("includes the options of GLiNER models as sent", () => {
     const options = { threshold: 0.25, include_confidence: true, include_spans: false };
     expect(goodDecision({ questions: { mood }, ...options }).others).toEqual(options);

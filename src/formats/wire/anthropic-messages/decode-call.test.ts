@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
   buildDeployment,
+  call,
   readGood,
+  result,
   type Sent,
   send,
   sendAcross,
+  text,
+  use,
+  user,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /** A messages request for a chat-completions provider; each row of the table is a test. */
@@ -23,24 +28,6 @@ function refusedBy(members: Readonly<Record<string, unknown>>): string | undefin
   return readGood("wire_b", members).decoded().needs.refused[0]?.field;
 }
 
-const text = (value: string): object => ({ type: "text", text: value });
-const user = { role: "user", content: "hi" };
-const use = (id: string, input: object = {}): object => ({
-  type: "tool_use",
-  id,
-  name: "f",
-  input,
-});
-const call = (id: string, args = "{}"): object => ({
-  id,
-  type: "function",
-  function: { name: "f", arguments: args },
-});
-const result = (id: string, members: object = {}): object => ({
-  type: "tool_result",
-  tool_use_id: id,
-  ...members,
-});
 const image = { type: "image", source: { type: "url", url: "https://a.test/i.png" } };
 const hint = { cache_control: { type: "ephemeral" } };
 

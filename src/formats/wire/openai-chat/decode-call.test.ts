@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { readGood, type Sent, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
+import {
+  call,
+  readGood,
+  result,
+  type Sent,
+  sendAcross,
+  text,
+  use,
+  user,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 /** A chat-completions request for a messages provider; each row of the table is a test. */
 
@@ -17,24 +26,6 @@ function refusedBy(members: Readonly<Record<string, unknown>>): string | undefin
   return readGood("wire_a", members).decoded().needs.refused[0]?.field;
 }
 
-const text = (value: string): object => ({ type: "text", text: value });
-const call = (id: string, args: unknown = "{}", name = "f"): object => ({
-  id,
-  type: "function",
-  function: { name, arguments: args },
-});
-const use = (id: string, input: object = {}): object => ({
-  type: "tool_use",
-  id,
-  name: "f",
-  input,
-});
-const result = (id: string, content?: unknown): object => ({
-  type: "tool_result",
-  tool_use_id: id,
-  ...(content === undefined ? {} : { content }),
-});
-const user = { role: "user", content: "hi" };
 const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
 const emptySchema = { type: "object", properties: {} };
 
@@ -179,7 +170,10 @@ describe("tool calls and results", () => {
     expect(messagesOf(messages)).toMatchObject([
       user,
       { role: "assistant" },
-      { role: "user", content: [result("c1", expected)] },
+      {
+        role: "user",
+        content: [result("c1", expected === undefined ? {} : { content: expected })],
+      },
     ]);
   });
 
@@ -191,7 +185,7 @@ describe("tool calls and results", () => {
 
   test("pass a result without a call before it", () => {
     expect(messagesOf([user, { role: "tool", tool_call_id: "x", content: "r" }])).toEqual([
-      { role: "user", content: [result("x", "r"), text("hi")] },
+      { role: "user", content: [result("x", { content: "r" }), text("hi")] },
     ]);
   });
 
