@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { ManifestFile } from "./catalog-input.ts";
@@ -125,22 +124,6 @@ describe("prices", () => {
       completion: 15_000_000n,
       internalReasoning: 1n,
     });
-  });
-
-  test("compile exactly, whatever a manifest may state", () => {
-    const digits = (min: number, max: number): fc.Arbitrary<string> =>
-      fc
-        .array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max })
-        .map((list) => list.join(""));
-    fc.assert(
-      fc.property(digits(1, 7), digits(0, 6), (whole, fraction) => {
-        const cost = fraction === "" ? whole : `${whole}.${fraction}`;
-        const pricing = [price("prompt", cost), price("completion", "0")];
-        const prices = only(manifestOf("acme", { "/models/0/pricing": pricing })).prices;
-        const scale = 10n ** BigInt(6 - fraction.length);
-        expect(prices?.prompt).toBe(BigInt(whole + fraction) * scale);
-      }),
-    );
   });
 
   test("have a pin of the deployment and the prices, and of nothing else", () => {

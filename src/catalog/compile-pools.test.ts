@@ -97,11 +97,6 @@ describe("a stated pool", () => {
     });
   });
 
-  test("leaves the declared capacity of its listings on display", () => {
-    const { deployments } = compiled(stated("p", [quill], { concurrent: 1 })).catalog;
-    expect(deployments.find(({ id }) => id === quill)?.capacity).toContainEqual(minute600);
-  });
-
   test("takes every listing of a provider, also those that are not routed", () => {
     const { deployments } = compiled(stated("p", ["twin/*"], { concurrent: 1 })).catalog;
     const members = deployments.filter((each) => each.pool.id === "p").map(({ id }) => id);
@@ -256,10 +251,6 @@ describe("pools file", () => {
         },
         { id: "nothing", listings: ["acme/o"], capacity: [] },
       ]);
-    });
-
-    test("may state no pools", () => {
-      expect(poolsOf("[]")).toEqual([]);
     });
 
     test.each([["is not a list", "pools: []"]])(

@@ -9,6 +9,7 @@ import {
   openJson,
   openStream,
   play,
+  wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
 
@@ -73,14 +74,8 @@ function reasoningA(reasoning_tokens: number, total_tokens = 15): AnswerA {
 }
 
 function wholeA({ finish, calls, usage }: AnswerA): string {
-  const message = { role: "assistant", content: "Hi", ...(calls && { tool_calls: calls }) };
-  return JSON.stringify({
-    id: "up-1",
-    object: "chat.completion",
-    model: "up-model",
-    choices: [{ index: 0, message, finish_reason: finish }],
-    usage: { ...COUNTS, ...usage },
-  });
+  const message = { content: "Hi", ...(calls && { tool_calls: calls }) };
+  return wholeAnswer(message, finish, { usage: { ...COUNTS, ...usage } });
 }
 
 function streamA({ finish, calls, usage }: AnswerA): string {

@@ -13,26 +13,18 @@ import {
   marketModel,
   openJson,
   play,
+  wholeAnswer,
   type Wires,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
+const usage = {
+  prompt_tokens: 10,
+  completion_tokens: 6,
+  total_tokens: 16,
+  prompt_tokens_details: { cached_tokens: 4 },
+};
 const answerA = (message: object, finish = "stop", more: object = {}): string =>
-  JSON.stringify({
-    id: "chatcmpl-up",
-    object: "chat.completion",
-    created: 7,
-    model: "up-model",
-    system_fingerprint: "fp",
-    choices: [
-      { index: 0, message: { role: "assistant", ...message }, finish_reason: finish, ...more },
-    ],
-    usage: {
-      prompt_tokens: 10,
-      completion_tokens: 6,
-      total_tokens: 16,
-      prompt_tokens_details: { cached_tokens: 4 },
-    },
-  });
+  wholeAnswer(message, finish, { usage, ...more });
 const answerB = (content: readonly object[], reason = "end_turn"): string =>
   JSON.stringify({
     id: "msg_up",
@@ -132,27 +124,14 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
   });
 
   test("is answered or refused, whatever the body, and never throws", () => {
+    const json = fc.jsonValue();
+    const type = fc.constantFrom("text", "tool_use", "thinking", "x");
+    const part = fc.record({ message: json, finish_reason: json, type, text: json, input: json });
+    const parts = fc.array(part);
+    const known = { type: fc.constant("message"), choices: parts, content: parts, usage: json };
     const anything = fc.oneof(
       fc.json(),
-      fc
-        .record({
-          choices: fc.array(fc.record({ message: fc.jsonValue(), finish_reason: fc.jsonValue() })),
-          usage: fc.jsonValue(),
-        })
-        .map((value) => JSON.stringify(value)),
-      fc
-        .record({
-          type: fc.constant("message"),
-          content: fc.array(
-            fc.record({
-              type: fc.constantFrom("text", "tool_use", "thinking", "x"),
-              text: fc.jsonValue(),
-              input: fc.jsonValue(),
-            }),
-          ),
-          usage: fc.jsonValue(),
-        })
-        .map((value) => JSON.stringify(value)),
+      fc.record(known).map((value) => JSON.stringify(value)),
     );
     fc.assert(
       fc.property(anything, (body) => {

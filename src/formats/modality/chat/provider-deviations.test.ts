@@ -8,6 +8,7 @@ import {
   openStream,
   play,
   toolDelta,
+  wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
   close,
@@ -26,16 +27,6 @@ import {
 const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
 const CALL = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
 
-function whole(message: object, finish: unknown, usage?: object): string {
-  return JSON.stringify({
-    id: "up-1",
-    object: "chat.completion",
-    model: "up-model",
-    choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
-    usage: usage ?? { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-  });
-}
-
 describe.each(CLIENTS)("usage_gap: reasoning, for a client of %s", (client) => {
   const wires = { client, upstream: "wire_a" } as const;
   const declared = { ...wires, profile: { usage_gap: "reasoning" } } as const;
@@ -44,7 +35,7 @@ describe.each(CLIENTS)("usage_gap: reasoning, for a client of %s", (client) => {
     chunks(delta({ content: "Hi" }), delta({}, "stop"), { ...delta({}), choices: [], usage }, done);
   const reports = (open: typeof wires, usage: object) =>
     [
-      play(openJson(open), [whole({ content: "Hi" }, "stop", usage)]),
+      play(openJson(open), [wholeAnswer({ content: "Hi" }, "stop", { usage })]),
       play(openStream(open), [stream(usage)]),
     ].map(({ bridge }) => bridge);
 
@@ -98,7 +89,9 @@ describe("tool_signature: gemini", () => {
 
   test("a signature goes to the client in the id of its call, and comes back", () => {
     const second = { ...CALL, id: "c2" };
-    const json = play(openJson(wires), [whole({ tool_calls: [signed, second] }, "tool_calls")]);
+    const json = play(openJson(wires), [
+      wholeAnswer({ tool_calls: [signed, second] }, "tool_calls"),
+    ]);
     const stream = play(openStream(wires), [
       chunks(toolDelta(0, signed), toolDelta(1, second), delta({}, "tool_calls"), done),
     ]);
@@ -115,29 +108,10 @@ describe("tool_signature: gemini", () => {
     }
   });
 
-  test("a call without an id of its own has one, and different ones differ", () => {
-    const nameless = (other: string) => ({
-      ...CALL,
-      id: "",
-      extra_content: {
-        google: { thought_signature: Buffer.from(other.repeat(9)).toString("base64") },
-      },
-    });
-    const calls = [nameless("a"), nameless("b")];
-    const { text } = play(openJson(wires), [whole({ tool_calls: calls }, "tool_calls")]);
-    const sent = backAgain(...idsOf(text)) as { tool_calls?: { id: string }[] }[];
-    const [first, second] = sent[1]?.tool_calls ?? [];
-    expect(first?.id).toMatch(/^call_/);
-    expect(second?.id).not.toBe(first?.id);
-    expect(sent[1]?.tool_calls).toMatchObject(
-      calls.map(({ extra_content: kept }) => ({ extra_content: kept })),
-    );
-  });
-
   test("does not carry a signature that is no base64 or too long", () => {
     for (const thought_signature of ["", "ä", "a b", "A".repeat(20_000), 7, {}]) {
       const odd = { ...CALL, extra_content: { google: { thought_signature } } };
-      const { text } = play(openJson(wires), [whole({ tool_calls: [odd] }, "tool_calls")]);
+      const { text } = play(openJson(wires), [wholeAnswer({ tool_calls: [odd] }, "tool_calls")]);
       expect(idsOf(text)).toEqual(["c1"]);
     }
   });
@@ -163,7 +137,9 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
   const called = client === "wire_a" ? '"finish_reason":"tool_calls"' : '"stop_reason":"tool_use"';
 
   test.each(["", null, undefined])("calls say why an answer ended that says %j", (finish) => {
-    const json = play(openJson(wires), [whole({ content: null, tool_calls: [CALL] }, finish)]);
+    const json = play(openJson(wires), [
+      wholeAnswer({ content: null, tool_calls: [CALL] }, finish),
+    ]);
     expect(json.text).toContain(called);
     expect(json.bridge.hasWrongFinish).toBe(false);
     for (const wantsUsageChunk of [false, true]) {
@@ -179,7 +155,7 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
   test.each(["error", "insufficient_system_resource", "network_error"])(
     "fail the answer if they report %s",
     (finish) => {
-      const json = play(openJson(wires), [whole({ content: "" }, finish)]);
+      const json = play(openJson(wires), [wholeAnswer({ content: "" }, finish)]);
       const stream = play(openStream(wires), [
         chunks(delta({ content: "Hi" }), delta({}, finish), done),
       ]);
@@ -260,7 +236,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
   ])("a client of chat completions gets %s as %s", (word, expected) => {
-    const json = play(openJson(wiresA), [whole({ content: "I can" }, word)]);
+    const json = play(openJson(wiresA), [wholeAnswer({ content: "I can" }, word)]);
     expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
     for (const wantsUsageChunk of [false, true]) {
       for (const end of [[delta({}, word)], [delta({ content: "!" }, word)]]) {
