@@ -26,7 +26,6 @@ import {
   textStart,
   toWireA,
   toWireB,
-  usage,
   usageChunk,
 } from "../../../../test/fixtures/modality/peer-kit.ts";
 
