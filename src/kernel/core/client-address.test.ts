@@ -8,7 +8,7 @@ import { ClientAddresses, IpNetworks, networksProblem, parseIp } from "./client-
 
 const PROXIES = new ClientAddresses("10.0.0.0/8, 192.0.2.1, 2001:db8:5::/48");
 
-test.each([
+test.each<[string | undefined, string | undefined, string | undefined, string]>([
   ["203.0.113.9", "198.51.100.1", "203.0.113.9", "an unknown peer"],
   ["10.1.2.3", undefined, "10.1.2.3", "no header"],
   ["10.1.2.3", "198.51.100.1", "198.51.100.1", "one proxy"],
@@ -20,7 +20,7 @@ test.each([
   ["10.1.2.3", "[2001:db8:9::1]:80", "2001:db8:9::1", "brackets"],
   ["10.1.2.3", "1.1.1.1, unknown, 10.4.4.4", "10.4.4.4", "a gap"],
   [undefined, "198.51.100.1", undefined, "no peer"],
-])("the client of the peer %s with the header %s is %s: %s", (peer, forwarded, client) => {
+])("the client of the peer %s with the header %s is %s: %s", (peer, forwarded, client, _reason) => {
   expect(PROXIES.of(peer, forwarded)).toBe(client);
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { refusal } from "../../../kernel/core/refusals.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import {
   aToB,

@@ -169,19 +169,19 @@ describe("a bridge takes anything", () => {
   /** An object with some of these members. */
   const some = (members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> =>
     fc.oneof(fields, { arbitrary: fc.record(members, { requiredKeys: [] }), weight: 3 });
-  const list = (item: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  const listOf = (item: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     fc.oneof(fields, { arbitrary: fc.array(item), weight: 3 });
   const oneOf = (...words: unknown[]): fc.Arbitrary<unknown> =>
     fc.oneof(fields, { arbitrary: fc.constantFrom(...words), weight: 3 });
 
   const fn = some({ name: fields, arguments: fields });
-  const calls = list(some({ index: fc.oneof(fc.nat(2), fields), id: fields, function: fn }));
+  const calls = listOf(some({ index: fc.oneof(fc.nat(2), fields), id: fields, function: fn }));
   const delta = some({ content: fields, reasoning: fields, refusal: fields, tool_calls: calls });
   const choice = some({ delta, finish_reason: oneOf("stop", "tool_calls", "error", null) });
   const usageA = some({ prompt_tokens: fields, completion_tokens: fields, cost: fields });
   const chunk = fc.oneof(
     fc.constant("[DONE]"),
-    some({ id: fields, model: fields, choices: list(choice), usage: usageA }),
+    some({ id: fields, model: fields, choices: listOf(choice), usage: usageA }),
   );
 
   const types =

@@ -139,13 +139,3 @@ describe("legacy functions", () => {
 });
 
 const call = { type: "tool_use", id: "toolu_1", name: "get_time", input: {} };
-const answer = JSON.stringify({
-  type: "message",
-  role: "assistant",
-  content: [
-    { ...call, input: { city: "Oslo" } },
-    { ...call, id: "toolu_2" },
-  ],
-  stop_reason: "tool_use",
-  usage: { input_tokens: 5, output_tokens: 5 },
-});

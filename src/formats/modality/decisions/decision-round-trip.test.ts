@@ -282,7 +282,4 @@ describe("any body", () => {
       }),
     );
   });
-
-  const noul = '{"schema":{"type":"noul"},"text":"i"}';
-  const image = '{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}';
 });
