@@ -137,5 +137,3 @@ describe("legacy functions", () => {
     expect(dropped).toEqual(["function_call"]);
   });
 });
-
-const call = { type: "tool_use", id: "toolu_1", name: "get_time", input: {} };
