@@ -29,29 +29,9 @@ describe("the marketplace's own account", () => {
     [401, 401, openai("invalid_api_key", "Incorrect API key provided: sk-abc")],
     [402, 402, openai("invalid_request_error", "Insufficient Balance")],
     [403, 403, anthropic("permission_error", "Your API key does not have permission")],
-    [
-      400,
-      402,
-      anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
-    ],
-    [
-      400,
-      402,
-      anthropic("invalid_request_error", "You have reached your specified API usage limits."),
-    ],
-    [
-      400,
-      401,
-      [
-        {
-          error: {
-            code: 400,
-            message: "API key not valid. Please pass a valid API key.",
-            status: "INVALID_ARGUMENT",
-          },
-        },
-      ],
-    ],
+    [400, 402, openai(null, "Your credit balance is too low to access the API.")],
+    [400, 402, openai(null, "You have reached your specified API usage limits.")],
+    [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
   ])("an upstream %i reads auth %i, fails over and counts", (upstreamStatus, status, body) => {
     const found = failed(upstreamStatus, body);
