@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 
 import type { DecisionsListing } from "../../../catalog/catalog.ts";
 import { DECISION_ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
-import { asObject } from "../../../kernel/json/json-edit.ts";
 import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { marketModel, play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { decisionsDeployment } from "../../../../test/fixtures/modality/decision-kit.ts";
@@ -94,30 +93,36 @@ describe("an answer to systemone questions", () => {
     });
   });
 
-  test.each([
-    [0.5, true],
-    [0.4999, false],
-  ])("a probability of %d is %s: a tie counts as yes", (noul, value) => {
-    const answers = answered({ questions: [urgent] }, { answers: { urgent: { noul } } });
-    expect(answers["urgent"]).toEqual({ type: "noul", noul, value });
+  const number = asks("number", "score", { asked: "number", scoreFrom: 1 });
+  const integer = asks("integer", "score", { asked: "integer", scoreFrom: -2 });
+
+  test.each<[string, Systemone, unknown, object]>([
+    ["a tie counts as yes", urgent, { noul: 0.5 }, { noul: 0.5, value: true }],
+    ["less than a tie is a no", urgent, { noul: 0.4999 }, { noul: 0.4999, value: false }],
+    ["a number counts from min", number, { score: 1.82 }, { score: 1.82, value: 2.82 }],
+    ["an integer is the nearest one", integer, { score: 1.8 }, { score: 1.8, value: 0 }],
+    ["a boolean may be the answer", urgent, true, { value: true }],
+    ["a label may be the answer", team, "tech", { value: "tech" }],
+    ["a level may be the answer", anger, 2, { value: 2 }],
+  ])("%s", (_what, question, answer, expected) => {
+    const { id, kind: type } = question;
+    const answers = answered({ questions: [question] }, { answers: { [id]: answer } });
+    expect(answers).toEqual({ [id]: { type, ...expected } });
   });
 
-  test("has a number between min and max, and the nearest integer for an integer question", () => {
-    const number = asks("number", "score", { asked: "number", scoreFrom: 1 });
-    const integer = asks("integer", "score", { asked: "integer", scoreFrom: -2 });
-    const body = { answers: { number: { score: 1.82 }, integer: { score: 1.8 } } };
-    const answers = answered({ questions: [number, integer] }, body);
-    expect(answers["number"]).toEqual({ type: "score", score: 1.82, value: 2.82 });
-    expect(answers["integer"]).toEqual({ type: "score", score: 1.8, value: 0 });
+  test.each<[string, Systemone, unknown]>([
+    ["is missing", urgent, undefined],
+    ["is of another kind", urgent, { choice: "x" }],
+    ["is not a probability", urgent, { noul: 1.2 }],
+    ["is a label that was not offered", team, "sales"],
+    ["is above the levels", anger, { score: 2.1 }],
+    ["is below the levels", anger, { score: -0.1 }],
+    ["is a level as a text", anger, { score: "1" }],
+  ])("an answer of which one %s is refused whole, with nothing to bill", (_, question, answer) => {
+    const other = asks("other", "noul");
+    const body = { answers: { other: true, [question.id]: answer }, usage: { input_tokens: 318 } };
+    expect(failureOf({ questions: [other, question] }, body)).toMatchObject(UNUSABLE);
   });
-
-  test.each([[{ score: 2.1 }], [{ score: -0.1 }], [{ score: "1" }]])(
-    "of %j is on none of the three levels that were asked about",
-    (answer) => {
-      const failure = failureOf({ questions: [anger] }, { answers: { anger: answer } });
-      expect(failure).toMatchObject(UNUSABLE);
-    },
-  );
 
   test("keeps the order of the questions, also with numeric names", () => {
     const ids = ["b", "10", "2", "a"];
@@ -146,31 +151,10 @@ describe("an answer to systemone questions", () => {
     );
   });
 
-  test("may be the plain value itself", () => {
-    const body = { answers: { urgent: true, team: "tech", anger: 2 } };
-    expect(answered({ questions: [urgent, team, anger] }, body)).toEqual({
-      urgent: { type: "noul", value: true },
-      team: { type: "choice", value: "tech" },
-      anger: { type: "score", value: 2 },
-    });
-  });
-
-  test.each<[string, unknown]>([
-    ["is missing", { answers: { team: four.team } }],
-    ["is of another kind", { answers: { urgent: { choice: "x" }, team: four.team } }],
-    ["is not a probability", { answers: { urgent: { noul: 1.2 }, team: four.team } }],
-    ["is a label that was not offered", { answers: { urgent: four.urgent, team: "sales" } }],
-    ["is a name of every object", { answers: { team: four.team, toString: 1 } }],
-    ["and the others are not JSON", "<html>urgent</html>"],
-  ])("of which one %s is refused whole, with nothing to bill", (_, body) => {
-    const usage = { input_tokens: 318, output_tokens: 0 };
-    const withUsage = asObject(body) === undefined ? body : { ...asObject(body), usage };
-    expect(failureOf({ questions: [urgent, team] }, withUsage)).toMatchObject(UNUSABLE);
-  });
-
   test("is refused if it is missing, also under a name that every object has", () => {
     const questions = [asks("constructor", "noul"), asks("__proto__", "noul")];
     expect(failureOf({ questions }, { answers: {} })).toMatchObject(UNUSABLE);
+    expect(failureOf({ questions }, "<html>constructor</html>")).toMatchObject(UNUSABLE);
     const body = '{"answers":{"constructor":{"noul":1},"__proto__":{"noul":0}}}';
     const { text } = reportOf({ questions }, body);
     expect(text).toContain('"__proto__":{"type":"noul","noul":0,"value":false}');
@@ -216,56 +200,37 @@ describe("an answer to GLiNER questions", () => {
     });
   });
 
-  test("to entities without a name is under the name of its result", () => {
-    const unnamed = spans("q1", "entities", { labels: ["person"] }, "entities");
-    expect(answered({ questions: [unnamed] }, { result: { entities: { person: [] } } })).toEqual({
-      entities: { type: "entities", value: { person: [] } },
-    });
+  const unnamed = spans("q1", "entities", { labels: ["person"] }, "entities");
+  const typed = { type: "entities", value: { person: [] }, threshold: 0.5 };
+  const best = spans("best", "classification", { labels: ["a", "b", "c"], top_k: 2 });
+  const ranked = [{ label: "b", confidence: 0.6 }, { label: "a" }];
+  const spam = spans("spam", "classification", { type: "boolean" });
+  const usage = spans("usage", "classification", { labels: ["high", "low"] });
+  const error = spans("error", "classification", { labels: ["yes", "no"] });
+
+  test.each<[string, Gliner, object, unknown]>([
+    ["an unnamed one", unnamed, { entities: { person: [] } }, { person: [] }],
+    ["the best labels", best, { best: ranked }, ["b", "a"]],
+    ["one label for the best", best, { best: "c" }, ["c"]],
+    ["a yes", spam, { spam: "yes" }, true],
+    ["a no with a confidence", spam, { spam: { label: "no", confidence: 1 } }, false],
+    ["a question named usage", usage, { result: { usage: "low" } }, "low"],
+    ["a question named error", error, { error: "no" }, "no"],
+    ["a typed answer", people, { answers: { people: typed } }, typed.value],
+  ])("the value of %s", (_what, question, body, value) => {
+    const answers = answered({ questions: [question] }, body);
+    expect(answers[question.resultName]).toMatchObject({ type: question.kind, value });
   });
 
-  test("already in typed form is passed on", () => {
-    const typed = { type: "entities", value: { person: [] }, threshold: 0.5 };
-    expect(answered({ questions: [people] }, { answers: { people: typed } })).toEqual({
-      people: typed,
-    });
-  });
-
-  test("is a list of the best labels, however many the model gave", () => {
-    const best = spans("best", "classification", { labels: ["a", "b", "c"], top_k: 2 });
-    const ranked = [
-      { label: "b", confidence: 0.6 },
-      { label: "a", confidence: 0.3 },
-    ];
-    expect(answered({ questions: [best] }, { best: ranked })["best"]?.value).toEqual(["b", "a"]);
-    expect(answered({ questions: [best] }, { best: "c" })["best"]?.value).toEqual(["c"]);
-  });
-
-  test("a yes or no is answered as a boolean", () => {
-    const spam = spans("spam", "classification", { type: "boolean" });
-    expect(answered({ questions: [spam] }, { spam: "yes" })["spam"]?.value).toBe(true);
-    expect(answered({ questions: [spam] }, { spam: { label: "no" } })["spam"]?.value).toBe(false);
-    expect(failureOf({ questions: [spam] }, { spam: "maybe" })).toMatchObject(UNUSABLE);
-  });
-
-  test.each<[string, unknown]>([
-    ["is missing", { topics: [] }],
-    ["is a label that was not offered", { mood: "fine", topics: [] }],
-    ["has a label that was not offered", { mood: "good", topics: ["a", "z"] }],
-  ])("of which one %s is refused whole", (_, body) => {
-    expect(failureOf({ questions: [mood, topics] }, body)).toMatchObject(UNUSABLE);
-  });
-
-  test("are found for questions named like fields of a body", () => {
-    const usage = spans("usage", "classification", { labels: ["high", "low"] });
-    const error = spans("error", "classification", { labels: ["yes", "no"] });
-    const questions = [usage, error];
-    expect(answered({ questions }, { result: { usage: "low", error: "no" } })["usage"]?.value).toBe(
-      "low",
-    );
-    expect(answered({ questions: [error] }, { error: "no" })["error"]?.value).toBe("no");
-    expect(failureOf({ questions: [usage] }, { usage: { input_tokens: 3 } })).toMatchObject(
-      UNUSABLE,
-    );
+  test.each<[string, Gliner, object]>([
+    ["is missing", mood, {}],
+    ["is a label that was not offered", mood, { mood: "fine" }],
+    ["has a label that was not offered", topics, { topics: ["a", "z"] }],
+    ["is neither yes nor no", spam, { spam: "maybe" }],
+    ["is a report of usage", usage, { usage: { input_tokens: 3 } }],
+  ])("an answer of which one %s is refused whole", (_, question, body) => {
+    const questions = [question, order];
+    expect(failureOf({ questions }, { order: [], ...body })).toMatchObject(UNUSABLE);
   });
 });
 
