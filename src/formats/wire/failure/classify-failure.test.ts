@@ -16,8 +16,8 @@ function failed(
   return classifyFailure({ status, headers, body: Buffer.from(text) });
 }
 
-const openai = (code: string | null, message: string, type = "invalid_request_error"): object => ({
-  error: { message, type, param: "messages", code },
+const openai = (code: string | null, message: string): object => ({
+  error: { message, type: "invalid_request_error", param: "messages", code },
 });
 const anthropic = (type: string, message: string): object => ({
   type: "error",
@@ -44,31 +44,21 @@ describe("the marketplace's own account", () => {
   });
 });
 
-describe("rate limits", () => {
-  test("cool the pool on a 429, fail over and never count against the circuit", () => {
-    const found = failed(429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" });
-    expect(found).toMatchObject({
-      refusal: { class: "rate_limit", status: 429, upstreamStatus: 429, retryAfterSeconds: 7 },
-      failover: true,
-      strike: "neutral",
-      coolSeconds: 7,
-    });
-  });
-
-  test("include a provider's own quota, with a long pause, never as insufficient_quota", () => {
-    const found = failed(
-      429,
-      openai("insufficient_quota", "You exceeded your current quota", "insufficient_quota"),
-    );
-    expect(found).toMatchObject({ refusal: { class: "rate_limit" }, coolSeconds: 60 });
-  });
-
-  test("include the 498 of a provider without capacity", () => {
-    expect(failed(498, openai("capacity_exceeded", "flex tier")).refusal).toMatchObject({
+test.each<[number, object, Record<string, string>, number]>([
+  [429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" }, 7],
+  [429, openai("insufficient_quota", "You exceeded your current quota"), {}, 60],
+  [498, openai("capacity_exceeded", "flex tier"), {}, 5],
+])("an upstream %i %j is a rate limit that cools the pool", (upstream, body, headers, seconds) => {
+  expect(failed(upstream, body, headers)).toMatchObject({
+    refusal: {
       class: "rate_limit",
       status: 429,
-      upstreamStatus: 498,
-    });
+      upstreamStatus: upstream,
+      retryAfterSeconds: seconds,
+    },
+    failover: true,
+    strike: "neutral",
+    coolSeconds: seconds,
   });
 });
 
@@ -143,6 +133,8 @@ describe("errors inside a 200", () => {
     ["request_too_large", "upstream_error", 413],
     ["timeout_error", "upstream_error", 504],
     ["something_new", "upstream_error", 502],
+    ["__proto__", "upstream_error", 502],
+    ["constructor", "upstream_error", 502],
   ])("%s reads %s %i", (type, cls, status) => {
     const { refusal } = classifyEmbeddedError({
       type: "error",
@@ -193,21 +185,9 @@ test("the message for a caller is bounded and has no id of the provider, whateve
   );
 });
 
-test.each(["__proto__", "constructor", "toString"])(
-  "an error code named %s is an unknown code, not a member of our tables",
-  (code) => {
-    const { refusal } = failed(200, JSON.stringify({ error: { message: "no", code } }));
-    expect(refusal).toMatchObject({ class: "upstream_error", status: 502 });
-  },
-);
-
 describe("a provider that blames the request", () => {
   const rejected = (status: number, message: string): UpstreamFailure =>
-    classifyFailure({
-      status,
-      headers: {},
-      body: Buffer.from(JSON.stringify({ error: { type: "invalid_request_error", message } })),
-    });
+    failed(status, openai(null, message));
 
   test.each([400, 422])("with %i is quoted in one clean sentence", (status) => {
     const errorText = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";
