@@ -209,15 +209,15 @@ describe("an answer to GLiNER questions", () => {
   const error = spans("error", "classification", { labels: ["yes", "no"] });
 
   test.each<[string, Gliner, object, unknown]>([
-    ["an unnamed one", unnamed, { entities: { person: [] } }, { person: [] }],
-    ["the best labels", best, { best: ranked }, ["b", "a"]],
-    ["one label for the best", best, { best: "c" }, ["c"]],
-    ["a yes", spam, { spam: "yes" }, true],
-    ["a no with a confidence", spam, { spam: { label: "no", confidence: 1 } }, false],
-    ["a question named usage", usage, { result: { usage: "low" } }, "low"],
-    ["a question named error", error, { error: "no" }, "no"],
-    ["a typed answer", people, { answers: { people: typed } }, typed.value],
-  ])("the value of %s", (_what, question, body, value) => {
+    ["an unnamed question is answered", unnamed, { entities: { person: [] } }, { person: [] }],
+    ["the best labels are a list", best, { best: ranked }, ["b", "a"]],
+    ["one best label is a list", best, { best: "c" }, ["c"]],
+    ["a yes is true", spam, { spam: "yes" }, true],
+    ["a no with a confidence is false", spam, { spam: { label: "no", confidence: 1 } }, false],
+    ["a question named usage is answered", usage, { result: { usage: "low" } }, "low"],
+    ["a question named error is answered", error, { error: "no" }, "no"],
+    ["a typed answer is passed on", people, { answers: { people: typed } }, typed.value],
+  ])("%s", (_what, question, body, value) => {
     const answers = answered({ questions: [question] }, body);
     expect(answers[question.resultName]).toMatchObject({ type: question.kind, value });
   });

@@ -43,7 +43,7 @@ describe("every vendor's usage fills the same five buckets", () => {
     expect(read({ usage })?.usage).toEqual(expected);
   });
 
-  test("Groq's is in a member of its own", () => {
+  test("Groq's usage is read from a member of its own", () => {
     expect(read({ usage: null, x_groq: { usage: counts(9, 4) } })?.usage).toEqual(
       buckets(9, 0, 0, 4, 0),
     );
