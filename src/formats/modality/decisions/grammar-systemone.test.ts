@@ -62,8 +62,8 @@ describe("systemone questions", () => {
     const nothing = { description: null, criteria: null, values: null, min: null, max: null };
     const named = { ...nothing, type: "string", enum: ["a", "b"] };
     expect(asked({ schema: named, prompt: "i" })).toMatchObject({ labels: ["a", "b"] });
-    const noul = { ...nothing, type: "boolean", enum: null };
-    expect(asked({ schema: noul, prompt: "i" })).toMatchObject({ kind: "noul" });
+    const boolean = { ...nothing, type: "boolean", enum: null };
+    expect(asked({ schema: boolean, prompt: "i" })).toMatchObject({ kind: "noul" });
   });
 
   const problemOf = (question: unknown): string =>
