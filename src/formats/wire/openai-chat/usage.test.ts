@@ -7,7 +7,7 @@ function read(body: object): ReturnType<typeof readUsage> {
   return readUsage(body as Record<string, unknown>, JSON.stringify(body));
 }
 
-function reported(prompt: number | undefined, completion: number, more: object = {}): object {
+function vendorUsage(prompt: number | undefined, completion: number, more: object = {}): object {
   return { prompt_tokens: prompt, completion_tokens: completion, ...more };
 }
 
@@ -29,22 +29,22 @@ describe("every vendor's usage fills the same five buckets", () => {
   test.each<[string, object, Usage]>([
     [
       "OpenAI",
-      reported(100, 50, { ...inCache(40, 10), ...thought(20, 150) }),
+      vendorUsage(100, 50, { ...inCache(40, 10), ...thought(20, 150) }),
       buckets(50, 40, 10, 30, 20),
     ],
-    ["DeepSeek", reported(100, 5, hits), buckets(36, 64, 0, 5, 0)],
-    ["DeepSeek without a total", reported(undefined, 5, hits), buckets(36, 64, 0, 5, 0)],
-    ["Moonshot", reported(100, 5, { cached_tokens: 30 }), buckets(70, 30, 0, 5, 0)],
-    ["xAI, reasoning beside", reported(10, 5, thought(100, 115)), buckets(10, 0, 0, 5, 100)],
-    ["more reasoning than output", reported(10, 5, thought(9)), buckets(10, 0, 0, 0, 5)],
-    ["more cache than prompt", reported(10, 5, inCache(99, 99)), buckets(0, 10, 0, 5, 0)],
-    ["half a usage", reported(undefined, 5), buckets(0, 0, 0, 5, 0)],
+    ["DeepSeek", vendorUsage(100, 5, hits), buckets(36, 64, 0, 5, 0)],
+    ["DeepSeek without a total", vendorUsage(undefined, 5, hits), buckets(36, 64, 0, 5, 0)],
+    ["Moonshot", vendorUsage(100, 5, { cached_tokens: 30 }), buckets(70, 30, 0, 5, 0)],
+    ["xAI, reasoning beside", vendorUsage(10, 5, thought(100, 115)), buckets(10, 0, 0, 5, 100)],
+    ["more reasoning than output", vendorUsage(10, 5, thought(9)), buckets(10, 0, 0, 0, 5)],
+    ["more cache than prompt", vendorUsage(10, 5, inCache(99, 99)), buckets(0, 10, 0, 5, 0)],
+    ["half a usage", vendorUsage(undefined, 5), buckets(0, 0, 0, 5, 0)],
   ])("%s", (_vendor, usage, expected) => {
     expect(read({ usage })?.usage).toEqual(expected);
   });
 
   test("Groq's usage is read from a member of its own", () => {
-    expect(read({ usage: null, x_groq: { usage: reported(9, 4) } })?.usage).toEqual(
+    expect(read({ usage: null, x_groq: { usage: vendorUsage(9, 4) } })?.usage).toEqual(
       buckets(9, 0, 0, 4, 0),
     );
   });
