@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { type ManifestFile } from "./catalog-input.ts";
 import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
 import { parseKeyOrigins, type KeyOrigins } from "./key-origins.ts";
-import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
-import { validateManifest } from "./manifest/index.ts";
+import { edited, manifestFile, textManifest } from "../../test/fixtures/manifest/samples.ts";
 
 function fileOf(file: string, origin: string, variable = "SHARED_KEY"): ManifestFile {
   const edits = {
@@ -12,9 +11,7 @@ function fileOf(file: string, origin: string, variable = "SHARED_KEY"): Manifest
     "/endpoint/base_url": `${origin}/v1`,
     "/endpoint/api_key_env": variable,
   };
-  const verdict = validateManifest(JSON.stringify(edited(textManifest(), edits)));
-  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-  return { file, manifest: verdict.manifest, sha256: "of no file" };
+  return manifestFile(file, edited(textManifest(), edits));
 }
 
 function compile(manifests: readonly ManifestFile[], origins: KeyOrigins): CatalogOutcome {

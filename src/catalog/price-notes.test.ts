@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "./catalog.ts";
-import { compileCatalog } from "./compile-catalog.ts";
-import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
-import { validateManifest } from "./manifest/index.ts";
+import {
+  compileFiles,
+  edited,
+  manifestFile,
+  textManifest,
+} from "../../test/fixtures/manifest/samples.ts";
 import { nextPricesMs } from "./deployment-copy.ts";
 import { computeAge, staleListings } from "./price-notes.ts";
 
@@ -54,19 +57,10 @@ describe("compiled", () => {
           "/listing_terms": { "acme/nib": { checked: { on, by: "page" } } },
         }),
       });
-      const verdict = validateManifest(JSON.stringify(document));
-      if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-      return { file: `${id}.json`, manifest: verdict.manifest, sha256: "0".repeat(64) };
+      return manifestFile(`${id}.json`, document);
     });
-    const outcome = compileCatalog({
-      manifests,
-      hasKey: () => true,
-      today: "2026-11-23",
-      nowMs: NOW_MS,
-      ...(staleAfterDays === undefined ? {} : { staleAfterDays }),
-    });
-    if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
-    return outcome.catalog;
+    const more = staleAfterDays === undefined ? {} : { staleAfterDays };
+    return compileFiles(manifests, { today: "2026-11-23", nowMs: NOW_MS, ...more }).catalog;
   }
   const order = (catalog: Catalog): readonly string[] =>
     catalog.find("acme/nib")?.deployments.map(({ providerId }) => providerId) ?? [];

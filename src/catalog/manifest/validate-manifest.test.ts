@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   decisionsManifest,
@@ -53,11 +52,6 @@ describe("a manifest that is right", () => {
 
   test("may begin with a byte order mark", () => {
     expect(validateManifest(`\uFEFF${JSON.stringify(textManifest())}`)).toMatchObject({ ok: true });
-  });
-
-  const shipped = new URL("../../../manifests/", import.meta.url);
-  test.each(readdirSync(shipped))("the shipped manifest %s is valid", (file) => {
-    expect(messages(problemsOf(readFileSync(new URL(file, shipped), "utf8")))).toBe("");
   });
 });
 
@@ -145,21 +139,11 @@ describe("messages", () => {
     expect(messages(problems)).not.toContain(part);
   });
 
-  test("do not take a lower-case name for a key", () => {
-    const problems = problemsAfter({ "/endpoint/api_key_env": "acme_key_for_the_marketplace" });
-    expect(problems).toMatchObject([{ rule: "api-key-env" }]);
-  });
-
   test.each<[string, Edits, string]>([
     [
       "a price with seven fraction digits",
       { "/models/0/pricing/0/cost_usd_per_million": "0.1234567" },
       "has 7 fraction digits; 6 is the most",
-    ],
-    [
-      "a price with eight digits before the point",
-      { "/models/0/pricing/0/cost_usd_per_million": "12345678" },
-      "has 8 digits before the point; 7 is the most",
     ],
     [
       "a price written as a number",
@@ -168,19 +152,7 @@ describe("messages", () => {
     ],
     ["a variant suffix in an id", { "/models/0/id": "quill:free" }, "put a provider variant into"],
     ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already used by models[0]"],
-    [
-      "a missing field",
-      { "/endpoint/base_url": undefined },
-      "endpoint must have the field base_url",
-    ],
-    ["a document of another kind", { "/models": {} }, "models must list at least one model"],
   ])("%s gets a message of its own", (_, edits, words) => {
     expect(messages(problemsAfter(edits))).toContain(words);
-  });
-
-  test("refuse JSON that is not an object", () => {
-    for (const text of ["null", "[]", "7", '"x"', '{"models":[null,7,[]],"provider":[]}']) {
-      expect(problemsOf(text).length).toBeGreaterThan(0);
-    }
   });
 });

@@ -33,7 +33,6 @@ const unknown: CapabilityDescriptor = { type: "unknown" };
 describe.each(wires)("a %s request that would raise the provider's price", (wire) => {
   test.each<[string, Members]>([
     ["service_tier", { service_tier: "priority" }],
-    ["service_tier", { service_tier: "auto" }],
     ["speed", { speed: "fast" }],
   ])("continues without %s, which is named, on its own wire as across", (name, members) => {
     for (const to of [wire, otherWire(wire)]) {
@@ -242,15 +241,6 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     const problem = chatFor(request).servabilityProblem(request, own);
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
   });
-
-  test("is sent without speed, which needs a beta that is not passed on", () => {
-    expect(send(readGood(wire, { speed: "fast" }), own).dropped).toEqual(["speed"]);
-  });
-});
-
-test("wire_a keeps the default service tier", () => {
-  const sent = send(readGood("wire_a", { service_tier: "default" }), buildDeployment("wire_a"));
-  expect(sent.body).toHaveProperty("service_tier", "default");
 });
 
 test("tools that a provider runs itself are refused with their path, on the same wire too", () => {

@@ -21,15 +21,6 @@ test("a flag wins over the environment, and the environment over the file", () =
   });
 });
 
-test("a nested key is set in the file by its path and in the environment by its derived name", () => {
-  const yamlText = "timeouts:\n  keepalive_ms: 500\n";
-  const env = { TM_TIMEOUTS_STREAM_HEADERS_MS: "700" };
-  const outcome = loadConfig({ flags: {}, env, yamlText });
-  expect(outcome).toMatchObject({
-    config: { keepaliveMs: 500, streamHeadersTimeoutMs: 700 },
-  });
-});
-
 test("keys are cached for at most five seconds, so a change without a notice acts by then", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5001" } });
   expect(outcome).toEqual({
@@ -65,12 +56,6 @@ test("a value of the right type can still be refused, with the reason", () => {
   });
 });
 
-test("the loaded configuration is frozen", () => {
-  const outcome = loadConfig({ flags: {}, env: {} });
-  if (outcome.kind !== "loaded") throw new Error("not loaded");
-  expect(Object.isFrozen(outcome.config)).toBe(true);
-});
-
 test("a mail server without a sender is refused, because it could send nothing", () => {
   const problems = [
     "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`",
@@ -86,7 +71,6 @@ test("a mail server without a sender is refused, because it could send nothing",
 
 test.each([
   ["TM_PROT", "TM_PORT"],
-  ["TM_CONSOLE_PROT", "TM_CONSOLE_PORT"],
   ["TM_LIMIT_TOKENS_PER_MINUTE", "TM_LIMITS_TOKENS_PER_MINUTE"],
   ["TM_ENCRYPTION_KEYS", "TM_ENCRYPTION_KEY"],
   ["TM_STRIPE_SECRET_KEY_FIL", "TM_STRIPE_SECRET_KEY_FILE"],
@@ -117,7 +101,6 @@ test.each([
   ["billing.purchase_max_usd", "4.00", "billing.purchase_min_usd is above"],
   ["stripe.api_url", "stripe", "is not a URL; it must start with http:// or https://"],
   ["unusual_use.client_addresses", "1001", "must be a whole number from 0 to 1000"],
-  ["unusual_use.error_percent", "101", "must be a whole number from 0 to 100"],
   ...["five", "-1", "0", "0.0000001", "5,00"].map((spend) => [
     "unusual_use.spend_usd",
     spend,

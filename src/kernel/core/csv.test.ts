@@ -8,7 +8,6 @@ describe("csvLine", () => {
     [["a", "b"], "a,b"],
     [["a,b", 'say "x"', "two\nlines", "cr\r"], '"a,b","say ""x""","two\nlines","cr\r"'],
     [[null, "", "0"], ',"",0'],
-    [[" a", "b "], '" a","b "'],
     [[null], ""],
   ];
   test.each(cases)("writes %j as %s", (fields, line) => {
@@ -58,7 +57,6 @@ test.each([
   ['"a"b\n', "text after a closing quote"],
   ["a,b", "the last row is incomplete"],
   ['"a\n', "the last row is incomplete"],
-  ["a\nb", "the last row is incomplete"],
 ])("a reader refuses the text %j: %s", (text, problem) => {
   expect(() => readAll([text])).toThrow(problem);
 });

@@ -8,11 +8,6 @@ test("a request id is a version 7 UUID that carries its millisecond", () => {
   expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(1_793_000_000_123);
 });
 
-test("ten thousand request ids of one millisecond are all different", () => {
-  const ids = new Set(Array.from({ length: 10_000 }, () => createRequestId(1_793_000_000_000)));
-  expect(ids.size).toBe(10_000);
-});
-
 test("parseRequestId returns undefined for a text of another form", () => {
   for (const text of ["", "req_1", "00000000-0000-4000-8000-000000000000", "x".repeat(36)]) {
     expect(parseRequestId(text)).toBeUndefined();

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { quickOrDeep } from "../../../test/support/depth.ts";
 import {
   ceilToMicroUsd,
   decimalSize,
@@ -29,47 +30,6 @@ test("a reserve is never below the exact cost, a debit never above it, and they 
       expect(up * 1_000_000n >= exact).toBe(true);
       expect(down * 1_000_000n <= exact).toBe(true);
       expect(up - down <= 1n).toBe(true);
-    }),
-  );
-});
-
-test("rounding once over the sum never charges less than rounding each line down", () => {
-  fc.assert(
-    fc.property(fc.array(amounts, { maxLength: 6 }), (lines) => {
-      const sum = lines.reduce((total, line) => total + line, 0n);
-      const each = lines.reduce((total, line) => total + floorToMicroUsd(picoUsd(line)), 0n);
-      expect(floorToMicroUsd(picoUsd(sum)) >= each).toBe(true);
-    }),
-  );
-});
-
-test("rounding a reserve once over the sum never holds more than rounding each line up", () => {
-  fc.assert(
-    fc.property(fc.array(amounts, { maxLength: 6 }), (lines) => {
-      const sum = lines.reduce((total, line) => total + line, 0n);
-      const each = lines.reduce((total, line) => total + ceilToMicroUsd(picoUsd(line)), 0n);
-      expect(ceilToMicroUsd(picoUsd(sum)) <= each).toBe(true);
-    }),
-  );
-});
-
-test("both roundings leave a whole number of micro-dollars unchanged", () => {
-  fc.assert(
-    fc.property(amounts, (micro) => {
-      expect(ceilToMicroUsd(picoUsd(micro * 1_000_000n))).toBe(micro);
-      expect(floorToMicroUsd(picoUsd(micro * 1_000_000n))).toBe(micro);
-    }),
-  );
-});
-
-test("parseUsd and formatUsd return the same text, and parseUsdToPico agrees with them", () => {
-  const whole = fc.bigInt({ min: 0n, max: 10n ** 15n - 1n });
-  const fraction = fc.integer({ min: 0, max: 999_999 });
-  fc.assert(
-    fc.property(whole, fraction, (dollars, millionths) => {
-      const text = `${dollars}.${String(millionths).padStart(6, "0")}`;
-      expect(formatUsd(parseUsd(text) ?? microUsd(-1n))).toBe(text);
-      expect(parseUsdToPico(text)).toBe((parseUsd(text) ?? -1n) * 1_000_000n);
     }),
   );
 });
@@ -147,10 +107,7 @@ describe("a Decimal", () => {
     ["3.625e-09", 6, "0.003625"],
     ["0.00000090000000000000005", 6, "0.90000000000000005"],
     ["1.5e-06", 6, "1.5"],
-    ["12500", -4, "1.25"],
-    ["0.0", 6, "0"],
     ["0e99", 0, "0"],
-    ["100", 0, "100"],
     ["1E+2", 0, "100"],
     ["00012.50", 0, "12.5"],
   ])("of %s, shifted by %d places, is printed as %s", (raw, places, text) => {
@@ -189,7 +146,7 @@ describe("a Decimal", () => {
         expect(left).toBe(digits * 10n ** BigInt(200 - scale + exponent + places));
         expect(text).not.toMatch(/^0\d|\.$|\.\d*0$/);
       }),
-      { numRuns: 2000 },
+      { numRuns: quickOrDeep(200, 5_000) },
     );
   });
 

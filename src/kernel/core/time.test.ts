@@ -37,18 +37,6 @@ describe("Deadlines", () => {
     expect(reported).toEqual([150]);
   });
 
-  test("notifies work again that has set a new time", () => {
-    const { deadlines: watcher, pass } = deadlines();
-    let count = 0;
-    const repeated = deadline(50, (nowMs) => {
-      count += 1;
-      repeated.dueMs = nowMs + 100;
-    });
-    watcher.watch(repeated);
-    for (let i = 0; i < 10; i += 1) pass(50);
-    expect(count).toBe(5);
-  });
-
   test("does not notify work that ended earlier in the same sweep", () => {
     const { deadlines: watcher, pass } = deadlines();
     const reported: string[] = [];

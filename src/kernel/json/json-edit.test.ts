@@ -54,12 +54,6 @@ describe("a search in JSON text", () => {
     const span = findPath(text, "a");
     expect(span === undefined ? "" : text.slice(span.start, span.end)).toBe(value);
   });
-
-  test("returns undefined for a path that leads nowhere", () => {
-    for (const text of ["{}", "[]", '{"a":1}', '{"a":[]}']) {
-      expect(findPath(text, "a", "b")).toBeUndefined();
-    }
-  });
 });
 
 describe("an edit of JSON text", () => {
@@ -114,13 +108,5 @@ describe("text from outside", () => {
     const half = `[${"0,".repeat(PARSED_VALUES_MAX / 2)}0]`;
     const budget = new JsonBudget();
     expect([half, half].map((text) => tryParse(text, budget) !== undefined)).toEqual([true, false]);
-  });
-
-  test("may contain an image of 30 MB, or 1,500 tokens with twenty alternatives each", () => {
-    expect(tryParse(`["${"A".repeat(30_000_000)}"]`)).toBeDefined();
-    const one = { token: "abc", logprob: -0.12, bytes: [97, 98, 99] };
-    const twenty = Array.from({ length: 20 }, () => one);
-    const all = Array.from({ length: 1_500 }, () => ({ ...one, top: twenty }));
-    expect(tryParse(JSON.stringify(all))).toBeDefined();
   });
 });

@@ -5,8 +5,7 @@ import { GatewayMetrics } from "../../gateway/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { microUsd, picoUsd } from "../core/money.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import { Exposition } from "./exposition.ts";
-import { type Family, HistogramFamily, oneValue, ReadFamily } from "./family.ts";
+import { type Family, HistogramFamily, ReadFamily } from "./family.ts";
 import { ListingFold } from "./listing-fold.ts";
 import { METRICS } from "./metrics-table.ts";
 
@@ -115,19 +114,6 @@ test("a counter whose label values are all known is shown as 0 before its first 
 test("a label's text cannot break out of its quotes", () => {
   const family = new ReadFamily("tm_catalog_info", () => [[['a"b\\c\nd'], 1]]);
   expect(shownBy(family)).toContain('tm_catalog_info{build_id="a\\"b\\\\c\\nd"} 1\n');
-});
-
-test("an exposition refuses two families of the same metric", () => {
-  const twice = [oneValue("tm_detached_reads", () => 1), oneValue("tm_detached_reads", () => 2)];
-  expect(() => new Exposition(twice, () => Promise.resolve(""))).toThrow("one family");
-});
-
-test("every name has the ending of its type, and every histogram has ascending bounds", () => {
-  for (const [name, { type, buckets = [] }] of Object.entries(METRICS)) {
-    expect(name.endsWith("_total"), name).toBe(type === "counter");
-    expect(buckets.length > 0, name).toBe(type === "histogram");
-    expect([...buckets].sort((a, b) => a - b)).toEqual(buckets);
-  }
 });
 
 test.skipIf(!hasPromtool)("promtool accepts the name, type and help of every metric", () => {

@@ -9,89 +9,29 @@ import {
   openJson,
   openStream,
   play,
+  wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
+import {
+  close,
+  start,
+  stop,
+  text,
+  textStart,
+} from "../../../../test/fixtures/modality/peer-kit.ts";
 import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
-
-/** The flaws of an answer are the same relayed and translated. */
-const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
-
-interface Flaws {
-  readonly finish: boolean;
-  readonly usage: string | undefined;
-}
-
-function flawsOf({ state, hasWrongFinish, usageFlaw }: AnswerBridge): Flaws {
-  expect(state).toBe("complete");
-  return { finish: hasWrongFinish, usage: usageFlaw };
-}
-
-const HONEST: Flaws = { finish: false, usage: undefined };
-const FINISH: Flaws = { finish: true, usage: undefined };
-
-function flawed(usage: string): Flaws {
-  return { finish: false, usage };
-}
-
-const TOTAL = flawed("usage.total_tokens is not prompt plus completion");
-const NO_COUNT = flawed("usage.total_tokens is not a count");
 
 const CALL = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
 const COUNTS = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
-interface AnswerA {
-  readonly finish: string | null;
-  readonly calls?: readonly object[];
-  readonly usage?: object;
+function wholeA(finish: string | null, usage: object, calls?: readonly object[]): string {
+  const message = { content: "Hi", ...(calls && { tool_calls: calls }) };
+  return wholeAnswer(message, finish, { usage: { ...COUNTS, ...usage } });
 }
 
-const ANSWERS_A: readonly (readonly [string, AnswerA, Flaws])[] = [
-  ["an honest answer", { finish: "stop" }, HONEST],
-  ["one that was cut", { finish: "length" }, HONEST],
-  ["a call", { finish: "tool_calls", calls: [CALL] }, HONEST],
-  ["a forced call, which ends with stop", { finish: "stop", calls: [CALL] }, HONEST],
-  ["a word of the vendor's own", { finish: "eos" }, HONEST],
-  ["no reason", { finish: null }, FINISH],
-  ["a call that is not there", { finish: "tool_calls" }, FINISH],
-  ["a list of no calls", { finish: "tool_calls", calls: [] }, FINISH],
-  ["a sum that is none", { finish: "stop", usage: { total_tokens: 16 } }, TOTAL],
-  [
-    "more cached than there are",
-    cachedA(11),
-    flawed("more prompt tokens are cached than there are"),
-  ],
-  ["as many cached as there are", cachedA(10), HONEST],
-  ["more reasoning than output", reasoningA(6), flawed("more reasoning tokens than output tokens")],
-  ["reasoning that is counted beside the output", reasoningA(6, 21), HONEST],
-  ["a count that is negative", { finish: "stop", usage: { total_tokens: -1 } }, NO_COUNT],
-  ["a count that is a text", { finish: "stop", usage: { total_tokens: "15" } }, NO_COUNT],
-  ["no total", { finish: "stop", usage: { total_tokens: null } }, HONEST],
-];
-
-function cachedA(cached_tokens: number): AnswerA {
-  return { finish: "stop", usage: { prompt_tokens_details: { cached_tokens } } };
-}
-
-function reasoningA(reasoning_tokens: number, total_tokens = 15): AnswerA {
-  const completion_tokens_details = { reasoning_tokens };
-  return { finish: "stop", usage: { total_tokens, completion_tokens_details } };
-}
-
-function wholeA({ finish, calls, usage }: AnswerA): string {
-  const message = { role: "assistant", content: "Hi", ...(calls && { tool_calls: calls }) };
-  return JSON.stringify({
-    id: "up-1",
-    object: "chat.completion",
-    model: "up-model",
-    choices: [{ index: 0, message, finish_reason: finish }],
-    usage: { ...COUNTS, ...usage },
-  });
-}
-
-function streamA({ finish, calls, usage }: AnswerA): string {
+function streamA(finish: string | null, usage: object, calls?: readonly object[]): string {
   const fragments = calls?.map((call, index) => ({ index, ...call }));
   return chunks(
     delta({ role: "assistant", content: "Hi" }),
-    delta({ content: " there" }),
     ...(fragments === undefined ? [] : [delta({ tool_calls: fragments })]),
     delta({}, finish),
     { ...delta({}), choices: [], usage: { ...COUNTS, ...usage } },
@@ -99,84 +39,73 @@ function streamA({ finish, calls, usage }: AnswerA): string {
   );
 }
 
-interface AnswerB {
-  readonly stop: string | null;
-  readonly block?: string;
-  readonly usage?: object;
+function wholeB(reason: string | null, usage: object): string {
+  const content = [{ type: "text", text: "Hi" }];
+  const counts = { input_tokens: 10, output_tokens: 5, ...usage };
+  return JSON.stringify({ type: "message", content, stop_reason: reason, usage: counts });
 }
 
-const ANSWERS_B: readonly (readonly [string, AnswerB, Flaws])[] = [
-  ["an honest answer", { stop: "end_turn" }, HONEST],
-  ["a call", { stop: "tool_use", block: "tool_use" }, HONEST],
-  ["no reason", { stop: null }, FINISH],
-  ["a call that is not there", { stop: "tool_use" }, FINISH],
-  [
-    "more cached than uncached",
-    { stop: "end_turn", usage: { cache_read_input_tokens: 99 } },
-    HONEST,
-  ],
-  ["more thinking than output", thinkingB(6), flawed("more thinking tokens than output tokens")],
-  ["as much thinking as output", thinkingB(5), HONEST],
-  [
-    "a count that is negative",
-    { stop: "end_turn", usage: { cache_read_input_tokens: -1 } },
-    flawed("usage.cache_read_input_tokens is not a count"),
-  ],
-];
-
-function thinkingB(thinking_tokens: number): AnswerB {
-  return { stop: "end_turn", usage: { output_tokens_details: { thinking_tokens } } };
+function streamB(reason: string | null, usage: object): string {
+  const counts = { output_tokens: 5, ...usage };
+  return events(start, textStart(0), text(0, "Hi"), stop(0), ...close(reason, counts));
 }
 
-function wholeB({ stop, block, usage }: AnswerB): string {
-  const call = block === undefined ? [] : [{ type: block, id: "t1", name: "f", input: {} }];
-  return JSON.stringify({
-    id: "msg_1",
-    type: "message",
-    role: "assistant",
-    model: "up-model",
-    content: [{ type: "text", text: "Hi" }, ...call],
-    stop_reason: stop,
-    stop_sequence: null,
-    usage: { input_tokens: 10, output_tokens: 5, ...usage },
-  });
-}
+const inCache = (cached_tokens: number) => ({ prompt_tokens_details: { cached_tokens } });
+const thought = (reasoning_tokens: number) => ({ completion_tokens_details: { reasoning_tokens } });
+const thoughtB = { output_tokens_details: { thinking_tokens: 6 } };
 
-function streamB({ stop, block, usage }: AnswerB): string {
-  const message = { id: "msg_1", model: "up-model", content: [], usage: { input_tokens: 10 } };
-  const call = { type: block, id: "t1", name: "f", input: {} };
-  return events(
-    event("message_start", { message }),
-    event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
-    event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "Hi" } }),
-    event("content_block_stop", { index: 0 }),
-    ...(block === undefined
-      ? []
-      : [event("content_block_start", { index: 1, content_block: call })]),
-    ...(block === undefined ? [] : [event("content_block_stop", { index: 1 })]),
-    event("message_delta", {
-      delta: { stop_reason: stop },
-      usage: { output_tokens: 5, ...usage },
-    }),
-    event("message_stop"),
-  );
-}
+/** The flaws of an answer are the same relayed and translated. */
+describe.each<KnownWire>(["wire_a", "wire_b"])("for a client of %s", (client) => {
+  function flawsOf(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
+    const wires = { client, upstream };
+    const bridges = [play(openJson(wires), [whole]), play(openStream(wires), [stream])];
+    const [one, other] = bridges.map(({ bridge }) => {
+      expect(bridge.state).toBe("complete");
+      return [bridge.hasWrongFinish, bridge.usageFlaw];
+    });
+    expect(other).toEqual(one);
+    return one ?? [];
+  }
 
-function event(type: string, fields: object = {}): { readonly type: string } {
-  return { type, ...fields };
-}
-
-describe.each(CLIENTS)("for a client of %s", (client) => {
-  const open = (upstream: KnownWire) => ({ client, upstream });
-
-  test.each(ANSWERS_A)("a provider of wire_a: %s", (_name, answer, flaws) => {
-    expect(flawsOf(play(openJson(open("wire_a")), [wholeA(answer)]).bridge)).toEqual(flaws);
-    expect(flawsOf(play(openStream(open("wire_a")), [streamA(answer)]).bridge)).toEqual(flaws);
+  test.each([
+    ["stop", undefined, false],
+    ["tool_calls", [CALL], false],
+    ["stop", [CALL], false],
+    [null, undefined, true],
+    ["tool_calls", undefined, true],
+  ])("chat completions end with %s and the calls %j: wrong %s", (finish, calls, isWrong) => {
+    const found = flawsOf("wire_a", wholeA(finish, {}, calls), streamA(finish, {}, calls));
+    expect(found).toEqual([isWrong, undefined]);
   });
 
-  test.each(ANSWERS_B)("a provider of wire_b: %s", (_name, answer, flaws) => {
-    expect(flawsOf(play(openJson(open("wire_b")), [wholeB(answer)]).bridge)).toEqual(flaws);
-    expect(flawsOf(play(openStream(open("wire_b")), [streamB(answer)]).bridge)).toEqual(flaws);
+  test.each([
+    [{ total_tokens: 16 }, "usage.total_tokens is not prompt plus completion"],
+    [{ total_tokens: -1 }, "usage.total_tokens is not a count"],
+    [{ total_tokens: null }, undefined],
+    [inCache(11), "more prompt tokens are cached than there are"],
+    [inCache(10), undefined],
+    [thought(6), "more reasoning tokens than output tokens"],
+    [{ ...thought(6), total_tokens: 21 }, undefined],
+  ])("chat completions report %j: %s", (usage, flaw) => {
+    const found = flawsOf("wire_a", wholeA("stop", usage), streamA("stop", usage));
+    expect(found).toEqual([false, flaw]);
+  });
+
+  test.each([
+    ["end_turn", {}, false, undefined],
+    [null, {}, true, undefined],
+    ["tool_use", {}, true, undefined],
+    ["end_turn", { cache_read_input_tokens: 99 }, false, undefined],
+    ["end_turn", thoughtB, false, "more thinking tokens than output tokens"],
+    [
+      "end_turn",
+      { cache_read_input_tokens: -1 },
+      false,
+      "usage.cache_read_input_tokens is not a count",
+    ],
+  ])("messages end with %s and report %j: wrong %s, %s", (reason, usage, isWrong, flaw) => {
+    const found = flawsOf("wire_b", wholeB(reason, usage), streamB(reason, usage));
+    expect(found).toEqual([isWrong, flaw]);
   });
 });
 
@@ -197,14 +126,17 @@ describe("an answer that fails", () => {
     expect(overloaded?.strike).toBe("strike");
     expect(overloaded?.isMalformed).toBeUndefined();
     const call = { ...CALL, function: { name: "f", arguments: "{oops" } };
-    const broken = failure(translated(), wholeA({ finish: "tool_calls", calls: [call] }));
+    const broken = failure(translated(), wholeA("tool_calls", {}, [call]));
     expect(broken?.strike).toBe("strike");
     expect(broken?.isMalformed).toBeUndefined();
   });
 
   test("is not malformed when it is longer than the gateway reads", () => {
     const long = failure(stream(), `data: ${"x".repeat(1_100_000)}\n\n`);
-    expect(long?.strike).toBe("strike");
+    expect(long).toMatchObject({
+      strike: "strike",
+      refusal: { class: "gateway_error", status: 502 },
+    });
     expect(long?.isMalformed).toBeUndefined();
   });
 });

@@ -4,7 +4,6 @@ import {
   toBytes,
   buildDeployment,
   encode,
-  readBad,
   readGood,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
@@ -18,31 +17,10 @@ function sent(body: string, betaHeader: string): { body: string; dropped: readon
 
 const start = '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';
 
-test("every other byte of the body stays, also in tools", () => {
-  const body = `${start}, "tools":[${tool}, ${tool}],"context_management":{"edits":[]}}`;
-  const both = "context-management-2025-06-27, advanced-tool-use-2025-11-20";
-  const kept = '{"name":"a","input_schema":{"type":"object"}}';
-  expect(sent(body, both)).toEqual({
-    body: `${start}, "tools":[${kept}, ${kept}]}`,
-    dropped: [
-      "context_management",
-      "tools.defer_loading",
-      "tools.input_examples",
-      "context-management-2025-06-27",
-      "advanced-tool-use-2025-11-20",
-    ],
-  });
-});
-
 test("a beta opens only its own fields, and a beta that is sent on keeps them", () => {
   const body = `${start},"tools":[${tool}],"context_management":{"edits":[]}}`;
   const without = `${start},"tools":[${tool}]}`;
   expect(sent(body, "context-management-2025-06-27").body).toBe(without);
   expect(sent(body, "interleaved-thinking-2025-05-14").body).toBe(body);
   expect(sent(body, "my-context-management-2025-06-27").body).toBe(body);
-});
-
-test("the older field for structured output is refused by name", () => {
-  const refused = readBad("wire_b", { max_tokens: 5, output_format: { type: "json_schema" } });
-  expect(refused.message).toBe("output_format is not accepted; send it as output_config.format");
 });

@@ -12,7 +12,6 @@ import {
   readBody,
   readGood,
 } from "../../../../test/fixtures/modality/request-kit.ts";
-import { slowestBodies } from "../../../../test/fixtures/modality/slowest-bodies.ts";
 
 /**
  * One body never blocks the process: the number of values that are slow to check is bounded, and so
@@ -74,6 +73,35 @@ test("a body of 10 MB is rewritten for the strictest provider within 50 ms", () 
   }
   expect(fastest).toBeLessThan(50);
 });
+
+const OPEN = '{"model":"a","messages":[{"role":"user","content":"x"}]';
+
+function keys(count: number, name = "k"): string {
+  return Array.from({ length: count }, (_, at) => `"${name}${at}":1`).join(",");
+}
+
+function repeated(item: string, count: number): string {
+  return Array.from({ length: count }, () => item).join(",");
+}
+
+/** Bodies with so many keys and values that they take the longest to check, by their content. */
+function slowestBodies(keyCount: number, valueCount: number): readonly [string, string][] {
+  return [
+    ["unknown fields", `${OPEN},${keys(keyCount)}}`],
+    ["escaped names", `${OPEN},${keys(keyCount, String.raw`\u006b`)}}`],
+    ["metadata", `${OPEN},"metadata":{${keys(keyCount)}}}`],
+    [
+      "fields of a message",
+      `{"model":"a","messages":[{"role":"user","content":"x",${keys(keyCount)}}]}`,
+    ],
+    [
+      "messages",
+      `{"model":"a","messages":[${repeated('{"role":"user","content":"x"}', keyCount / 2)}]}`,
+    ],
+    ["values", `${OPEN},"stop":[${repeated('"a"', valueCount)}]}`],
+    ["a forbidden key at the end", `${OPEN},"x":{${keys(keyCount)},"__proto__":1}}`],
+  ];
+}
 
 describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
   /* Slightly below the bounds, because the frame has keys and values too. */

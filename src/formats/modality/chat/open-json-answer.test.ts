@@ -3,37 +3,28 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { ANSWER_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import {
+  aToB,
+  bToA,
+  wire_a,
+  wire_b,
+  EVERY,
   costUsd,
   idTail,
   marketModel,
   openJson,
   play,
+  wholeAnswer,
   type Wires,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
-const wire_a = { client: "wire_a", upstream: "wire_a" } as const;
-const wire_b = { client: "wire_b", upstream: "wire_b" } as const;
-const aToB = { client: "wire_a", upstream: "wire_b" } as const;
-const bToA = { client: "wire_b", upstream: "wire_a" } as const;
-const EVERY: readonly Wires[] = [wire_a, wire_b, aToB, bToA];
-
+const usage = {
+  prompt_tokens: 10,
+  completion_tokens: 6,
+  total_tokens: 16,
+  prompt_tokens_details: { cached_tokens: 4 },
+};
 const answerA = (message: object, finish = "stop", more: object = {}): string =>
-  JSON.stringify({
-    id: "chatcmpl-up",
-    object: "chat.completion",
-    created: 7,
-    model: "up-model",
-    system_fingerprint: "fp",
-    choices: [
-      { index: 0, message: { role: "assistant", ...message }, finish_reason: finish, ...more },
-    ],
-    usage: {
-      prompt_tokens: 10,
-      completion_tokens: 6,
-      total_tokens: 16,
-      prompt_tokens_details: { cached_tokens: 4 },
-    },
-  });
+  wholeAnswer(message, finish, { usage, ...more });
 const answerB = (content: readonly object[], reason = "end_turn"): string =>
   JSON.stringify({
     id: "msg_up",
@@ -79,8 +70,8 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     ["nothing", ""],
     ["a page", "<html>oops</html>"],
     ["cut JSON", good.slice(0, -2)],
-    ["no object", "[1]"],
     ["an object of no shape", '{"hello":1}'],
+    ["no choices", '{"choices":[]}'],
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
   ])("%s is a 502 that does not fail over", (_name, body) => {
     const { bridge } = play(openJson(wires), [body]);
@@ -121,7 +112,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
   });
 
   test("may be nested to any depth without a crash", () => {
-    const deep = '{"a":'.repeat(300_000) + "1" + "}".repeat(300_000);
+    const deep = '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000);
     const bodies = [
       `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}]}`,
       `{"content":[{"type":"tool_use","name":"f","input":${deep}}],"usage":${deep}}`,
@@ -133,27 +124,14 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
   });
 
   test("is answered or refused, whatever the body, and never throws", () => {
+    const json = fc.jsonValue();
+    const type = fc.constantFrom("text", "tool_use", "thinking", "x");
+    const part = fc.record({ message: json, finish_reason: json, type, text: json, input: json });
+    const parts = fc.array(part);
+    const known = { type: fc.constant("message"), choices: parts, content: parts, usage: json };
     const anything = fc.oneof(
       fc.json(),
-      fc
-        .record({
-          choices: fc.array(fc.record({ message: fc.jsonValue(), finish_reason: fc.jsonValue() })),
-          usage: fc.jsonValue(),
-        })
-        .map((value) => JSON.stringify(value)),
-      fc
-        .record({
-          type: fc.constant("message"),
-          content: fc.array(
-            fc.record({
-              type: fc.constantFrom("text", "tool_use", "thinking", "x"),
-              text: fc.jsonValue(),
-              input: fc.jsonValue(),
-            }),
-          ),
-          usage: fc.jsonValue(),
-        })
-        .map((value) => JSON.stringify(value)),
+      fc.record(known).map((value) => JSON.stringify(value)),
     );
     fc.assert(
       fc.property(anything, (body) => {
@@ -193,22 +171,6 @@ describe("relayed", () => {
     const body = JSON.parse(answerA({ content: "a" })) as { choices: object[] };
     const two = { ...body, choices: [...body.choices, { index: 1, message: { content: "b" } }] };
     expect(answered(wire_a, JSON.stringify(two))["choices"]).toHaveLength(1);
-  });
-
-  test("fails on a finish reason that means a failure", () => {
-    for (const word of ["error", "insufficient_system_resource"]) {
-      expect(play(openJson(wire_a), [answerA({ content: "" }, word)]).bridge.failure).toMatchObject(
-        {
-          failover: true,
-        },
-      );
-    }
-  });
-
-  test("fails on empty choices", () => {
-    expect(play(openJson(wire_a), ['{"choices":[]}']).bridge.failure?.refusal.class).toBe(
-      "gateway_error",
-    );
   });
 });
 
@@ -291,7 +253,8 @@ describe("wire_a answer for a wire_b client", () => {
       { function: { name: "g", arguments: "" } },
     ];
     const { text } = play(openJson(bToA), [
-      answerA({ content: "a", tool_calls: calls }, "tool_calls"),
+      // A forced call ends with "stop".
+      answerA({ content: "a", tool_calls: calls }, "stop"),
     ]);
     expect(text).toContain('"input":{"n":12345678901234567890}');
     expect(JSON.parse(text)).toMatchObject({
@@ -340,13 +303,6 @@ describe("wire_a answer for a wire_b client", () => {
     ];
     expect(answered(bToA, answerA({ content, reasoning_content: "hm" }))).toMatchObject({
       content: [{ type: "text", text: "ab" }],
-    });
-  });
-
-  test("has an empty list of blocks if it is empty", () => {
-    expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
-      content: [],
-      stop_reason: "end_turn",
     });
   });
 

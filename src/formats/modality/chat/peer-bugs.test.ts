@@ -5,19 +5,20 @@ import {
   delta,
   done,
   events,
-  openJson,
   openStream,
   play,
   toolDelta,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
-import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
+import {
+  readLegalWireB,
+  type WireBReading,
+} from "../../../../test/fixtures/modality/legal-wire-b.ts";
 import {
   args,
   block,
   close,
   finish,
-  json,
   named,
   start,
   stop,
@@ -25,159 +26,129 @@ import {
   textStart,
   toWireA,
   toWireB,
-  usage,
+  usageChunk,
 } from "../../../../test/fixtures/modality/peer-kit.ts";
 
 /**
  * Bugs of other gateways in their answers, by the numbers of their trackers, and the correct
- * answers.
+ * answers. Every stream is read by a reader that throws if the grammar of the wire is violated.
  */
 
-describe("finish reasons", () => {
-  test("litellm 34692, 34718: stop after a tool call in a stream is tool_use", () => {
-    const read = toWireB(toolDelta(0, named("f", "{}", "c1")), finish("stop"), done);
-    expect(read.stopReason).toBe("tool_use");
-    expect(read.blocks.map((found) => found.kind)).toEqual(["tool_use"]);
-  });
+const hi = delta({ content: "a" });
+const call = toolDelta(0, named("f", "{}", "c"));
+const first = toolDelta(0, named("f", '{"a"', "c1"));
+const second = toolDelta(1, named("g", '{"b"', "c2"));
+const lateArgs = { index: 0, ...args('{"a":1}') };
+const unplaced = (fields: object): object => toolDelta(undefined, fields);
+const tool = (name: string, json = "{}") => ({ kind: "tool_use", name, text: json });
+const said = (words: string) => ({ kind: "text", text: words });
 
-  test("bifrost 3638, 6123: text and then a tool call is tool_use", () => {
-    const read = toWireB(
-      delta({ content: "a" }),
-      toolDelta(0, named("f", "{}", "c")),
-      finish("stop"),
-      done,
-    );
-    expect(read.stopReason).toBe("tool_use");
-  });
-
-  test("pgedge 217, vercel/ai 12218: calls with stop in a whole answer", () => {
-    const message = { role: "assistant", content: null, tool_calls: [named("f", "{}", "c")] };
-    const body = { choices: [{ index: 0, message, finish_reason: "stop" }], usage };
-    const { text: sent } = play(openJson({ client: "wire_b", upstream: "wire_a" }), [
-      JSON.stringify(body),
-    ]);
-    expect(JSON.parse(sent)).toMatchObject({ stop_reason: "tool_use", content: [{ name: "f" }] });
-  });
-
-  test("tool_calls without a call would send the client waiting: end_turn", () => {
-    expect(toWireB(delta({ content: "a" }), finish("tool_calls"), done).stopReason).toBe(
-      "end_turn",
-    );
-  });
-
-  test.each([
-    ["end_turn", "stop"],
-    ["max_tokens", "length"],
-    ["model_context_window_exceeded", "length"],
-    ["refusal", "content_filter"],
-    ["pause_turn", "stop"],
-    ["brand_new_word", "stop"],
-    ["constructor", "stop"],
-    [null, "stop"],
-  ])("Portkey 459, 468: %s never leaks to a wire_a client, it reads %s", (word, expected) => {
-    expect(toWireA(start, textStart(0), text(0, "a"), ...close(word)).finish).toBe(expected);
-  });
+describe("a client of messages in front of chat completions", () => {
+  test.each<[string, readonly unknown[], Partial<Record<keyof WireBReading, unknown>>]>([
+    ["litellm 34692: stop after a call is tool_use",
+      [call, finish("stop")], { stopReason: "tool_use" }],
+    ["tool_calls without a call is end_turn",
+      [hi, finish("tool_calls")], { stopReason: "end_turn" }],
+    ["new-api 1761: a cut call is a cut answer",
+      [toolDelta(0, named("f", '{"a":', "c")), finish("length")], { stopReason: "max_tokens" }],
+    ["litellm 25321: arguments come with the finish reason",
+      [toolDelta(0, named("f", "", "c")), delta({ tool_calls: [lateArgs] }, "tool_calls")],
+      { blocks: [tool("f", '{"a":1}')] }],
+    ["litellm 18238: text and a call in one chunk are both kept",
+      [delta({ content: "a", tool_calls: [{ index: 0, ...named("f", "{}", "c") }] })],
+      { blocks: [said("a"), tool("f")] }],
+    ["litellm 29286: content beside no calls is text alone",
+      [delta({ content: "a", tool_calls: null }), finish("stop")],
+      { blocks: [said("a")], stopReason: "end_turn" }],
+    ["new-api 6394: fragments of parallel calls interleave",
+      [first, second, toolDelta(0, args(":1}")), toolDelta(1, args(":2}"))],
+      { blocks: [tool("f", '{"a":1}'), tool("g", '{"b":2}')] }],
+    ["calls without an index differ by their ids",
+      [unplaced(named("f", "{", "c1")), unplaced(args("}")), unplaced(named("g", "{}", "c2"))],
+      { blocks: [tool("f"), tool("g")] }],
+    ["calls without an index or id end where they are whole",
+      [unplaced(named("f", "{}")), unplaced(named("g", "{}"))],
+      { blocks: [tool("f"), tool("g")] }],
+    ["every call has index 0",
+      [toolDelta(0, named("f", "{}", "c1")), toolDelta(0, named("g", "{}", "c2"))],
+      { blocks: [{ id: "c1" }, { id: "c2" }] }],
+    ["calls of one index and no id end where they are whole",
+      [toolDelta(0, named("f", "{}")), toolDelta(0, named("g", "{}"))],
+      { blocks: [tool("f"), tool("g")] }],
+    ["an index is used again after another",
+      [toolDelta(0, named("f", "{}", "c1")), second, toolDelta(0, named("g", "{}", "c3"))],
+      { blocks: [{ id: "c1" }, { id: "c2" }, { id: "c3" }] }],
+    ["a name comes late",
+      [toolDelta(0, { id: "c", ...args('{"a":') }), toolDelta(0, named("f", "1}"))],
+      { blocks: [tool("f", '{"a":1}')] }],
+    ["a name is repeated in every fragment",
+      [toolDelta(0, named("f", "{", "c")), toolDelta(0, named("f", "}", "c"))],
+      { blocks: [tool("f")] }],
+    ["cc-switch 5692: reasoning between texts leaves one text",
+      [hi, delta({ reasoning: "c" }), delta({ content: "d" })], { blocks: [said("ad")] }],
+    ["vercel/ai 5576: no empty text is sent before a call",
+      [delta({ content: "" }), call], { blocks: [tool("f")] }],
+    ["new-api 4697: a finish without usage closes",
+      [hi, finish("stop")], { isStopped: true, usage: { input_tokens: 0, output_tokens: 0 } }],
+    ["CLIProxyAPI 5308: [DONE] without a finish reason is end_turn", [hi], { stopReason: "end_turn" }],
+    ["CLIProxyAPI 5308: [DONE] behind a call is tool_use", [call], { stopReason: "tool_use" }],
+    ["openclaude 21: repeated finish reasons close once",
+      [hi, finish("stop"), finish("stop"), finish("length")],
+      { stopReason: "end_turn", blocks: [said("a")] }],
+    ["9router 1779: an answer without content starts and stops",
+      [delta({ role: "assistant", content: "" }), finish("stop")], { blocks: [], isStopped: true }],
+    ["claude-code 67809: nothing is sent for chunks after the end",
+      [hi, done, delta({ content: "b" }), usageChunk], { blocks: [said("a")] }],
+  ])("%s", (_bug, sent, expected) => {
+    expect(toWireB(...sent, done)).toMatchObject(expected);
+  }); // prettier-ignore
 
   test.each([
     ["stop", "end_turn"],
     ["length", "max_tokens"],
     ["content_filter", "refusal"],
     ["eos", "end_turn"],
-    ["abort", "end_turn"],
+    ["sensitive", "refusal"],
+    ["model_context_window_exceeded", "max_tokens"],
     ["toString", "end_turn"],
-  ])("litellm 12481, 12862: the vendor word %s reads %s", (word, expected) => {
-    expect(toWireB(delta({ content: "a" }), finish(word), done).stopReason).toBe(expected);
+  ])("litellm 12481: the finish reason %s reads %s", (word, expected) => {
+    expect(toWireB(hi, finish(word), done).stopReason).toBe(expected);
   });
 
-  test("new-api 1761: a cut answer with calls stays a cut answer", () => {
-    const read = toWireB(toolDelta(0, named("f", '{"a":', "c")), finish("length"), done);
-    expect(read.stopReason).toBe("max_tokens");
-  });
-
-  test("only a word the caller gave as a stop sequence is reported as one", () => {
-    const stopped = { ...delta({ content: "a" }), choices: [choiceStoppedBy("###")] };
+  test("only a word that the caller gave as a stop sequence is reported as one", () => {
+    const choice = { index: 0, delta: { content: "a" }, finish_reason: "stop", stop_reason: "###" };
+    const stopped = chunks({ ...hi, choices: [choice] }, done);
     const wires = { client: "wire_b", upstream: "wire_a" } as const;
-    const mine = play(openStream({ ...wires, body: { stop_sequences: ["###"] } }), [
-      chunks(stopped, done),
-    ]);
-    expect(readLegalWireB(mine.text)).toMatchObject({
-      stopReason: "stop_sequence",
-      stopSequence: "###",
-    });
-    const others = play(openStream(wires), [chunks(stopped, done)]);
-    expect(readLegalWireB(others.text)).toMatchObject({
-      stopReason: "end_turn",
-      stopSequence: null,
-    });
+    const read = (body?: object): unknown => {
+      const bridge = openStream({ ...wires, body });
+      const { stopReason, stopSequence } = readLegalWireB(play(bridge, [stopped]).text);
+      return [stopReason, stopSequence];
+    };
+    expect(read({ stop_sequences: ["###"] })).toEqual(["stop_sequence", "###"]);
+    expect(read()).toEqual(["end_turn", null]);
   });
 });
 
-function choiceStoppedBy(word: string): object {
-  return { index: 0, delta: { content: "a" }, finish_reason: "stop", stop_reason: word };
-}
-
-describe("tool arguments", () => {
-  test("litellm 25836, 25561, 29491: every byte of the arguments arrives", () => {
-    const read = toWireB(
-      toolDelta(0, named("f", "", "c")),
-      ...'{"a":[1,2]}'.split("").map((letter) => toolDelta(0, args(letter))),
-      finish("tool_calls"),
-      done,
-    );
-    expect(read.blocks[0]?.text).toBe('{"a":[1,2]}');
-  });
-
-  test("litellm 25321: arguments sent whole at the end", () => {
-    const read = toWireB(
-      toolDelta(0, named("f", "", "c")),
-      {
-        ...delta({}),
-        choices: [
-          {
-            index: 0,
-            delta: { tool_calls: [{ index: 0, ...args('{"a":1}') }] },
-            finish_reason: "tool_calls",
-          },
-        ],
-      },
-      done,
-    );
-    expect(read.blocks[0]?.text).toBe('{"a":1}');
-  });
-
-  test("litellm 18238: text and a call in one chunk are both kept, text first", () => {
-    const both = delta({ content: "hi", tool_calls: [{ index: 0, ...named("f", "{}", "c") }] });
-    const read = toWireB(both, finish("tool_calls"), done);
-    expect(read.blocks.map((found) => [found.kind, found.text])).toEqual([
-      ["text", "hi"],
-      ["tool_use", "{}"],
-    ]);
-  });
-
-  test.each([[[]], [null]])("litellm 29286: content beside tool_calls %j is text alone", (none) => {
-    const read = toWireB(delta({ content: "hi", tool_calls: none }), finish("stop"), done);
-    expect(read.blocks).toMatchObject([{ kind: "text", text: "hi" }]);
-    expect(read.stopReason).toBe("end_turn");
-  });
-
-  test("a tool without arguments has the empty object on wire_a", () => {
-    const read = toWireA(
-      start,
-      block(0, { type: "tool_use", id: "t", name: "f", input: {} }),
-      json(0, ""),
-      stop(0),
-      ...close("tool_use"),
-    );
-    expect(read.calls).toEqual([{ id: "t", name: "f", arguments: "{}" }]);
+describe("a client of chat completions in front of messages", () => {
+  test.each([
+    ["end_turn", "stop"],
+    ["max_tokens", "length"],
+    ["model_context_window_exceeded", "length"],
+    ["refusal", "content_filter"],
+    ["brand_new_word", "stop"],
+    ["constructor", "stop"],
+    [null, "stop"],
+  ])("Portkey 459: the stop reason %s reads %s", (word, expected) => {
+    expect(toWireA(start, textStart(0), text(0, "a"), ...close(word)).finish).toBe(expected);
   });
 
   test("a call whose block was never closed has its arguments nevertheless", () => {
     const input = { a: 1 };
-    const call = block(0, { type: "tool_use", id: "t", name: "f", input });
-    expect(toWireA(start, call, ...close("tool_use")).calls[0]?.arguments).toBe('{"a":1}');
+    const opened = block(0, { type: "tool_use", id: "t", name: "f", input });
+    expect(toWireA(start, opened, ...close("tool_use")).calls[0]?.arguments).toBe('{"a":1}');
   });
 
-  test("arguments given at the start of a block are used when no fragment follows", () => {
+  test("arguments at the start of a block are used digit for digit if no fragment follows", () => {
     const at =
       'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use",' +
       '"id":"t","name":"f","input":{ "n": 12345678901234567890 }}}\n\n';
@@ -186,112 +157,31 @@ describe("tool arguments", () => {
     ]);
     expect(readLegalWireA(sent).calls[0]?.arguments).toBe('{"n":12345678901234567890}');
   });
+
+  test("9router 1779: an answer without content starts and stops", () => {
+    const read = toWireA(start, ...close("end_turn"));
+    expect(read).toMatchObject({ text: "", finish: "stop", isDone: true });
+  });
+
+  test("claude-code 67809: nothing is sent for events after the end", () => {
+    const read = toWireA(start, textStart(0), text(0, "a"), ...close("end_turn"), text(0, "b"));
+    expect(read.text).toBe("a");
+  });
+
+  test("bifrost 5354: the last count of each field wins, and nothing is summed", () => {
+    const counted = { ...start.message, usage: { input_tokens: 90, output_tokens: 1 } };
+    const last = { input_tokens: 30, cache_read_input_tokens: 60, output_tokens: 7 };
+    const opening = { ...start, message: counted };
+    const read = toWireA(opening, textStart(0), text(0, "a"), ...close("end_turn", last));
+    expect(read.usage).toMatchObject({ prompt_tokens: 90, completion_tokens: 7, total_tokens: 97 });
+  });
 });
 
-describe("blocks and indexes", () => {
-  test("litellm 13373, new-api 5482, 5483: starts before deltas, contiguous indexes", () => {
-    const read = toWireB(
-      delta({ role: "assistant", content: "" }),
-      toolDelta(3, named("f", "{}", "c1")),
-      delta({ content: "then" }),
-      toolDelta(7, named("g", "{}", "c2")),
-      finish("tool_calls"),
-      done,
-    );
-    expect(read.blocks.map((found) => found.kind)).toEqual(["tool_use", "text", "tool_use"]);
-  });
-
-  test("new-api 6394, open-webui 25963: parallel calls whose fragments interleave stay separate", () => {
-    const read = toWireB(
-      toolDelta(0, named("f", '{"a"', "c1")),
-      toolDelta(1, named("g", '{"b"', "c2")),
-      toolDelta(0, args(":1}")),
-      toolDelta(1, args(":2}")),
-      finish("tool_calls"),
-      done,
-    );
-    expect(read.blocks.map(({ name, text: sent }) => [name, sent])).toEqual([
-      ["f", '{"a":1}'],
-      ["g", '{"b":2}'],
-    ]);
-  });
-
-  test("calls without an index are distinguished by id, and by being whole", () => {
-    const byId = toWireB(
-      toolDelta(undefined, named("f", "{", "c1")),
-      toolDelta(undefined, args("}")),
-      toolDelta(undefined, named("g", "{}", "c2")),
-      finish("tool_calls"),
-      done,
-    );
-    expect(byId.blocks.map(({ name, text: sent }) => [name, sent])).toEqual([
-      ["f", "{}"],
-      ["g", "{}"],
-    ]);
-    const unnamed = toWireB(
-      toolDelta(undefined, named("f", "{}")),
-      toolDelta(undefined, named("g", "{}")),
-      done,
-    );
-    expect(unnamed.blocks.map(({ name }) => name)).toEqual(["f", "g"]);
-  });
-
-  test("servers that send index 0 for every call", () => {
-    const read = toWireB(
-      toolDelta(0, named("f", "{}", "c1")),
-      toolDelta(0, named("g", "{}", "c2")),
-      finish("tool_calls"),
-      done,
-    );
-    expect(read.blocks.map(({ id }) => id)).toEqual(["c1", "c2"]);
-  });
-
-  test("a name that comes late, and one that is repeated in every fragment", () => {
-    const late = toWireB(
-      toolDelta(0, { id: "c", ...args('{"a":') }),
-      toolDelta(0, named("f", "1}")),
-      done,
-    );
-    expect(late.blocks).toMatchObject([{ name: "f", text: '{"a":1}' }]);
-    const repeated = toWireB(
-      toolDelta(0, named("f", "{", "c")),
-      toolDelta(0, named("f", "}", "c")),
-      done,
-    );
-    expect(repeated.blocks).toMatchObject([{ name: "f", text: "{}" }]);
-  });
-
-  test("cc-switch 5692: reasoning between pieces of text leaves one text block", () => {
-    const read = toWireB(
-      delta({ reasoning_content: "a" }),
-      delta({ content: "b" }),
-      delta({ reasoning_content: "c" }),
-      delta({ content: "d" }),
-      finish("stop"),
-      done,
-    );
-    expect(read.blocks).toMatchObject([{ kind: "text", text: "bd" }]);
-  });
-
-  test("vercel/ai 5576: no empty text block in front of a call", () => {
-    const read = toWireB(delta({ content: "" }), toolDelta(0, named("f", "{}", "c")), done);
-    expect(read.blocks.map((found) => found.kind)).toEqual(["tool_use"]);
-  });
-
-  test("CLIProxyAPI 2172, 1584: no thinking block is invented for reasoning", () => {
-    const read = toWireB(delta({ reasoning: "hm" }), delta({ content: "a" }), finish("stop"), done);
-    expect(read.blocks.map((found) => found.kind)).toEqual(["text"]);
-  });
-
-  test("llmgateway 3389: ids are unique in one answer, and legal", () => {
-    const read = toWireB(
-      toolDelta(0, named("f", "{}", "functions.f:0")),
-      toolDelta(1, named("g", "{}", "same")),
-      toolDelta(2, named("h", "{}", "same")),
-      toolDelta(3, named("i", "{}")),
-      done,
-    );
-    expect(new Set(read.blocks.map(({ id }) => id)).size).toBe(4);
-    expect(read.blocks[1]?.id).toBe("same");
-  });
+test("9router 1779: message_stop without message_start is a failure before the headers", () => {
+  for (const client of ["wire_a", "wire_b"] as const) {
+    const bridge = openStream({ client, upstream: "wire_b" });
+    bridge.push(Buffer.from(events({ type: "message_stop" })));
+    expect(bridge.state).toBe("failed");
+    expect(bridge.takeOutput()).toBeUndefined();
+  }
 });

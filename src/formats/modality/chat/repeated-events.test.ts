@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { runs } from "../../../../test/support/depth.ts";
+import { quickOrDeep } from "../../../../test/support/depth.ts";
 import {
   chunks,
   delta,
@@ -60,7 +60,7 @@ describe("a repeated event means the same as a parsed one", () => {
           answered(wires, [...pieces.map(distinct), chunks(done)]),
         );
       }),
-      { numRuns: runs(1_000) },
+      { numRuns: quickOrDeep(80, 10_000) },
     );
   });
 
@@ -76,7 +76,7 @@ describe("a repeated event means the same as a parsed one", () => {
           answered(wires, [start, ...pieces.map(distinct), stop]),
         );
       }),
-      { numRuns: runs(1_000) },
+      { numRuns: quickOrDeep(80, 10_000) },
     );
   });
 });

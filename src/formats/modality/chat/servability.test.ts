@@ -40,13 +40,6 @@ describe("temperature", () => {
 });
 
 describe("media", () => {
-  test("is refused if its kind is undeclared, with its place and the declared kinds", () => {
-    const found = reason({ from: a, to: a, members: image });
-    expect(found?.field).toBe("messages[0].content[0]");
-    expect(found?.message).toContain("messages[0].content[0] is a part of kind image");
-    expect(found?.message).toContain("accepts text");
-  });
-
   test("is refused with the kinds of one provider, which is named", () => {
     const changes = {
       providerName: "Zeta",
@@ -85,11 +78,5 @@ describe("crossing", () => {
     expect(reason({ from: a, to: b, members: { seed: 1 } })).toBeUndefined();
     const nothingLost = { provider: { require_parameters: true }, models: [], max_tokens: 5 };
     expect(reason({ from: a, to: b, members: nothingLost })).toBeUndefined();
-  });
-
-  test("computes the translation once", () => {
-    const request = readGood(b, { top_k: 1 });
-    expect(request.decoded().needs).toBe(request.decoded().needs);
-    expect([...request.decoded().needs.dropped]).toEqual(["top_k"]);
   });
 });

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 
-import type { DecisionsListing } from "../../../catalog/catalog.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import { openDecisionAnswer } from "../decisions/open-answer.ts";
 import { play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
-import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
+import { decisionsDeployment } from "../../../../test/fixtures/modality/decision-kit.ts";
 import {
   buildAnswer,
   imageListing,
@@ -46,15 +45,7 @@ test("decisions report their model, inside an envelope too", () => {
 });
 
 function decided(body: object, envelope?: "envelope_v4"): AnswerBridge {
-  const decisions: DecisionsListing = {
-    wire: "systemone",
-    path: "/decide",
-    isStatePerQuestion: false,
-    readsImages: false,
-    form: "as_sent",
-    ...(envelope === undefined ? {} : { envelope }),
-  };
-  const deployment = buildDeployment("wire_a", { modality: "decisions", decisions });
+  const deployment = decisionsDeployment(envelope && { envelope });
   const words = { asked: "noul", instructions: "?", criteria: undefined };
   const questions = [{ wire: "systemone", id: "safe", kind: "noul", ...words }] as const;
   const open = { request: { questions }, deployment, requestId, createdSeconds: 1_800_000_000 };

@@ -1,15 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
-import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
-import { events, play, requestId } from "../../../../test/fixtures/modality/answer-kit.ts";
-import {
-  buildDeployment,
-  readBad,
-  readGood,
-  sendAcross,
-} from "../../../../test/fixtures/modality/request-kit.ts";
-import { openChatAnswer } from "./open-answer.ts";
+import { readBad, readGood, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const user = { role: "user", content: "hi" };
 
@@ -24,29 +16,14 @@ function takingEffort(values?: readonly string[]): Partial<Deployment> {
   return { supportedParameters: new Map([["reasoning_effort", { type: "enum", values }]]) };
 }
 
-describe("values that ask for nothing", () => {
-  test.each([
-    ["wire_a", { response_format: { type: "text" } }],
-    ["wire_a", { thinking: { type: "disabled" } }],
-    ["wire_b", { thinking: { type: "disabled" } }],
-    ["wire_b", { response_format: { type: "text" } }],
-  ] as const)("%s %j is removed", (wire, members) => {
-    const { body, dropped } = sendAcross(wire, members);
-    expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
-    expect(dropped).toEqual([]);
-  });
-});
-
 describe("effort", () => {
   const usual = ["low", "medium", "high"];
   test.each<[string, readonly string[] | undefined, string | undefined]>([
     ["high", usual, "high"],
-    ["minimal", usual, "low"],
     ["max", usual, "high"],
     ["xhigh", ["low", "high", "max"], "high"],
     ["low", ["none", "high"], "high"],
     ["none", ["none", "low"], "none"],
-    ["ultra", ["low", "ultra"], "ultra"],
     ["ultra", usual, undefined],
     ["high", undefined, undefined],
   ])("%s for a listing of %j is %s on either wire", (effort, values, expected) => {
@@ -58,16 +35,6 @@ describe("effort", () => {
     expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
     expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
   });
-});
-
-test("a schema with names that every object has is translated as it is", () => {
-  const properties = { constructor: { type: "string" }, prototype: { type: "object" } };
-  const schema = { type: "object", properties };
-  const fn = { name: "f", parameters: schema };
-  const toB = sendAcross("wire_a", { tools: [{ type: "function", function: fn }] });
-  expect(toB.body["tools"]).toEqual([{ name: "f", input_schema: schema }]);
-  const toA = sendAcross("wire_b", { tools: [{ name: "f", input_schema: schema }] });
-  expect(toA.body["tools"]).toEqual([{ type: "function", function: fn }]);
 });
 
 describe("stop sequences", () => {
@@ -169,74 +136,4 @@ describe("legacy functions", () => {
     expect(body).not.toHaveProperty("tool_choice");
     expect(dropped).toEqual(["function_call"]);
   });
-
-  test("get an answer of the legacy shape", () => {
-    const called = { name: "get_time", arguments: '{"city":"Oslo"}' };
-    const { message, finish_reason: finish } = choicesOf({ functions }, [answer])[0] ?? {};
-    expect(finish).toBe("function_call");
-    expect(message).toEqual({
-      role: "assistant",
-      content: null,
-      refusal: null,
-      function_call: called,
-    });
-    const chunks = choicesOf({ functions, stream: true }, [stream]);
-    expect(JSON.stringify(chunks)).not.toContain("tool_calls");
-    const calls = chunks.flatMap(({ delta }) => delta?.function_call ?? []);
-    expect(calls[0]).toMatchObject({ name: "get_time" });
-    expect(calls.map((each) => each.arguments ?? "").join("")).toBe(called.arguments);
-    expect(chunks.at(-1)?.finish_reason).toBe("function_call");
-  });
-
-  test("do not change the answer of a request with tools", () => {
-    expect(choicesOf({}, [answer])[0]?.finish_reason).toBe("tool_calls");
-  });
 });
-
-const call = { type: "tool_use", id: "toolu_1", name: "get_time", input: {} };
-const answer = JSON.stringify({
-  type: "message",
-  role: "assistant",
-  content: [
-    { ...call, input: { city: "Oslo" } },
-    { ...call, id: "toolu_2" },
-  ],
-  stop_reason: "tool_use",
-  usage: { input_tokens: 5, output_tokens: 5 },
-});
-
-const pieces = ['{"city":', '"Oslo"}'];
-const streamed: readonly { readonly type: string; readonly [name: string]: unknown }[] = [
-  { type: "message_start", message: { usage: { input_tokens: 5, output_tokens: 1 } } },
-  ...[0, 1].flatMap((index) => [
-    { type: "content_block_start", index, content_block: { ...call, id: `toolu_${index}` } },
-    ...pieces.map((piece) => ({
-      type: "content_block_delta",
-      index,
-      delta: { type: "input_json_delta", partial_json: piece },
-    })),
-    { type: "content_block_stop", index },
-  ]),
-  { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 5 } },
-  { type: "message_stop" },
-];
-const stream = events(...streamed);
-
-interface Choice {
-  readonly message?: object;
-  readonly delta?: { readonly function_call?: { readonly arguments?: string } };
-  readonly finish_reason?: string | null;
-}
-
-/** The choices that a chat-completions client reads of a messages provider's answer. */
-function choicesOf(members: object, body: readonly string[]): readonly Choice[] {
-  const request = readGood("wire_a", { ...members });
-  const deployment = buildDeployment("wire_b");
-  const upstream = anthropicMessages;
-  const open = { request, deployment, upstream, requestId, createdSeconds: 1_800_000_000 };
-  const { text } = play(openChatAnswer(open), body);
-  const texts = request.stream
-    ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => data)
-    : [text];
-  return texts.flatMap((each) => (JSON.parse(each ?? "") as { choices: Choice[] }).choices);
-}

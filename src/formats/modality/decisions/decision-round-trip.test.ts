@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
-import { SMALL_BODY_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import {
   badDecision,
   decisionsDeployment,
@@ -282,41 +281,5 @@ describe("any body", () => {
         expect(outcomeOf(Buffer.from(bytes).toString("latin1"))).toBe("refused");
       }),
     );
-  });
-
-  const noul = '{"schema":{"type":"noul"},"text":"i"}';
-  const about = (state: string, questions = `[${noul}]`): string =>
-    `{"model":"m","state":${state},"questions":${questions}}`;
-  const fill = (item: string): string =>
-    Array.from(
-      { length: Math.floor((SMALL_BODY_BYTES_MAX - 2000) / (item.length + 1)) },
-      () => item,
-    ).join();
-  const deep = (levels: number, inside: string): string =>
-    `${"[".repeat(levels)}${inside}${"]".repeat(levels)}`;
-  const image = '{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}';
-  const keys = Array.from({ length: 60_000 }, (_, at) => `"k${at}":0`).join();
-  test.each([
-    ["of many small objects just below what a scan keeps", about(deep(9, fill('{"a":1,"b":2}')))],
-    ["of many small objects very deep", about(deep(60, fill('{"a":1,"b":2}')))],
-    ["of many nests", about(`[${fill(deep(55, ""))}]`)],
-    ["of many images", about(`[${fill(image)}]`)],
-    ["of one image", about(image.replace("AAAA", "A".repeat(SMALL_BODY_BYTES_MAX - 500)))],
-    ["of one long text", about(`"${"é".repeat(500_000)}"`)],
-    ["of many keys", about(`{${keys}}`)],
-    ["of many questions", about('"s"', `[${fill(noul)}]`)],
-    ["of many empty questions", about('"s"', `[${fill("{}")}]`)],
-    [
-      "of many labels",
-      about('"s"', `[{"type":"entities","labels":{${keys.replaceAll(":0", ':""')}}}]`),
-    ],
-    ["of many unknown fields", `{${keys}}`],
-    [
-      "of many tasks",
-      `{"model":"m","text":"t","schema":{"classifications":[${fill('{"task":"t","labels":["a","b"]}')}]}}`,
-    ],
-  ])("of a megabyte %s is read without delay", (_name, text) => {
-    expect(text.length).toBeLessThanOrEqual(SMALL_BODY_BYTES_MAX);
-    expect(outcomeOf(text)).not.toBe("unsaid");
   });
 });

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import type { Deployment, PriceSheet } from "../../../catalog/catalog.ts";
-import { assert } from "../../../kernel/core/assert.ts";
-import { buildDeployment } from "../../../../test/fixtures/modality/request-kit.ts";
+import type { PriceSheet } from "../../../catalog/catalog.ts";
+import {
+  decisionsDeployment,
+  goodDecision,
+} from "../../../../test/fixtures/modality/decision-kit.ts";
 import { decisions } from "./index.ts";
-import { parseDecisionRequest, type ParsedDecisionRequest } from "./parse-request.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 const prices: PriceSheet = {
   pinId: "pin",
@@ -14,32 +16,14 @@ const prices: PriceSheet = {
   completion: 1_000_000n,
   internalReasoning: 1_000_000n,
 };
-
-function listing(isStatePerQuestion: boolean): Deployment {
-  return buildDeployment("wire_a", {
-    modality: "decisions",
-    prices,
-    decisions: {
-      wire: "systemone",
-      path: "/decide",
-      isStatePerQuestion,
-      readsImages: false,
-      form: "as_sent",
-    },
-  });
-}
-
-const once = listing(false);
-const perQuestion = listing(true);
+const once = decisionsDeployment({}, { prices });
+const perQuestion = decisionsDeployment({ isStatePerQuestion: true }, { prices });
 
 const STATE = "s".repeat(1_000);
 
 function request(): ParsedDecisionRequest {
   const question = { schema: { type: "boolean" }, instructions: "?" };
-  const body = { model: "acme/test-1", state: STATE, questions: { a: question, b: question } };
-  const parsed = parseDecisionRequest(Buffer.from(JSON.stringify(body)));
-  assert(parsed.ok, "the fixture is a good request");
-  return parsed.request;
+  return goodDecision({ state: STATE, questions: { a: question, b: question } });
 }
 
 describe("a decisions call", () => {

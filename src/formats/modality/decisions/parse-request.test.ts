@@ -34,25 +34,6 @@ describe("what routing and billing need", () => {
     expect(request.body.toString()).toBe(body);
   });
 
-  test("includes provider controls and dropped routing fields, as on the chat routes", () => {
-    const request = goodDecision({
-      questions: { urgent },
-      provider: { only: ["acme"], allow_fallbacks: false },
-      models: ["x"],
-      route: "fallback",
-      user: "u",
-      metadata: { a: 1 },
-      session_id: "s",
-    });
-    expect(request.controls).toMatchObject({ only: ["acme"], allowFallbacks: false });
-    expect(request.droppedParams).toEqual(["route", "models"]);
-  });
-
-  test("treats null as absent", () => {
-    const nothing = { provider: null, user: null, threshold: null, text: null, schema: null };
-    expect(goodDecision({ questions: { urgent }, ...nothing }).grammar).toBe("systemone");
-  });
-
   test("includes the options of GLiNER models as sent", () => {
     const options = { threshold: 0.25, include_confidence: true, include_spans: false };
     expect(goodDecision({ questions: { mood }, ...options }).others).toEqual(options);
@@ -94,28 +75,20 @@ describe("questions come in an object or in an array", () => {
 
   test.each([
     [undefined, "questions: required"],
-    [null, "questions: required"],
     [{}, "questions: empty"],
-    [[], "questions: empty"],
     ["urgent?", "questions must be an object by question id, or an array"],
     [{ a: "urgent?" }, "questions.a must be an object"],
-    [[7], "questions[0] must be an object"],
     [[{ ...urgent, name: 7 }], "questions[0].name must be a string"],
     [[{ ...urgent, name: "a", id: "b" }], "questions[0]: name and id differ; send one of them"],
     [
       [{ ...urgent, name: "a" }, urgent, { ...urgent, name: "a" }],
       'questions: two questions are named "a" (questions 1 and 3)',
     ],
-    [
-      [urgent, { ...urgent, name: "q1" }],
-      'questions: two questions are named "q1" (questions 1 and 2)',
-    ],
     [{ a: { ...urgent, name: "b" } }, "questions.a.name: this model does not accept this field"],
     [
       { "a b": urgent },
       "questions.a b: a question id is 1 to 100 of the characters A-Z a-z 0-9 _ . -",
     ],
-    [[{ ...urgent, name: "" }], /^questions\[0\]: a question id is/],
     [{ ["a".repeat(101)]: urgent }, /: a question id is 1 to 100/],
     [[{ ...urgent, name: "__proto__" }], "questions[0] is not accepted as a name"],
   ])("%j is refused: %s", (questions, sentence) => {
@@ -140,20 +113,11 @@ describe("the top level accepts only known fields", () => {
       { base_url: "https://x.test" },
       /^base_url is not accepted: a request cannot carry credentials/,
     ],
-    [{ apiKey: "k" }, /^apiKey is not accepted: a request cannot carry credentials/],
     [{ provider: { api_key: "k" } }, /^provider\.api_key is not accepted: a request cannot carry/],
-    [{ provider: { zone: "x" } }, /^provider\.zone is not a known field; use only, ignore, order/],
-    [{ provider: { only: [1] } }, /^provider\.only\[0\] must be a non-empty string$/],
-    [{ model: "" }, "model must be a non-empty string"],
     [{ model: undefined }, "model: required: an id from GET /v1/models"],
-    [{ model: 7 }, "model must be a non-empty string"],
     [{ user: 7 }, "user must be a string"],
-    [{ metadata: "m" }, "metadata must be an object"],
-    [{ session_id: {} }, "session_id must be a string"],
     [{ constructor: 1 }, "constructor is not accepted; remove it"],
     [{ threshold: 0.5 }, "threshold: this model does not accept this field"],
-    [{ text: "t" }, "text: this model does not accept this field"],
-    [{ include_spans: true }, "include_spans: this model does not accept this field"],
   ])("%j is refused: %s", (members, sentence) => {
     expect(badDecision({ questions: { urgent }, ...members })).toMatch(exactly(sentence));
   });
@@ -162,7 +126,6 @@ describe("the top level accepts only known fields", () => {
     [{ threshold: 2 }, "threshold must be a number from 0 to 1"],
     [{ include_confidence: "yes" }, "include_confidence must be true or false"],
     [{ text: "another" }, "text: differs from state; send one of them"],
-    [{ text: "" }, "text must be a non-empty string"],
     [{ text: ["t"], state: undefined }, "text must be a non-empty string"],
     [{ format_results: true }, "format_results: this model does not accept this field"],
   ])("of a GLiNER body %j is refused: %s", (members, sentence) => {
@@ -186,8 +149,6 @@ describe("the state", () => {
     [undefined, "state: required"],
     [null, "state: required"],
     ["", "state must be a non-empty string, an object or an array"],
-    [7, "state must be a non-empty string, an object or an array"],
-    [true, "state must be a non-empty string, an object or an array"],
   ])("%j is refused: %s", (state, sentence) => {
     expect(badDecision({ questions: { urgent }, state })).toBe(sentence);
     expect(badDecision({ questions: { mood }, state })).toBe(sentence);
@@ -260,14 +221,11 @@ describe("image parts", () => {
   test.each([
     ["https://a.test/i.png"],
     ["data:image/gif;base64,R0lG"],
-    ["data:image/svg+xml;base64,R0lG"],
     ["data:image/png,iVBOR"],
     ["data:image/png;base64,"],
     ["data:image/png;base64,not base64"],
     ["DATA:text/html;base64,R0lG"],
-    ["file:///etc/passwd"],
     [7],
-    [undefined],
   ])("with the address %j are refused: nothing is fetched", (url) => {
     const state = { photo: { type: "image_url", image_url: { url } } };
     expect(badDecision({ questions: { urgent }, state })).toBe(
@@ -289,16 +247,6 @@ describe("image parts", () => {
     expect(request.estimatedInputTokens).toBe(body.length - 3 * 1000 + 3 * 65_536);
     expect(request.stateBytes).toBe(JSON.stringify(state).length - 2 * 1000);
     expect(request).toMatchObject({ stateImages: 2 });
-  });
-
-  test("are measured as sent, with escaped slashes too", () => {
-    const body = decisionBody({ questions: { urgent }, state: png });
-    const slashed = body.replace("iVBORw0KGgo=", String.raw`iVB\/Rw0\/Ggo=`);
-    const extra = slashed.length - body.length;
-    expect(extra).toBe(2);
-    expect(goodDecision(slashed).estimatedInputTokens).toBe(
-      goodDecision(body).estimatedInputTokens,
-    );
   });
 });
 

@@ -21,12 +21,6 @@ describe("questions of another model's format", () => {
   const systemone = { wire: "systemone" } as const;
   const gliner = { wire: "gliner" } as const;
 
-  test("a listing serves its own grammar", () => {
-    expect(reason({ questions: { a: noul } }, systemone)).toBeUndefined();
-    expect(reason({ questions: { a: mood } }, gliner)).toBeUndefined();
-    expect(reason({ schema: { entities: ["a"] } }, gliner)).toBeUndefined();
-  });
-
   test.each([
     [
       { questions: { a: mood } },
@@ -43,11 +37,6 @@ describe("questions of another model's format", () => {
       { questions: { a: { type: "boolean", instructions: "i" } } },
       "questions.a.schema",
       "questions.a.schema is required: each question of this model carries a schema",
-    ],
-    [
-      { schema: { entities: ["person"] } },
-      "schema",
-      'schema: this model reads "questions"; a top-level schema belongs to another model\'s format',
     ],
   ])("a systemone listing refuses %j and names %s", (body, field, message) => {
     expect(reason(body, systemone)).toEqual({ field, message });
@@ -88,13 +77,6 @@ describe("images", () => {
   test("count in a question too", () => {
     const asks = { questions: { a: { type: "noul", instructions: ["like", photo] } } };
     expect(reason(asks, {})?.field).toBe("questions.a.instructions[1]");
-  });
-
-  test("are never for GLiNER models", () => {
-    const glinerBody = { questions: { a: mood }, state: [photo] };
-    expect(reason(glinerBody, { wire: "gliner" })?.message).toBe(
-      "state[0]: an image_url object, and no deployment of this model reads images",
-    );
   });
 });
 

@@ -17,57 +17,28 @@ function servabilityOf(members: Members, listing = imageListing()): Unservable |
 describe("a listing accepts the fields that it declares", () => {
   test.each<Members>([
     {},
-    { size: "1024x1024", quality: "high", n: 4 },
-    { output_compression: 0 },
     { output_compression: 99.5 },
     { seed: -12345678901234 },
     { tiled: true },
-    { tiled: false },
-    { mood: "calm" },
-    { mood: 7 },
     { mood: true },
     // Null means an absent field.
     { size: null, quality: null, style: null },
     { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { deep: [1, { a: 2 }] } },
-    { route: "fallback", models: ["x"], transforms: [] },
     { stream: false, partial_images: 0, response_format: "b64_json" },
-    { provider: { only: ["acme"] } },
   ])("%j", (members) => {
     expect(servabilityOf(members)).toBeUndefined();
   });
 
   const listed = "prompt, n, size, quality, output_format, output_compression, seed, tiled, mood";
-  test.each<[Members, string, string]>([
-    [{ size: "1x1" }, "size", "size must be one of 1024x1024, 1536x1024"],
-    [{ size: 1024 }, "size", "size must be one of 1024x1024, 1536x1024"],
-    [{ size: ["1024x1024"] }, "size", "size must be one of 1024x1024, 1536x1024"],
-    [{ quality: "HIGH" }, "quality", "quality must be one of low, high"],
-    [
-      { output_compression: 100.5 },
-      "output_compression",
-      "output_compression must be a number from 0 to 100",
-    ],
-    [
-      { output_compression: "50" },
-      "output_compression",
-      "output_compression must be a number from 0 to 100",
-    ],
-    [{ seed: 1.5 }, "seed", "seed must be a whole number"],
-    [{ tiled: "true" }, "tiled", "tiled must be true or false"],
-    [{ mood: {} }, "mood", "mood must be a string, a number, true or false"],
-    [{ mood: ["calm"] }, "mood", "mood must be a string, a number, true or false"],
-    [{ style: "vivid" }, "style", `style is not accepted by this model; it accepts ${listed}`],
-    [
-      { aspect_ratio: "16:9" },
-      "aspect_ratio",
-      `aspect_ratio is not accepted by this model; it accepts ${listed}`,
-    ],
-    [
-      { max_tokens: 5 },
-      "max_tokens",
-      `max_tokens is not accepted by this model; it accepts ${listed}`,
-    ],
-  ])("not %j", (members, field, message) => {
+  test.each<[Members, string]>([
+    [{ size: "1x1" }, "size must be one of 1024x1024, 1536x1024"],
+    [{ output_compression: 100.5 }, "output_compression must be a number from 0 to 100"],
+    [{ seed: 1.5 }, "seed must be a whole number"],
+    [{ tiled: "true" }, "tiled must be true or false"],
+    [{ mood: {} }, "mood must be a string, a number, true or false"],
+    [{ style: "vivid" }, `style is not accepted by this model; it accepts ${listed}`],
+  ])("not %j", (members, message) => {
+    const field = message.split(" ")[0];
     expect(servabilityOf(members)).toEqual({ field, message });
   });
 
@@ -80,16 +51,6 @@ describe("a listing accepts the fields that it declares", () => {
     const listing = imageListing({ ...PARAMETERS, n: descriptor });
     expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
     expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
-  });
-
-  test("and checks a caller's note if it declares one", () => {
-    const listing = imageListing({ ...PARAMETERS, user: { type: "enum", values: ["a"] } });
-    expect(servabilityOf({ user: "b" }, listing)?.message).toBe("user must be one of a");
-  });
-
-  test("shows a field's name, cut if it is long", () => {
-    const { field } = servabilityOf({ ["x".repeat(10_000)]: 1 }) ?? {};
-    expect(field).toBe("x".repeat(64));
   });
 });
 
@@ -146,7 +107,6 @@ describe("the provider is sent", () => {
 
   test.each([
     ["lists the values and base64 is one", { type: "enum", values: ["url", "b64_json"] }, true],
-    ["lists other values", { type: "enum", values: ["url"] }, false],
     ["does not say which values", { type: "unknown" }, false],
     ["does not list it", undefined, false],
   ] as const)("response_format to a host that %s", (_what, descriptor, writes) => {
@@ -168,10 +128,6 @@ describe("the provider is sent", () => {
     expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
     expect(sent({ n: 3 }, listing)).toContain('"n":3}');
     expect(sent({})).not.toContain('"n"');
-  });
-
-  test("no default of the listing: the provider's own rules", () => {
-    expect(sent({})).not.toContain("quality");
   });
 
   test("its share of the controls if it is an aggregator", () => {

@@ -110,7 +110,6 @@ describe("a complete answer", () => {
 
   test.each([
     ["too long to be an echo", { size: "x".repeat(65) }],
-    ["no text", { size: { a: 1 }, quality: 7, background: null }],
     ["of no meaning to us", { id: "x", model: "y", debug: "z" }],
   ])("drops what is %s", (_what, more) => {
     const json = answered(buildAnswer([PNG], more)) as Members;
@@ -137,12 +136,6 @@ describe("a complete answer", () => {
       expect(answered(text, asked)).toMatchObject({ data: [{ media_type: "image/svg+xml" }] });
       expect(refused(text).class).toBe("upstream_error");
     }
-  });
-
-  test.each([0, 1, 2])("takes base64 with %s characters of padding", (padding) => {
-    const base64 = imageFile("png", 66 - padding).toString("base64");
-    expect(base64.endsWith("=".repeat(padding))).toBe(true);
-    expect(answered(buildAnswer([base64]))).toMatchObject({ data: [{ b64_json: base64 }] });
   });
 
   test("reads base64 and its key through any escapes of JSON", () => {
@@ -191,7 +184,7 @@ describe("usage", () => {
     expect(json).toMatchObject({ usage: { input_tokens_details: { cached_tokens: 5 } } });
   });
 
-  test.each([undefined, null, {}, "7", { input_tokens: "9" }, { total_tokens: 9 }, [1]])(
+  test.each([undefined, null, { input_tokens: "9" }])(
     "that counts nothing is none: %j",
     (usage) => {
       const bridge = openBridge();
@@ -228,40 +221,23 @@ const error = (code: string, message = "no"): Members => ({ error: { code, messa
 describe("an answer without the images that were asked for is a 502 that another may mend", () => {
   const cut = buildAnswer([PNG]).slice(0, -3);
   const unusable: readonly Unusable[] = [
-    ["nothing", ""],
     ["a page", "<html>oops</html>"],
     ["JSON that breaks off", cut],
-    ["JSON that breaks off in an image", buildAnswer([PNG]).slice(0, 60)],
     ["JSON with something behind it", `${buildAnswer([PNG])}x`],
-    ["no object", "[1]"],
     ["bytes that are not UTF-8", Buffer.from(buildAnswer([PNG], { size: "\u00e9" }), "latin1")],
     ["no data", '{"created":1}'],
-    ["data of no kind", '{"data":"none"}'],
     ["an empty list", buildAnswer([])],
     ["one for two", buildAnswer([PNG]), { n: 2 }],
     ["two for one", buildAnswer([PNG, PNG])],
-    ["four for three", buildAnswer([PNG, PNG, PNG, PNG]), { n: 3 }],
     ["an address instead", '{"data":[{"url":"https://provider.test/1.png"}]}'],
     ["an address for one of two", `{"data":[{"b64_json":"${PNG}"},{"url":"x"}]}`, { n: 2 }],
-    ["an image too many without a file", `{"data":[{"b64_json":"${PNG}"},{}]}`],
-    ["an empty image", buildAnswer([""])],
-    ["a null", '{"data":[{"b64_json":null}]}'],
     ["a number in place of a text", '{"data":[{"b64_json":0}]}'],
     ["no base64", buildAnswer([`${PNG.slice(0, -4)}!!!!`])],
-    ["base64 for addresses", buildAnswer([`${PNG}-_-_`])],
     ["base64 with a line end", buildAnswer([`${PNG.slice(0, 40)}\n${PNG.slice(40)}`])],
     ["base64 with a foreign escape", `{"data":[{"b64_json":"${PNG}\\u0041AA\\ud83d"}]}`],
-    ["base64 that breaks off", buildAnswer([PNG.replace(/=*$/, "").slice(0, -1)])],
     ["base64 with padding inside", buildAnswer([`${PNG.slice(0, 8)}==${PNG.slice(10)}`])],
-    ["padding alone", buildAnswer(["===="])],
-    ["a data address", buildAnswer([`data:image/png;base64,${PNG}`])],
     ["a file of another kind", buildAnswer([imageFile("page").toString("base64")])],
-    ["a file of no kind", buildAnswer([imageFile("nothing").toString("base64")])],
-    ["half a magic number", buildAnswer([Buffer.from("\x89PNG", "latin1").toString("base64")])],
-    ["an image under another name", `{"data":[{"image":"${PNG}"}]}`],
-    ["an image beside the data", `{"b64_json":"${PNG}","data":[{"note":"0"}]}`],
     ["an endless rest", buildAnswer([PNG], { padding: "x".repeat(1024 * 1024) })],
-    ["too many files", buildAnswer(Array.from({ length: 40 }, () => PNG))],
     ["a deep nest", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
   ];
   test.each(unusable.map(([what, text, members = {}]) => ({ what, text, members })))(
@@ -300,21 +276,12 @@ describe("an error inside a 200 is classified by its message", () => {
   test.each([
     [error("rate_limit_exceeded"), "rate_limit", 429, true],
     [error("server_error"), "upstream_error", 500, true],
-    [error("never_seen"), "upstream_error", 502, true],
-    [{ error: "it broke" }, "upstream_error", 502, true],
     [error("invalid_request_error"), "upstream_error", 400, false],
     [error("moderation_blocked"), "content_policy", 400, false],
-    [error("content_policy_violation"), "content_policy", 400, false],
     [error("x", "rejected by our safety system"), "content_policy", 400, false],
   ])("%j: %s %i, failover %s", (body, cls, status, failover) => {
     const { bridge } = playImages(openBridge(), [JSON.stringify({ data: [], ...body })]);
     expect(bridge.failure).toMatchObject({ refusal: { class: cls, status }, failover });
-  });
-
-  test("and an empty one is no error", () => {
-    for (const none of [null, false]) {
-      expect(answered(buildAnswer([PNG], { error: none }))).toMatchObject({ model: marketModel });
-    }
   });
 });
 
@@ -351,8 +318,6 @@ describe("an answer that withholds images for their content is refused without f
   test.each<readonly [Members]>([
     [{ data: [{ respect_moderation: true }] }],
     [{ data: [], status: "succeeded", flagged: false, block_reason: "" }],
-    [{ data: [{ finish_reason: "stop" }] }],
-    [{ data: [], moderation: { flagged: false } }],
   ])("but not for saying that all is well: %j", (answer) => {
     expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
   });
@@ -444,8 +409,6 @@ describe("the bound of 32 MiB", () => {
   });
 
   test.each([
-    ["white space", " "],
-    ["a page", "<p>"],
     ["one text", `{"x":"${"y".repeat(2_000)}`],
     ["no base64", `{"data":[{"b64_json":"!${"!".repeat(2_000)}`],
   ])("holds for what is not an image at all: an endless %s", (_what, first) => {

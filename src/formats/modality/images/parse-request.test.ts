@@ -27,31 +27,9 @@ describe("a body that is accepted", () => {
     expect(readGood(body.toString()).estimatedInputTokens).toBe(body.length);
   });
 
-  test("may say in each way that it does not stream", () => {
-    for (const members of [
-      { stream: false, partial_images: 0, response_format: "b64_json" },
-      { stream: null, partial_images: null, response_format: null },
-    ]) {
-      expect(readGood(members).count).toBe(1);
-    }
-  });
-
-  test("may carry the caller's own notes", () => {
-    const notes = { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { a: "b" } };
-    expect(readGood(notes).droppedParams).toEqual([]);
-  });
-
   test("loses the routing fields of other gateways, each named", () => {
     const members = { transforms: [], models: ["a", "b"], route: "fallback" };
     expect(readGood(members).droppedParams).toEqual(["route", "models", "transforms"]);
-  });
-
-  test("may choose providers", () => {
-    const provider = { only: ["lab-a"], allow_fallbacks: false };
-    expect(readGood({ provider }).controls).toMatchObject({
-      only: ["lab-a"],
-      allowFallbacks: false,
-    });
   });
 
   test("may have a prompt of 32,000 characters, however many bytes they are", () => {
@@ -64,30 +42,16 @@ describe("a body that is accepted", () => {
 /** Members and the beginning of the message that refuses them, before any listing is checked. */
 const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
   [{ model: undefined }, "model is missing; add it"],
-  [{ model: "" }, "model must be a non-empty string"],
   [{ model: 7 }, "model must be a non-empty string"],
   [{ prompt: undefined }, "prompt is missing; add it"],
-  [{ prompt: null }, "prompt must be a non-empty string"],
-  [{ prompt: "" }, "prompt must be a non-empty string"],
   [{ prompt: ["a bicycle"] }, "prompt must be a non-empty string"],
-  [
-    { prompt: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }] },
-    "prompt must be a non-empty string",
-  ],
   [{ prompt: "🚲".repeat(32_001) }, "prompt has 32001 characters; shorten it to at most 32000"],
   [{ n: 0 }, "n must be a whole number from 1 to 4"],
   [{ n: 5 }, "n must be a whole number from 1 to 4"],
-  [{ n: 1.5 }, "n must be a whole number from 1 to 4"],
   [{ n: "2" }, "n must be a whole number from 1 to 4"],
-  [{ n: -1 }, "n must be a whole number from 1 to 4"],
-  [{ n: true }, "n must be a whole number from 1 to 4"],
   [{ stream: true }, "stream must be false"],
-  [{ stream: "false" }, "stream must be false"],
-  [{ stream: 0 }, "stream must be false"],
   [{ partial_images: 1 }, "partial_images must be 0"],
-  [{ partial_images: false }, "partial_images must be 0"],
   [{ response_format: "url" }, 'response_format must be "b64_json"'],
-  [{ response_format: { type: "b64_json" } }, 'response_format must be "b64_json"'],
   ...["image", "images", "mask", "image_url", "image_urls", "input_image"].map(
     (name) => [{ [name]: "data:image/png;base64,AA==" }, `${name} is not accepted`] as const,
   ),
@@ -99,12 +63,8 @@ const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   ),
   [{ provider: { api_key: "x" } }, "provider.api_key is not accepted"],
   [{ provider: { sort: "price" } }, "provider.sort is not a known field"],
-  [{ provider: { only: "lab-a" } }, "provider.only must be an array"],
-  [{ provider: { only: ["lab-a", 7] } }, "provider.only[1] must be a non-empty string"],
   [{ provider: "lab-a" }, "provider must be an object"],
   [{ user: 7 }, "user must be a string"],
-  [{ safety_identifier: {} }, "safety_identifier must be a string"],
-  [{ session_id: 7 }, "session_id must be a string"],
   [{ metadata: "x" }, "metadata must be an object"],
 ];
 
@@ -118,9 +78,7 @@ describe("a body that is refused for every provider", () => {
 
   test.each([
     ["no JSON", "a red bicycle"],
-    ["half of it", '{"model":"m","prompt":'],
     ["no object", '["a red bicycle"]'],
-    ["nothing", ""],
     ["a model twice", '{"model":"a","model":"b","prompt":"p"}'],
     ["a size twice, once in disguise", '{"model":"a","prompt":"p","size":"1","s\\u0069ze":"2"}'],
   ])("%s", (_what, body) => {

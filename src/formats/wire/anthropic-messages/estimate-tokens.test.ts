@@ -24,13 +24,6 @@ test("the smallest body is its one word and its frame", () => {
   expect(hi).toBe(3 + 4 + 1);
 });
 
-test("system text counts like message text, whole or in blocks", () => {
-  const text = "You are a careful clerk.";
-  const blocks = [{ type: "text", text, cache_control: { type: "ephemeral" } }];
-  expect(estimate({ ...say("hi"), system: text })).toBe(hi + 7);
-  expect(estimate({ ...say("hi"), system: blocks })).toBe(hi + 7);
-});
-
 test("every tool counts with its name, description and schema, without its caching hint", () => {
   const tool = { name: "f", description: "adds two numbers", input_schema: { type: "object" } };
   const one = estimate({ ...say("hi"), tools: [tool] });
@@ -40,15 +33,6 @@ test("every tool counts with its name, description and schema, without its cachi
   expect(estimate({ ...say("hi"), tools: [hinted] })).toBe(one);
 });
 
-test("a picture counts the same whatever its file weighs", () => {
-  const picture = (data: string): object => ({
-    type: "image",
-    source: { type: "base64", media_type: "image/png", data },
-  });
-  expect(estimate(say([picture("AAAA")]))).toBe(3 + 4 + 1_600);
-  expect(estimate(say([picture("A".repeat(400_000))]))).toBe(3 + 4 + 1_600);
-});
-
 test("a document of text counts as its text, any other by the size of its file", () => {
   const source = { type: "text", media_type: "text/plain", data: "hi" };
   expect(estimate(say([{ type: "document", source }]))).toBe(hi);
@@ -56,47 +40,17 @@ test("a document of text counts as its text, any other by the size of its file",
   expect(estimate(say([{ type: "document", source: file }]))).toBe(3 + 4 + 10_000);
 });
 
-test("tool calls and their results count, thinking of earlier turns does not", () => {
-  const messages = (thinking: readonly object[]): object => ({
-    messages: [
-      { role: "user", content: "hi" },
-      {
-        role: "assistant",
-        content: [...thinking, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }],
-      },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "two" }] },
-    ],
-  });
-  const bare = estimate(messages([]));
-  expect(bare).toBeGreaterThan(hi + 2 * 4 + 2 * 8);
-  const thought = { type: "thinking", thinking: "long ".repeat(100), signature: "c2ln" };
-  expect(estimate(messages([thought]))).toBe(bare);
-});
-
 test.each([
   ["", 0],
-  [" ", 0],
-  ["Hello", 1],
   ["Hello world", 2],
   ["internationalization", 4],
   ["naïve Größe", 2],
   ["1234567", 3],
   ["x = 10;", 4],
-  ["if (a) {\n    b();\n}", 10],
   ["東京都", 3],
-  ["Привет", 3],
   ["🙂", 2],
 ])("%j is estimated at %d tokens", (text, tokens) => {
   expect(textTokens(text)).toBe(tokens);
-});
-
-test("plain English comes out near the common rule of three tokens for four words", () => {
-  const text =
-    "The worst case is held before anything is sent to a provider, and the settlement replaces " +
-    "it exactly once, before the last byte goes to the client.";
-  const words = text.split(" ").length;
-  expect(textTokens(text)).toBeGreaterThan(words);
-  expect(textTokens(text)).toBeLessThan(words * 1.7);
 });
 
 test("no text has more tokens than characters, and a longer text never has fewer", () => {

@@ -5,7 +5,7 @@ import { PROVIDER_MESSAGE_CHARS_MAX } from "../../../kernel/core/constants.ts";
 import { REFUSALS } from "../../../kernel/core/refusals.ts";
 import { anthropicMessages } from "../anthropic-messages/index.ts";
 import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
-import { connectionFailure, type UpstreamFailure } from "./failures.ts";
+import { type UpstreamFailure } from "./failures.ts";
 
 function failed(
   status: number,
@@ -16,8 +16,8 @@ function failed(
   return classifyFailure({ status, headers, body: Buffer.from(text) });
 }
 
-const openai = (code: string | null, message: string, type = "invalid_request_error"): object => ({
-  error: { message, type, param: "messages", code },
+const openai = (code: string | null, message: string): object => ({
+  error: { message, type: "invalid_request_error", param: "messages", code },
 });
 const anthropic = (type: string, message: string): object => ({
   type: "error",
@@ -29,30 +29,9 @@ describe("the marketplace's own account", () => {
     [401, 401, openai("invalid_api_key", "Incorrect API key provided: sk-abc")],
     [402, 402, openai("invalid_request_error", "Insufficient Balance")],
     [403, 403, anthropic("permission_error", "Your API key does not have permission")],
-    [
-      400,
-      402,
-      anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
-    ],
-    [
-      400,
-      402,
-      anthropic("invalid_request_error", "You have reached your specified API usage limits."),
-    ],
-    [
-      400,
-      401,
-      [
-        {
-          error: {
-            code: 400,
-            message: "API key not valid. Please pass a valid API key.",
-            status: "INVALID_ARGUMENT",
-          },
-        },
-      ],
-    ],
-    [401, 401, "no JSON here"],
+    [400, 402, openai(null, "Your credit balance is too low to access the API.")],
+    [400, 402, openai(null, "You have reached your specified API usage limits.")],
+    [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
   ])("an upstream %i reads auth %i, fails over and counts", (upstreamStatus, status, body) => {
     const found = failed(upstreamStatus, body);
@@ -65,43 +44,30 @@ describe("the marketplace's own account", () => {
   });
 });
 
-describe("rate limits", () => {
-  test("cool the pool on a 429, fail over and never count against the circuit", () => {
-    const found = failed(429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" });
-    expect(found).toMatchObject({
-      refusal: { class: "rate_limit", status: 429, upstreamStatus: 429, retryAfterSeconds: 7 },
-      failover: true,
-      strike: "neutral",
-      coolSeconds: 7,
-    });
-  });
-
-  test("include a provider's own quota, with a long pause, never as insufficient_quota", () => {
-    const found = failed(
-      429,
-      openai("insufficient_quota", "You exceeded your current quota", "insufficient_quota"),
-    );
-    expect(found).toMatchObject({ refusal: { class: "rate_limit" }, coolSeconds: 60 });
-  });
-
-  test("include the 498 of a provider without capacity", () => {
-    expect(failed(498, openai("capacity_exceeded", "flex tier")).refusal).toMatchObject({
+test.each<[number, object, Record<string, string>, number]>([
+  [429, openai("rate_limit_exceeded", "slow down"), { "retry-after": "7" }, 7],
+  [429, openai("insufficient_quota", "You exceeded your current quota"), {}, 60],
+  [498, openai("capacity_exceeded", "flex tier"), {}, 5],
+])("an upstream %i %j is a rate limit that cools the pool", (upstream, body, headers, seconds) => {
+  expect(failed(upstream, body, headers)).toMatchObject({
+    refusal: {
       class: "rate_limit",
       status: 429,
-      upstreamStatus: 498,
-    });
+      upstreamStatus: upstream,
+      retryAfterSeconds: seconds,
+    },
+    failover: true,
+    strike: "neutral",
+    coolSeconds: seconds,
   });
 });
 
 describe("provider faults", () => {
   test.each([
     [500, 500],
-    [502, 502],
     [503, 503],
     [504, 504],
     [529, 503],
-    [501, 502],
-    [520, 502],
     [599, 502],
     [302, 502],
   ])("answer an upstream %i as %i", (upstreamStatus, status) => {
@@ -155,25 +121,6 @@ describe("provider faults", () => {
   );
 });
 
-describe("connections", () => {
-  test.each(["refused", "dns", "tls", "reset"] as const)("%s is model_unavailable 502", (fault) => {
-    const found = connectionFailure(fault);
-    expect(found).toMatchObject({
-      refusal: { class: "model_unavailable", status: 502, origin: "upstream" },
-      failover: true,
-      strike: "strike",
-    });
-    expect(found.refusal.upstreamStatus).toBeUndefined();
-  });
-
-  test("answer a timeout as upstream_error 504", () => {
-    expect(connectionFailure("timeout")).toMatchObject({
-      refusal: { class: "upstream_error", status: 504 },
-      strike: "timeout",
-    });
-  });
-});
-
 describe("errors inside a 200", () => {
   test.each([
     ["overloaded_error", "upstream_error", 503],
@@ -186,6 +133,8 @@ describe("errors inside a 200", () => {
     ["request_too_large", "upstream_error", 413],
     ["timeout_error", "upstream_error", 504],
     ["something_new", "upstream_error", 502],
+    ["__proto__", "upstream_error", 502],
+    ["constructor", "upstream_error", 502],
   ])("%s reads %s %i", (type, cls, status) => {
     const { refusal } = classifyEmbeddedError({
       type: "error",
@@ -205,13 +154,6 @@ describe("errors inside a 200", () => {
       });
     },
   );
-
-  test("are classified by their code", () => {
-    expect(failed(200, anthropic("overloaded_error", "x"))).toMatchObject({
-      refusal: { class: "upstream_error", status: 503, upstreamStatus: 200 },
-      failover: true,
-    });
-  });
 
   test("have a numeric code as their status", () => {
     expect(classifyEmbeddedError({ error: { code: 429, message: "x" } }).refusal.class).toBe(
@@ -243,32 +185,9 @@ test("the message for a caller is bounded and has no id of the provider, whateve
   );
 });
 
-test.each(["__proto__", "constructor", "toString"])(
-  "an error code named %s is an unknown code, not a member of our tables",
-  (code) => {
-    const { refusal } = failed(200, JSON.stringify({ error: { message: "no", code } }));
-    expect(refusal).toMatchObject({ class: "upstream_error", status: 502 });
-  },
-);
-
-test("new-api 4577: a 400 that demands reasoning on a tool turn is passed on, not a crash", () => {
-  const errorText = "reasoning_content is missing in assistant tool call message at index 2";
-  const failure = failed(400, openai("invalid_request_error", errorText));
-  expect(failure).toMatchObject({
-    failover: false,
-    strike: "neutral",
-    refusal: { class: "upstream_error", status: 400, upstreamStatus: 400 },
-  });
-  expect(failure.refusal.message).toContain("reasoning_content is missing");
-});
-
 describe("a provider that blames the request", () => {
   const rejected = (status: number, message: string): UpstreamFailure =>
-    classifyFailure({
-      status,
-      headers: {},
-      body: Buffer.from(JSON.stringify({ error: { type: "invalid_request_error", message } })),
-    });
+    failed(status, openai(null, message));
 
   test.each([400, 422])("with %i is quoted in one clean sentence", (status) => {
     const errorText = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";

@@ -1,277 +1,134 @@
 import { describe, expect, test } from "vitest";
-import { classifyFailure } from "./classify-failure.ts";
+import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
 import type { UpstreamFailure } from "./failures.ts";
 
-function failed(
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): UpstreamFailure {
+function failed(status: number, body: object | string): UpstreamFailure {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return classifyFailure({ status, headers, body: Buffer.from(text) });
+  return classifyFailure({ status, headers: {}, body: Buffer.from(text) });
 }
 
-const openai = (code: string | null, message: string, type = "invalid_request_error"): object => ({
-  error: { message, type, param: "messages", code },
-});
-const anthropic = (type: string, message: string): object => ({
-  type: "error",
-  error: { type, message },
+const refused = (message: string, code: string | null = null, more: object = {}): object => ({
+  error: { message, type: "invalid_request_error", param: "messages", code, ...more },
 });
 
-describe("context overflow, in the wording of every provider", () => {
+describe("context overflow", () => {
+  const OpenAI = "This model's maximum context length is 128000 tokens. However, you sent 140000.";
+
   test.each([
-    [
-      "OpenAI",
-      400,
-      openai(
-        "context_length_exceeded",
-        "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens. Please shorten.",
-      ),
-    ],
-    ["OpenAI, newer", 400, openai(null, "Your input exceeds the context window of this model.")],
-    [
-      "Anthropic",
-      400,
-      anthropic("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
-    ],
-    [
-      "Anthropic with the bound",
-      400,
-      anthropic(
-        "invalid_request_error",
-        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
-      ),
-    ],
-    [
-      "Groq",
-      400,
-      openai("context_length_exceeded", "Please reduce the length of the messages or completion."),
-    ],
-    [
-      "DeepSeek",
-      400,
-      openai(
-        "invalid_request_error",
-        "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens",
-      ),
-    ],
-    [
-      "vLLM, flat",
-      400,
-      {
-        object: "error",
-        message: "This model's maximum context length is 4096 tokens. However, you requested 5000",
-        type: "BadRequestError",
-        code: 400,
-      },
-    ],
-    [
-      "vLLM, bound",
-      400,
-      {
-        error: {
-          message:
-            "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context is 4096 and your request has 100 input tokens",
-          code: 400,
-        },
-      },
-    ],
-    [
-      "OpenRouter",
-      400,
-      {
-        error: {
-          code: 400,
-          message:
-            "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens. Use middle-out",
-        },
-      },
-    ],
-    [
-      "Mistral",
-      400,
-      {
-        object: "error",
-        message:
-          "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
-        type: "invalid_request_error",
-      },
-    ],
-    ["Together", 422, openai(null, "`inputs` tokens + `max_new_tokens` must be <= 8193")],
-    [
-      "Fireworks",
-      400,
-      openai(null, "The prompt is too long: 9000, model maximum context length: 8192"),
-    ],
-    [
-      "xAI",
-      400,
-      {
-        code: "Client specified an invalid argument",
-        error:
-          "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
-      },
-    ],
-    [
-      "Gemini-compatible",
-      400,
-      [
-        {
-          error: {
-            code: 400,
-            message:
-              "The input token count (1200000) exceeds the maximum number of tokens allowed (1048575).",
-            status: "INVALID_ARGUMENT",
-          },
-        },
-      ],
-    ],
-    ["Kimi", 400, openai(null, "Your request exceeded model token limit: 8192")],
-    ["MiniMax", 400, openai(null, "invalid params, context window exceeds limit")],
-    [
-      "llama.cpp",
-      400,
-      {
-        error: {
-          code: 400,
-          type: "exceed_context_size_error",
-          message: "the request exceeds the available context size, try increasing it",
-        },
-      },
-    ],
-    [
-      "LM Studio",
-      400,
-      { error: "The number of tokens is greater than the context length of the model" },
-    ],
-    [
-      "Copilot",
-      400,
-      openai(
-        "model_max_prompt_tokens_exceeded",
-        "prompt token count of 90000 exceeds the limit of 64000",
-      ),
-    ],
-    ["Bedrock", 400, { message: "Input is too long for requested model." }],
-    [
-      "a message over its own bound",
-      400,
-      openai("string_above_max_length", "Invalid 'messages[0].content': string too long."),
-    ],
-  ])("%s", (_provider, status, body) => {
-    const found = failed(status, body);
-    expect(found.refusal).toMatchObject({
-      class: "context_overflow",
-      status,
-      upstreamStatus: status,
+    ["OpenAI, DeepSeek, OpenRouter", OpenAI],
+    ["OpenAI, newer", "Your input exceeds the context window of this model."],
+    ["Anthropic", "prompt is too long: 208310 tokens > 200000 maximum"],
+    ["Anthropic's bound", "input length and `max_tokens` exceed context limit: 19 + 20 > 20"],
+    ["Groq", "Please reduce the length of the messages or completion."],
+    ["vLLM", "'max_tokens' is too large: 9000. Your request has 100 input tokens"],
+    ["Mistral", "Prompt of 40 tokens, too large for model with 32 maximum context length"],
+    ["Together", "`inputs` tokens + `max_new_tokens` must be <= 8193"],
+    ["Fireworks", "The prompt: 9000, model maximum context length: 8192"],
+    ["xAI", "This model's maximum prompt length is 131072 but the request contains 140000"],
+    ["Gemini", "The input token count (12) exceeds the maximum number of tokens allowed (10)."],
+    ["Kimi", "Your request exceeded model token limit: 8192"],
+    ["MiniMax", "invalid params, context window exceeds limit"],
+    ["llama.cpp", "the request exceeds the available context size, try increasing it"],
+    ["LM Studio", "The number of tokens is greater than the context length of the model"],
+    ["Copilot", "prompt token count of 90000 exceeds the limit of 64000"],
+    ["Bedrock", "Input is too long for requested model."],
+  ])("is found in the words of %s: %s", (_provider, message) => {
+    const found = failed(400, refused(message));
+    expect(found).toMatchObject({
+      refusal: { class: "context_overflow", status: 400, upstreamStatus: 400 },
+      failover: false,
+      strike: "neutral",
     });
-    expect(found).toMatchObject({ failover: false, strike: "neutral" });
     expect(found.refusal.message).toMatch(/\S/);
   });
 
+  test.each<[string, number, object]>([
+    ["a code", 400, refused("no", "context_length_exceeded")],
+    ["a type", 400, { error: { code: 400, type: "exceed_context_size_error", message: "no" } }],
+    ["a message that is too long", 400, refused("too long", "string_above_max_length")],
+    ["a flat body", 400, { object: "error", message: OpenAI, code: 400 }],
+    ["an error that is a text", 400, { code: "Invalid argument", error: OpenAI }],
+    ["a list of errors", 400, [{ error: { code: 400, message: OpenAI } }]],
+    ["another status", 422, refused(OpenAI)],
+  ])("is found in %s", (_form, status, body) => {
+    expect(failed(status, body).refusal).toMatchObject({ class: "context_overflow", status });
+  });
+
   test("keeps both numbers of the sentence", () => {
-    const errorText =
-      "maximum context length is 10 tokens. However, you sent 12 tokens. Now buy more.";
-    const found = failed(400, openai(null, `This model's ${errorText}`));
+    const found = failed(400, refused(`${OpenAI} Now buy more.`));
     expect(found.refusal.message).toBe(
-      "This model's maximum context length is 10 tokens; however, you sent 12 tokens.",
+      "This model's maximum context length is 128000 tokens; however, you sent 140000.",
     );
   });
 
-  test("does not include a rate limit that mentions tokens", () => {
-    const errorText =
-      "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000";
-    expect(failed(413, openai("rate_limit_exceeded", errorText, "tokens")).refusal.class).toBe(
-      "rate_limit",
-    );
-    expect(
-      failed(400, openai(null, "Too many requests: maximum context length is 5")).refusal.class,
-    ).toBe("rate_limit");
-  });
-
-  test("does not include an output bound that is too large alone", () => {
-    const errorText =
-      "max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens";
-    expect(failed(400, anthropic("invalid_request_error", errorText)).refusal.class).toBe(
-      "upstream_error",
-    );
+  test.each([
+    [413, "tokens per minute (TPM): Limit 6000, Requested 9000", "rate_limit"],
+    [400, "Too many requests: maximum context length is 5", "rate_limit"],
+    [400, "max_tokens: 99999 > 8192, the maximum allowed number of output", "upstream_error"],
+  ])("is not a %i that says %j", (status, message, cls) => {
+    expect(failed(status, refused(message)).refusal.class).toBe(cls);
   });
 });
 
-describe("content policy comes before the account rule", () => {
-  test.each([
-    [
-      "OpenAI",
-      400,
-      openai(
-        "content_policy_violation",
-        "Your request was rejected as a result of our safety system.",
-      ),
-    ],
-    [
-      "OpenAI, reasoning",
-      400,
-      openai(
-        "invalid_prompt",
-        "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
-      ),
-    ],
-    [
-      "Azure",
-      400,
-      {
-        error: {
-          code: "content_filter",
-          status: 400,
-          message: "The response was filtered",
-          innererror: { code: "ResponsibleAIPolicyViolation" },
-        },
-      },
-    ],
-    ["Azure, by message", 400, openai(null, "triggering Azure OpenAI's content management policy")],
-    [
-      "Anthropic",
-      400,
-      anthropic("invalid_request_error", "Output blocked by content filtering policy"),
-    ],
-    [
-      "OpenRouter",
-      403,
-      {
-        error: {
-          code: 403,
-          message: "Your chosen model requires moderation and your input was flagged",
-          metadata: { reasons: ["violence"], flagged_input: "x" },
-        },
-      },
-    ],
-    [
-      "Qwen",
-      400,
-      openai("data_inspection_failed", "Input data may contain inappropriate content."),
-    ],
-    ["DeepSeek", 400, openai("invalid_request_error", "Content Exists Risk")],
-  ])("%s", (_provider, status, body) => {
-    expect(failed(status, body)).toMatchObject({
-      refusal: { class: "content_policy", status, upstreamStatus: status, retryable: false },
+const MODERATED: readonly (readonly [string, object])[] = [
+  ["OpenAI", refused("rejected as a result of our safety system", "content_policy_violation")],
+  ["OpenAI, reasoning", refused("flagged as potentially violating our usage policy.")],
+  ["Azure", refused("The response was filtered", "content_filter")],
+  ["Azure, inner code", { error: { innererror: { code: "ResponsibleAIPolicyViolation" } } }],
+  ["Azure, by message", refused("triggering Azure OpenAI's content management policy")],
+  ["Anthropic", refused("Output blocked by content filtering policy")],
+  ["OpenRouter", { error: { message: "no", metadata: { flagged_input: "x" } } }],
+  ["OpenRouter, by message", refused("Your chosen model requires moderation")],
+  ["Qwen", refused("no", "data_inspection_failed")],
+  ["Qwen, by message", refused("Input data may contain inappropriate content.")],
+  ["DeepSeek", refused("Content Exists Risk")],
+  ["images", refused("no", "moderation_blocked")],
+  ["images, by type", { error: { type: "content_policy", message: "no" } }],
+  ["images, by a safety code", refused("no", "safety_violation")],
+  ["images, by a content code", refused("no", "sexual_content")],
+  ["images, by message", refused("The prompt was blocked by our content filters")],
+  ["images, in one text", { error: "NSFW content was detected" }],
+];
+
+describe("refused content", () => {
+  test.each(MODERATED)("of %s keeps its status, is not rerouted and no strike", (_host, body) => {
+    for (const status of [400, 403, 422]) {
+      expect(failed(status, body)).toMatchObject({
+        refusal: { class: "content_policy", status, upstreamStatus: status, retryable: false },
+        failover: false,
+        strike: "neutral",
+      });
+    }
+  });
+
+  test("inside a 200 is a 400", () => {
+    expect(classifyEmbeddedError(refused("no", "moderation_blocked"))).toMatchObject({
+      refusal: { class: "content_policy", status: 400, upstreamStatus: 200 },
       failover: false,
       strike: "neutral",
     });
   });
 
-  test("except for an account that was closed for breaking a policy", () => {
-    const errorText = "This organization has been disabled for violating our usage policy";
-    expect(failed(403, anthropic("permission_error", errorText)).refusal.class).toBe("auth");
+  test.each(["", "<html>Unavailable For Legal Reasons</html>"])("is any 451: %j", (body) => {
+    expect(failed(451, body).refusal).toMatchObject({ class: "content_policy", status: 451 });
   });
-});
 
-describe("two parts of one sentence", () => {
+  test.each([
+    [401, "auth"],
+    [402, "auth"],
+    [429, "rate_limit"],
+    [500, "upstream_error"],
+  ])("is not a %i, whatever its message: it is %s", (status, cls) => {
+    const answer = failed(status, refused("our safety system"));
+    expect(answer).toMatchObject({ refusal: { class: cls }, failover: true });
+  });
+
   test.each([
     ["The prompt violates, as far as can be told, the content policies.", "content_policy"],
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
-  ])("%j", (errorText, cls) => {
-    expect(failed(400, anthropic("invalid_request_error", errorText)).refusal.class).toBe(cls);
+    ["This organization has been disabled for violating our usage policy", "auth"],
+  ])("takes two parts of one sentence, and no closed account: %j", (message, cls) => {
+    expect(failed(400, refused(message)).refusal.class).toBe(cls);
   });
 });

@@ -16,12 +16,9 @@ describe.each(wires)("the keys of a %s body", (wire) => {
   test.each([
     ["Max_Tokens", "max_tokens"],
     ["MODEL", "model"],
-    ["N", "n"],
     ["max_to\u212Aens", "max_tokens"],
     ["\uFF4Dodel", "model"],
     ["\u017Ftream", "stream"],
-    ["SERVICE_TIER", "service_tier"],
-    ["Speed", "speed"],
   ])("%j at the top level", (key, meant) => {
     const body = buildBody({ [key]: 1 });
     const refused = readBad(wire, body);
@@ -36,22 +33,9 @@ describe.each(wires)("the keys of a %s body", (wire) => {
       [{ role: "user", content: [{ type: "text", text: "x", Type: "image" }] }],
       /Type is not accepted/,
     ],
-    ["provider", { Only: ["a"] }, /Only is not accepted/],
     ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not accepted/],
   ])("inside %s", (field, value, message) => {
     expect(readBad(wire, buildBody({ [field]: value })).message).toMatch(message);
-  });
-
-  test("cannot be duplicated in a cache mark", () => {
-    const text = buildBody({ cache_control: 0 }).replace(
-      '"cache_control":0',
-      '"cache_control":{"ttl":"5m","ttl":"1h"}',
-    );
-    expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
-  });
-
-  test("are refused as credentials in other letters too", () => {
-    expect(readBad(wire, buildBody({ "\uFF41pi_key": "x" })).message).toContain("credentials");
   });
 });
 
@@ -79,15 +63,12 @@ describe("credentials and destinations at any depth", () => {
   const bytesOf = (members: object): Buffer =>
     Buffer.from(JSON.stringify({ model: "m", ...members }));
 
-  describe.each(Object.entries(routes))("on the route of %s", (route, read) => {
+  describe.each(Object.entries(routes))("on the route of %s", (_route, read) => {
     test.each([
-      ["metadata.base_url", { metadata: { base_url: "https://x.test" } }],
       ["metadata.a.API Key", { metadata: { a: { "API Key": "k" } } }],
       ["metadata.a\uFF50i-key", { metadata: { "a\uFF50i-key": "k" } }],
-      ["proxies", { proxies: { https: "x" } }],
       ["azure_endpoint", { azure_endpoint: "x" }],
       ["awsSecretAccessKey", { awsSecretAccessKey: "x" }],
-      ["vertex_credentials", { vertex_credentials: null }],
     ])("%s is refused by its path", (path, members) => {
       const message = `${path} is not accepted: a request cannot carry credentials or a destination`;
       expect(read(members)).toMatchObject({
@@ -106,21 +87,24 @@ describe("credentials and destinations at any depth", () => {
         expect(JSON.stringify(found)).toContain("connection_id is not accepted");
       }
     });
+  });
 
-    test("are refused with their path if there are too many values to search", () => {
-      const values = Array.from({ length: 250_000 }, () => 0);
-      for (const name of route === "decisions" ? ["metadata", "state"] : ["metadata"]) {
-        expect(read({ [name]: nested(7, values) })).toMatchObject({
-          ok: false,
-          refusal: { status: 400, message: expect.stringContaining("too many values") as unknown },
-        });
-      }
-    });
+  test("are refused with their path if there are too many values to search", () => {
+    const values = Array.from({ length: 250_000 }, () => 0);
+    for (const [route, name] of [
+      ["wire_a chat", "metadata"],
+      ["decisions", "metadata"],
+      ["decisions", "state"],
+    ] as const) {
+      expect(routes[route]?.({ [name]: nested(7, values) })).toMatchObject({
+        ok: false,
+        refusal: { status: 400, message: expect.stringContaining("too many values") as unknown },
+      });
+    }
   });
 
   test.each([
     ["extra_body.api_key", { extra_body: { api_key: "k" } }],
-    ["extra_body.extra_body.api_base", { extra_body: { extra_body: { api_base: "k" } } }],
     ["plugins.0.proxy", { plugins: [{ proxy: "x" }] }],
     ["tools.0.apiKey", { tools: [{ type: "web_search", name: "web_search", apiKey: "k" }] }],
   ])("%s is refused in a chat", (path, members) => {

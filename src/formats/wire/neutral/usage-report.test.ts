@@ -13,8 +13,6 @@ const HONEST = {
 
 test.each([
   ["adds up", HONEST],
-  ["has the other names", { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }],
-  ["counts one of the two", { input_tokens: 10, total_tokens: 10 }],
   ["has no total", { ...HONEST, total_tokens: null }],
   ["has no counts", {}],
 ])("a report that %s has no flaw", (_what, usage) => {
@@ -24,8 +22,6 @@ test.each([
 test.each([
   ["a sum that is wrong", { ...HONEST, total_tokens: 16 }, "total_tokens is not input plus"],
   ["a count that is negative", { ...HONEST, input_tokens: -1 }, "input_tokens is not a count"],
-  ["a count with a fraction", { ...HONEST, output_tokens: 1.5 }, "output_tokens is not a count"],
-  ["a count that is a text", { prompt_tokens: "10" }, "prompt_tokens is not a count"],
   [
     "more cached than there are",
     { ...HONEST, input_tokens_details: { cached_tokens: 11 } },
@@ -42,31 +38,22 @@ const inTicks = (raw: string): string | undefined =>
 describe("a provider's own cost", () => {
   test.each([
     ["0.0832", "0.0832"],
-    ["12", "12"],
     ["12.500", "12.5"],
-    ["0", "0"],
     ["0.0", "0"],
     ["1.2e-5", "0.000012"],
-    ["1.2E+2", "120"],
-    ["5e0", "5"],
     ["100e-2", "1"],
     ['"0.04"', "0.04"],
     // No float has these digits.
     ["0.00193199999999999999999999", "0.00193199999999999999999999"],
-    ["123456789012345.000000000001", "123456789012345.000000000001"],
   ])("in dollars as %s is read as %s", (raw, usd) => {
     expect(inUsd(raw)).toBe(usd);
   });
 
   test.each([
     ["10000000000", "1"],
-    ["1", "0.0000000001"],
     ["832000000", "0.0832"],
-    ["0", "0"],
     ["2.5e9", "0.25"],
-    ["15", "0.0000000015"],
     // Above what a float counts exactly.
-    ["90071992547409931", "9007199.2547409931"],
   ])("in ticks as %s is read as %s dollars", (raw, usd) => {
     expect(inTicks(raw)).toBe(usd);
   });
@@ -79,17 +66,13 @@ describe("a provider's own cost", () => {
     },
   );
 
-  test.each([
-    "1e16",
-    "1e999",
-    "1e99999999999999999999",
-    "9".repeat(16),
-    "1".repeat(200_000),
-    `1e${"9".repeat(200_000)}`,
-  ])("that no bill could hold is above every reserve, and is still a number (case %#)", (raw) => {
-    expect(inUsd(raw)).toBe(hugeUsd);
-    expect(parseUsdToPico(hugeUsd)).toBeDefined();
-  });
+  test.each(["1e16", "1e999", "1".repeat(200_000), `1e${"9".repeat(200_000)}`])(
+    "that no bill could hold is above every reserve, and is still a number (case %#)",
+    (raw) => {
+      expect(inUsd(raw)).toBe(hugeUsd);
+      expect(parseUsdToPico(hugeUsd)).toBeDefined();
+    },
+  );
 
   test.each(["1e-60", "1e-99999999999999999999", `0.${"0".repeat(100_000)}1`])(
     "below everything that counts is nothing (case %#)",
@@ -98,12 +81,6 @@ describe("a provider's own cost", () => {
       expect(inTicks(raw)).toBe("0");
     },
   );
-
-  test("is cut after the digits that can count", () => {
-    const usd = inUsd(`0.${"3".repeat(5_000)}`);
-    expect(usd).toBe(`0.${"3".repeat(40)}`);
-    expect(parseUsdToPico(usd ?? "")).toBe(333_333_333_333n);
-  });
 
   test("is read in dollars first, and in ticks if there are no dollars", () => {
     const both = (cost: string): string | undefined =>

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { readGood, type Sent, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
+import {
+  call,
+  readGood,
+  result,
+  type Sent,
+  sendAcross,
+  text,
+  use,
+  user,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 /** A chat-completions request for a messages provider; each row of the table is a test. */
 
@@ -17,24 +26,6 @@ function refusedBy(members: Readonly<Record<string, unknown>>): string | undefin
   return readGood("wire_a", members).decoded().needs.refused[0]?.field;
 }
 
-const text = (value: string): object => ({ type: "text", text: value });
-const call = (id: string, args: unknown = "{}", name = "f"): object => ({
-  id,
-  type: "function",
-  function: { name, arguments: args },
-});
-const use = (id: string, input: object = {}): object => ({
-  type: "tool_use",
-  id,
-  name: "f",
-  input,
-});
-const result = (id: string, content?: unknown): object => ({
-  type: "tool_result",
-  tool_use_id: id,
-  ...(content === undefined ? {} : { content }),
-});
-const user = { role: "user", content: "hi" };
 const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
 const emptySchema = { type: "object", properties: {} };
 
@@ -51,10 +42,6 @@ describe("system and developer messages", () => {
     });
     expect(body["system"]).toEqual([text("one"), text("two"), text("later")]);
     expect(body["messages"]).toEqual([user]);
-  });
-
-  test("leave no system if there are none", () => {
-    expect(sent({}).body).not.toHaveProperty("system");
   });
 });
 
@@ -80,8 +67,6 @@ describe("user messages", () => {
 
   test.each([
     ["image_url", { image_url: { url: "https://a.test/i.png" } }],
-    ["input_audio", { input_audio: { data: "AA==", format: "wav" } }],
-    ["file", { file: { file_id: "x" } }],
     ["hologram", {}],
   ])("a part of type %s is refused by its place", (type, members) => {
     const messages = [{ role: "user", content: [text("x"), { type, ...members }] }];
@@ -106,10 +91,7 @@ describe("user messages", () => {
 
 describe("assistant messages", () => {
   test.each([
-    ["a string", { content: "a" }, "a"],
-    ["parts", { content: [text("a"), text("b")] }, [text("a"), text("b")]],
     ["null content with calls", { content: null, tool_calls: [call("c1")] }, [use("c1")]],
-    ["empty content with calls", { content: "", tool_calls: [call("c1")] }, [use("c1")]],
     ["text with calls", { content: "a", tool_calls: [call("c1")] }, [text("a"), use("c1")]],
     ["a refusal", { content: null, refusal: "no" }, "no"],
     ["a refusal part", { content: [{ type: "refusal", refusal: "no" }] }, "no"],
@@ -151,12 +133,6 @@ describe("assistant messages", () => {
     const messages = [user, { role: "assistant", content: "a", ...members }];
     expect(refusedBy({ messages })).toBe(place);
   });
-
-  test("refuse a function's result without a call before it, with its path", () => {
-    expect(refusedBy({ messages: [user, { role: "function", content: "x" }] })).toBe(
-      "messages[1].role",
-    );
-  });
 });
 
 describe("tool calls and results", () => {
@@ -168,7 +144,6 @@ describe("tool calls and results", () => {
 
   test.each([
     ["", "{}"],
-    [" ", "{}"],
     [undefined, "{}"],
     [null, "{}"],
     ['{"n":12345678901234567890,"f":1.50,"s":"\\u00e9\\ud800"}', undefined],
@@ -176,11 +151,6 @@ describe("tool calls and results", () => {
   ])("arguments %j are carried digit for digit", (args, expected) => {
     const { text: bytes } = sent({ messages: round([call("c1", args)]) });
     expect(bytes).toContain(`"input":${expected ?? args}`);
-  });
-
-  test("keep a lone surrogate in arguments as its escape", () => {
-    const { text: bytes } = sent({ messages: round([call("c1", '{"s":"\ud800é"}')]) });
-    expect(bytes).toContain('"input":{"s":"\\ud800é"}');
   });
 
   test.each(["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"])(
@@ -193,7 +163,6 @@ describe("tool calls and results", () => {
   );
 
   test.each([
-    ["a string", "one", "one"],
     ["an empty string", "", undefined],
     ["text parts", [text("a"), text("b")], [text("a"), text("b")]],
   ])("a result of %s", (_, content, expected) => {
@@ -201,7 +170,10 @@ describe("tool calls and results", () => {
     expect(messagesOf(messages)).toMatchObject([
       user,
       { role: "assistant" },
-      { role: "user", content: [result("c1", expected)] },
+      {
+        role: "user",
+        content: [result("c1", expected === undefined ? {} : { content: expected })],
+      },
     ]);
   });
 
@@ -213,7 +185,7 @@ describe("tool calls and results", () => {
 
   test("pass a result without a call before it", () => {
     expect(messagesOf([user, { role: "tool", tool_call_id: "x", content: "r" }])).toEqual([
-      { role: "user", content: [result("x", "r"), text("hi")] },
+      { role: "user", content: [result("x", { content: "r" }), text("hi")] },
     ]);
   });
 
@@ -231,20 +203,16 @@ describe("tools and their choice", () => {
   test.each([
     [{ name: "f" }, { name: "f", input_schema: emptySchema }],
     [
-      { name: "f", parameters: {} },
-      { name: "f", input_schema: emptySchema },
-    ],
-    [
       { name: "f", description: "d", parameters: { properties: { a: {} } }, strict: true },
       { name: "f", description: "d", input_schema: { type: "object", properties: { a: {} } } },
     ],
     [
-      { name: "f", parameters: { properties: null, required: ["a"], type: null } },
-      { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
+      { name: "f", parameters: { properties: { constructor: {} } } },
+      { name: "f", input_schema: { type: "object", properties: { constructor: {} } } },
     ],
     [
-      { name: "f", parameters: { type: "object", properties: {}, required: [] } },
-      { name: "f", input_schema: { type: "object", properties: {}, required: [] } },
+      { name: "f", parameters: { properties: null, required: ["a"], type: null } },
+      { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
     ],
   ])("the function %j", (spec, expected) => {
     const { body, dropped } = sent({ tools: [{ type: "function", function: spec }] });
@@ -262,14 +230,12 @@ describe("tools and their choice", () => {
     [{ tool_choice: "none" }, { type: "none" }],
     [{ tool_choice: "required" }, { type: "any" }],
     [{ tool_choice: { type: "function", function: { name: "f" } } }, { type: "tool", name: "f" }],
-    [{ parallel_tool_calls: true }, undefined],
     [{ parallel_tool_calls: false }, { type: "auto", disable_parallel_tool_use: true }],
     [
       { parallel_tool_calls: false, tool_choice: "required" },
       { type: "any", disable_parallel_tool_use: true },
     ],
     [{ parallel_tool_calls: false, tool_choice: "none" }, { type: "none" }],
-    [{}, undefined],
   ])("%j", (members, expected) => {
     expect(sent({ tools: [tool], ...members }).body["tool_choice"]).toEqual(expected);
   });

@@ -16,22 +16,13 @@ const plain = history({}, {});
 
 // Helpers of the official clients send their parsed copies of an answer back with the history.
 test.each([
-  ["parsed", history({ parsed: null }, {})],
   ["parsed with a value", history({ parsed: { a: { b: [1] } } }, {})],
   ["parsed_arguments", history({}, { parsed_arguments: { a: 1 } })],
-  ["both", history({ parsed: null }, { parsed_arguments: null })],
 ])("a client's own copy of an answer reaches no provider: %s", (_name, messages) => {
   const { body, dropped } = sendSame("wire_a", { messages });
   expect(body["messages"]).toEqual(plain);
   expect(dropped).toEqual([]);
   expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
-});
-
-test("the caller's own data may have the names of client copies", () => {
-  const parameters = { type: "object", properties: { parsed: { type: "string" } } };
-  const tools = [{ type: "function", function: { name: "f", parameters } }];
-  const messages = [{ role: "user", content: '{"parsed":1}' }];
-  expect(sendSame("wire_a", { messages, tools }).body).toMatchObject({ messages, tools });
 });
 
 test("a tool's name is sent once, in its function, although one agent repeats it beside it", () => {
