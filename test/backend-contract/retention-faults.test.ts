@@ -101,20 +101,13 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     "daysOlderThan survey freeze survey pages stage readStaged readManifest publish retire " +
     "deleteRefused deletePastSpend detachedDays readManifest readPublished drop"
   ).split(" ");
-  const WRITES = [
-    "freeze",
-    "stage",
-    "publish",
-    "retire",
-    "deleteRefused",
-    "deletePastSpend",
-    "drop",
-  ];
+  /** The tests below kill retirement in other steps that write. */
+  const QUICK_STEPS = ["stage", "retire", "drop"];
 
-  test(`after every ${quickOrDeep("step that writes", "single step")}`, async () => {
+  test(`after ${quickOrDeep("three of its steps", "every single step")}`, async () => {
     const failures: string[] = [];
     for (const [i, step] of [...STEPS, undefined].entries()) {
-      if (step !== undefined && quickOrDeep(!WRITES.includes(step), false)) continue;
+      if (step !== undefined && quickOrDeep(!QUICK_STEPS.includes(step), false)) continue;
       const at = i + 1;
       const day = freshDay();
       const attempt = await books.hold(day);
@@ -135,7 +128,6 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
       const again = await run(folder, { drop: true });
       expect(again).toMatchObject({ stopped: undefined, kept: [] });
       expect(await isRetired(day)).toBe(true);
-      expect(await brokenChecks(books)).toEqual([]);
       expect(await tablesOf(day)).toEqual([]);
       const files = dayFiles(day);
       expect(readdirSync(join(root, folder)).sort()).toEqual([files.rows, files.manifest]);
@@ -144,7 +136,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
       expect(ended.includes("pulled the plug")).toBe(step !== undefined);
       if (step !== undefined) failures.push(step);
     }
-    expect(failures).toEqual(quickOrDeep(WRITES, STEPS));
+    expect(failures).toEqual(quickOrDeep(QUICK_STEPS, STEPS));
   });
 
   test("even when the database is killed while it detaches the day", async () => {
@@ -166,7 +158,6 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     expect(await isRetired(day)).toBe(false);
     expect(await brokenChecks(books)).toEqual([]);
     expect(daysOf(await run("killed"))).toEqual([day]);
-    expect(await brokenChecks(books)).toEqual([]);
   });
 
   test("with the same bytes in its files", async () => {
@@ -203,7 +194,6 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     await books.close(closeRow(open, 5n));
     await books.settle();
     expect(daysOf(await run("not-ready"))).toEqual([day, behind]);
-    expect(await brokenChecks(books)).toEqual([]);
   });
 
   test("when one of its attempts is opened during retirement, which can then end", async () => {
@@ -229,7 +219,6 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     await expectStop(day, /1 attempt is still open/);
     await end();
     expect(daysOf(await run("opened-again"))).toEqual([day]);
-    expect(await brokenChecks(books)).toEqual([]);
   });
 
   test("while its attempts may still be settled, and while no closed period contains them", async () => {
@@ -266,7 +255,6 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     await books.pretendThen();
     await books.settle();
     expect(daysOf(await run("not-ready"))).toEqual([day]);
-    expect(await brokenChecks(books)).toEqual([]);
   });
 });
 
@@ -294,7 +282,6 @@ describe("a closing that arrives too late", () => {
     expect(seen).toEqual([expect.stringMatching(/never changed/)]);
     expect(await verdictOf(attempt)).toBe("unknown");
     expect(await balance()).toEqual(before);
-    expect(await brokenChecks(books)).toEqual([]);
   });
 });
 
@@ -421,20 +408,21 @@ describe("the files of a retired day", () => {
     const outcome = await run("drop", { drop: true });
     expect(outcome.dropped).toContain(day);
     expect(await tablesOf(day)).toEqual([]);
-    expect(await brokenChecks(books)).toEqual([]);
   });
 });
 
-describe("a row that was written into a retired day", () => {
-  test("stops retirement, with the reason", async () => {
-    const day = await settledDay();
-    expect(daysOf(await run("again"))).toEqual([day]);
-    await books.close(closeRow(await books.hold(day), 5n));
-    await books.settle();
-    const outcome = await run("again");
-    expect(outcome).toMatchObject({ retired: [], stopped: { day } });
-    expect(outcome.stopped?.reason).toMatch(/was retired before/);
-  });
+test("the books are exact after every retirement above", async () => {
+  expect(await brokenChecks(books)).toEqual([]);
+});
+
+test("a row that was written into a retired day stops retirement, with the reason", async () => {
+  const day = await settledDay();
+  expect(daysOf(await run("again"))).toEqual([day]);
+  await books.close(closeRow(await books.hold(day), 5n));
+  await books.settle();
+  const outcome = await run("again");
+  expect(outcome).toMatchObject({ retired: [], stopped: { day } });
+  expect(outcome.stopped?.reason).toMatch(/was retired before/);
 });
 
 async function verdictOf(attempt: AttemptId): Promise<unknown> {
