@@ -247,7 +247,7 @@ test("no cap is exceeded within its period, over every border of day, week and m
         for (const each of world.seen) seen.add(each);
       },
     ),
-    { numRuns: quickOrDeep(12, 200), seed: seedOf("caps by period", 29) },
+    { numRuns: quickOrDeep(6, 200), seed: seedOf("caps by period", 29) },
   );
   expect([...seen].sort()).toEqual(["corrected", "crash", "day", "month", "reserved", "week"]);
 }, 600_000);

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Change } from "../../src/kernel/changes/change.ts";
 import { exportLines } from "../../src/kernel/changes/change-chain.ts";
 import { LEASE_MS } from "../../src/kernel/core/constants.ts";
@@ -36,8 +36,8 @@ const TWO_CLOSED = [
 const backend = withPricedBackend();
 
 beforeAll(() => backend.ledgerBatchStore.maintain());
-afterEach(async () => {
-  await backend.query("update instance_lease set lease_until = now()");
+afterEach(() => backend.query("update instance_lease set lease_until = now()"));
+afterAll(async () => {
   const broken = (await backend.audit()).filter(({ violations }) => violations > 0);
   if (broken.length > 0) throw new Error(JSON.stringify(broken));
 });
