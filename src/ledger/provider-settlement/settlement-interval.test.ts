@@ -68,24 +68,4 @@ describe("the period of an instant", () => {
       ["monthly", "2026-09-16T00:00", "2026-10-01T00:00"],
     ]);
   });
-
-  test("contains the instant and overlaps no earlier period, whatever the intervals were", () => {
-    const steps = fc.array(fc.record({ every: interval, ahead: fc.nat(40 * 2 * HALF_DAY_MS) }), {
-      minLength: 1,
-      maxLength: 30,
-    });
-    fc.assert(
-      fc.property(instant, steps, (firstMs, list) => {
-        let lastEndMs: number | undefined;
-        for (const { every, ahead } of list) {
-          const atMs = (lastEndMs ?? firstMs) + ahead;
-          const { startMs, endMs } = findSpan(atMs, every, lastEndMs);
-          expect(startMs <= atMs && atMs < endMs).toBe(true);
-          expect(startMs).toBeGreaterThanOrEqual(lastEndMs ?? -Infinity);
-          expect(boundaryAtOrBefore(endMs, every)).toBe(endMs);
-          lastEndMs = endMs;
-        }
-      }),
-    );
-  });
 });
