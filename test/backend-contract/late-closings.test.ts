@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { AttemptId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -7,10 +7,6 @@ import { withPricedBackend, withLedger } from "../support/postgres.ts";
 const backend = withPricedBackend();
 
 const ledger = withLedger(backend, "main");
-
-afterAll(async () => {
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
-});
 
 describe("an attempt that was charged at its reserve and then observed after all", () => {
   interface Charged {
@@ -106,4 +102,8 @@ test("no attempt is closed at an instant that is already settled with the provid
     { closed_at: new Date("2999-01-01T00:00:00Z") },
   ]);
   await backend.query("update settlement_horizon set through = now()");
+});
+
+test("the books balance after all tests", async () => {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });

@@ -8,7 +8,7 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { StuckAttempts } from "../../src/ledger/books-figures.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { identifyProcess } from "../../src/kernel/storage/process-identity.ts";
-import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
@@ -50,9 +50,6 @@ async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T
 
 beforeEach(() => blocker.query("begin"));
 afterEach(() => blocker.query("rollback"));
-afterAll(async () => {
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
-});
 
 async function connect(): Promise<Client> {
   const client = new Client({ connectionString: backend.connectionString });
@@ -111,12 +108,12 @@ test.each([
   ["a balance that is enough for both", { creditMicroUsd: 1_200n }, null, "reserved"],
 ] as const)(
   "of two instances that reserve at once the second counts the first one's hold against %s",
-  async (_what, limits, orgCap, second) => {
+  async (what, limits, orgCap, second) => {
     const org = await orgWithKey(backend, limits);
     if (orgCap !== null) {
       await backend.accountStore.setOrgCap(org.orgId, microUsd(orgCap), testOperator);
     }
-    const member = await backend.ledgerBatchStore.join("at once", LEASE_MS);
+    const member = await backend.ledgerBatchStore.join(`at once, ${what}`, LEASE_MS);
     const reserveOn = async (own: LaneConnection): Promise<unknown> => {
       const holds = [reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, 600n)];
       return (await runBatch(own, { member, closings: [], holds })).outcomes[0]?.kind;
@@ -125,10 +122,10 @@ test.each([
     await blocker.query("lock table spend in share row exclusive mode");
     const first = reserveOn(lane);
     await waitingFor(1);
-    const other = withLane(reserveOn);
+    const later = withLane(reserveOn);
     await waitingFor(2);
     await blocker.query("commit");
-    expect([await first, await other]).toEqual(["reserved", second]);
+    expect([await first, await later]).toEqual(["reserved", second]);
   },
 );
 
@@ -333,4 +330,8 @@ test("an organization's rows end the same in a batch with others as alone", asyn
     if (beside === undefined || single === undefined) throw new Error("two pairs");
     expect(await booksOf(beside)).toEqual(await booksOf(single));
   }
+});
+
+test("the books balance after all tests", async () => {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });

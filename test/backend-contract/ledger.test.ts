@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
@@ -15,15 +15,10 @@ import { inSession, lockWallet } from "../support/sql.ts";
 const backend = withPricedBackend();
 
 const ledger = withLedger(backend, "main");
-afterAll(expectCleanBooks);
 
 function open(instanceName: string): Promise<Ledger> {
   const store = backend.ledgerBatchStore;
   return openLedger({ store, clock: systemClock, log: silentLog, instanceName });
-}
-
-async function expectCleanBooks(): Promise<void> {
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 }
 
 describe("in a journal with many other requests", () => {
@@ -232,4 +227,8 @@ test("the database refuses to change or delete transfers and attempts", async ()
   for (const sql of attempts) await expect(backend.query(sql)).rejects.toThrow("never changed");
   const wallet = `update account set reserved = 9 where account_id = 'wallet:${org.orgId}'`;
   await expect(backend.query(wallet)).rejects.toThrow("account_covers_its_holds");
+});
+
+test("the books balance after all tests", async () => {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });

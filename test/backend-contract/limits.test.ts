@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import {
-  tokenCount,
-  type LimitLease,
-  departedScopes,
-} from "../../src/gateway/limits/limit-store.ts";
+import { type LimitLease, departedScopes } from "../../src/gateway/limits/limit-store.ts";
 import { LimitCaller, limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 

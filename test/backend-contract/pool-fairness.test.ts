@@ -71,8 +71,8 @@ for (const kind of limitBackends) {
       board = new PoolBoard({ limits: fixture.store });
     });
 
-    async function claim(pool: Pool, orgId: OrgId, from = board): Promise<ClaimOutcome> {
-      const claimed = from.buildClaim(pool, orgId, fixture.nowMs);
+    async function claim(pool: Pool, orgId: OrgId): Promise<ClaimOutcome> {
+      const claimed = board.buildClaim(pool, orgId, fixture.nowMs);
       if (claimed === undefined) throw new Error("a pool with limits has a claim");
       return await fixture.store.claim({ orgId, ...claimed, ...TOKENS, nowMs: fixture.nowMs });
     }

@@ -7,8 +7,6 @@ import { type AttemptId, createRequestId, type RequestId } from "../../src/kerne
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
-import { CsvReader } from "../../src/kernel/core/csv.ts";
-import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
@@ -53,7 +51,6 @@ async function tableOf(day: Day): Promise<string | undefined> {
 describe("a day that is retired", () => {
   const day = dayOf("2025-04-10");
   let ids: readonly AttemptId[];
-  let columns: readonly string[];
   let requestIds: readonly RequestId[];
   let brokenBefore: readonly unknown[];
   let outcome: RetireOutcome;
@@ -62,7 +59,6 @@ describe("a day that is retired", () => {
     ids = await books.fill(day);
     await books.settle();
     const rows = await books.backend.query("select * from attempt order by attempt_id");
-    columns = Object.keys(rows[0] ?? {});
     requestIds = rows.map((row) => String(row["request_id"]) as RequestId);
     brokenBefore = await brokenChecks(books);
     outcome = await run("day");

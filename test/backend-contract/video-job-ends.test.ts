@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
@@ -12,7 +12,6 @@ let owner: Owner;
 beforeEach(async () => {
   owner = await fixture.owner();
 });
-afterAll(async () => expect(await fixture.brokenBooks()).toEqual([]));
 
 describe("the end of a job", () => {
   test("debits the reported cost once when twenty processes end it at once", async () => {
@@ -180,4 +179,8 @@ describe("video jobs beside running traffic", () => {
     expect([5n, 9n]).toContain(costMicroUsd);
     expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - (costMicroUsd ?? 0n));
   });
+});
+
+test("the books balance after all tests", async () => {
+  expect(await fixture.brokenBooks()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
@@ -18,7 +18,6 @@ let owner: Owner;
 beforeEach(async () => {
   owner = await fixture.owner();
 });
-afterAll(async () => expect(await fixture.brokenBooks()).toEqual([]));
 
 describe("a job whose instance is dead", () => {
   test("is not accepted while a peer declares its instance dead, in either order", async () => {
@@ -123,4 +122,8 @@ describe("the day of a job's admission", () => {
     });
     expect(await brokenChecks(books)).toEqual([]);
   });
+});
+
+test("the books balance after all tests", async () => {
+  expect(await fixture.brokenBooks()).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { JobId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
@@ -24,7 +24,6 @@ let owner: Owner;
 beforeEach(async () => {
   owner = await fixture.owner();
 });
-afterAll(async () => expect(await fixture.brokenBooks()).toEqual([]));
 
 describe("an accepted job", () => {
   test("is stored with all its fields, and its attempt outlives its instance", async () => {
@@ -293,6 +292,10 @@ describe("the result of a poll", () => {
     });
     await fc.assert(property, { numRuns: quickOrDeep(10, 400) });
   });
+});
+
+test("the books balance after all tests", async () => {
+  expect(await fixture.brokenBooks()).toEqual([]);
 });
 
 /** Without the times of the store's clock, but for how long ago the job was missed. */
