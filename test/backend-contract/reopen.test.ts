@@ -98,15 +98,6 @@ test("an attempt that was open at the restore costs nothing, and its late end ch
   expect(made).toMatchObject([{ by: testOperator, before: null, after }]);
 });
 
-test("--open-attempts charge charges the reserves, and a late end returns the difference", async () => {
-  const member = await backend.ledgerBatchStore.join("one", 0);
-  const held = await hold(member);
-  await backend.reopenBooks({ ...REQUEST, openAttempts: "charge" }, testOperator);
-  expect(await ended(held)).toMatchObject({ state: "unknown_after_crash", debit: 40, balance: 60 });
-  await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
-  expect(await ended(held)).toMatchObject({ debit: 7, balance: 93 });
-});
-
 test("a job at a provider continues, and another instance adopts it", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);

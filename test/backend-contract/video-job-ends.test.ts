@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import { withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { closeRow, voidRow } from "../support/ledger-rows.ts";
@@ -14,27 +14,6 @@ beforeEach(async () => {
 });
 
 describe("the end of a job", () => {
-  test("debits the reported cost once when twenty processes end it at once", async () => {
-    const job = await fixture.accepted(owner);
-    const ends = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
-        fixture.stores[i % 2 === 0 ? 0 : 1].finish(
-          job.jobId,
-          i % 5 === 4
-            ? reportEnd(job, { errorCode: "video_cancelled" })
-            : reportEnd(job, { ...costing(BigInt(100 + i)), expiresAtMs: 1_795_000_000_000 + i }),
-        ),
-      ),
-    );
-    const [first] = ends;
-    for (const each of ends) expect(each).toEqual(first);
-    expect(await fixture.found(job)).toEqual(first);
-    const costMicroUsd = first?.costMicroUsd ?? -1n;
-    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - costMicroUsd);
-    const moved = "select coalesce(sum(amount), 0)::text as n from transfer where attempt_id = $1";
-    expect(await fixture.backend.query(moved, [job.attemptId])).toEqual([{ n: `${costMicroUsd}` }]);
-  });
-
   test("as completed stores its cost, its file's last day and 100 percent", async () => {
     const job = await fixture.accepted(owner);
     const served = { name: "film-two", isSubstituted: true };
@@ -50,17 +29,6 @@ describe("the end of a job", () => {
     const reported = { served_model: "film-two", substituted: true };
     const row = { state: "settled", debit: "320", ...reported };
     expect(await fixture.attempt(job)).toMatchObject(row);
-  });
-
-  test.each([
-    ["without a cost", {}, 0n],
-    ["at an impossible cost", { costPicoUsd: picoUsd(10n ** 60n) }, 0n],
-    ["above its reserve, of which the platform pays the rest", costing(1_400n), 1_000n],
-  ])("as completed %s debits at most the reserve", async (_what, cost, debit) => {
-    const job = await fixture.accepted(owner);
-    const { costMicroUsd } = await fixture.backend.jobStore.finish(job.jobId, reportEnd(job, cost));
-    expect(costMicroUsd).toBe(debit);
-    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - debit);
   });
 
   test("as failed debits nothing, and records what the provider charges", async () => {
@@ -164,20 +132,6 @@ describe("video jobs beside running traffic", () => {
     for (const { orgId } of owners) {
       expect((await fixture.backend.recordStore.balance(orgId)).heldMicroUsd).toBe(0n);
     }
-  });
-
-  test("fail within seconds when the database does not answer, and end once when repeated", async () => {
-    const job = await fixture.accepted(owner);
-    await fixture.backend.query("begin");
-    const wallet = `wallet:${owner.orgId}`;
-    await fixture.backend.query("select from account where account_id = $1 for update", [wallet]);
-    const { jobStore } = fixture.other;
-    await expect(jobStore.finish(job.jobId, reportEnd(job, costing(5n)))).rejects.toThrow();
-    await fixture.backend.query("rollback");
-    const { costMicroUsd } = await jobStore.finish(job.jobId, reportEnd(job, costing(9n)));
-    // The first call may have committed although it failed.
-    expect([5n, 9n]).toContain(costMicroUsd);
-    expect(await fixture.settledMicroUsd(owner)).toBe(10_000n - (costMicroUsd ?? 0n));
   });
 });
 
