@@ -270,68 +270,6 @@ test("an attempt that ends while a first daily cap is being counted counts once"
   expect(await backend.query(days, [org.keyId])).toEqual([{ settled: 10 + 7 + 30 + 5 }]);
 });
 
-/** All rows of an organization in the books, without ids and positions. */
-async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
-  const [books] = await backend.query(
-    `select
-      (select jsonb_build_array(credits, debits, owed, reserved) from account
-        where account_id = 'wallet:' || $1) as wallet,
-      (select jsonb_agg(jsonb_build_array(scope, reserved, settled) order by scope) from spend
-        where id in ($1, $2)) as spend,
-      (select jsonb_agg(reserve order by attempt_id) from hold where org_id = $1) as holds,
-      (select jsonb_agg(jsonb_build_array(state, reserve, debit, overrun) order by attempt_id)
-        from attempt where org_id = $1) as attempts,
-      (select jsonb_agg(jsonb_build_array(kind, amount) order by attempt_id, kind)
-        from transfer where debit_account = 'wallet:' || $1) as transfers`,
-    [orgId, keyId],
-  );
-  return books;
-}
-
-test("an organization's rows end the same in a batch with others as alone", async () => {
-  const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
-  const amounts = [
-    [100n, 300n, 250n, 90n, 400n],
-    [120n, 120n, 60n, 10n, 5n],
-  ];
-  const orgs: readonly Org[][] = [
-    [await newOrg(1_000n), await newOrg(250n)],
-    [await newOrg(1_000n), await newOrg(250n)],
-  ];
-  for (const [first] of orgs) {
-    if (first === undefined) throw new Error("two organizations");
-    await backend.accountStore.setOrgCap(first.orgId, microUsd(700n), testOperator);
-  }
-  const [mixed, alone] = orgs.map((pair) =>
-    pair.map((org, at) =>
-      (amounts[at] ?? []).map((amount) =>
-        reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, amount),
-      ),
-    ),
-  );
-  if (mixed === undefined || alone === undefined) throw new Error("two pairs");
-  /** Holds these rows and ends every second one that was held, each step in one batch. */
-  const run = async (holds: ReturnType<typeof reserveRow>[]): Promise<readonly unknown[]> => {
-    const { outcomes } = await runBatch(lane, { member, closings: [], holds });
-    const held = holds.filter((_, at) => outcomes[at]?.kind === "reserved");
-    const closings = held
-      .filter(({ reserveMicroUsd }) => reserveMicroUsd > 50n)
-      .map(({ attemptId, reserveMicroUsd }) => closeRow(attemptId, reserveMicroUsd / 3n));
-    await runBatch(lane, { member, closings, holds: [] });
-    return outcomes;
-  };
-  const together = await run((mixed[0] ?? []).flatMap((row, at) => [row, mixed[1]?.[at] ?? row]));
-  const apart = [await run(alone[0] ?? []), await run(alone[1] ?? [])];
-  expect([0, 1].map((at) => together.filter((_, n) => n % 2 === at))).toEqual(apart);
-  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "cap" }));
-  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "low_balance" }));
-  for (const at of [0, 1]) {
-    const [beside, single] = orgs.map((pair) => pair[at]);
-    if (beside === undefined || single === undefined) throw new Error("two pairs");
-    expect(await booksOf(beside)).toEqual(await booksOf(single));
-  }
-});
-
 test("the books balance after all tests", async () => {
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });
