@@ -60,9 +60,9 @@ test.each([
     for (const at of [last, next]) {
       await plain.query("select ensure_attempt_partition($1)", [at.slice(0, 10)]);
     }
-    let made = BigInt(column.length);
+    let made = 0n;
     const reserve = async (at: string, amount: bigint): Promise<[AttemptId, unknown]> => {
-      const attemptId = idAt(at, (made += 100n));
+      const attemptId = idAt(at, (made += 1n));
       const row = reserveRow({ ...org, attemptId }, amount);
       const [outcome] = await store.reserveBatch(member, [{ row, close: null }]);
       return [attemptId, outcome];
