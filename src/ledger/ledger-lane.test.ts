@@ -71,27 +71,6 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a lane sends rows that arrive together in one batch, and later ones in the next", async () => {
-  const { batches, submit } = handledLane();
-  const first = [submit(1), submit(2)];
-  await turn();
-  const second = [submit(3), submit(4)];
-  await turn();
-  expect(batches.map((batch) => batch.amounts)).toEqual([[1n, 2n]]);
-  batches[0]?.answer();
-  await Promise.all(first);
-  await turn();
-  expect(batches.map((batch) => batch.amounts)).toEqual([
-    [1n, 2n],
-    [3n, 4n],
-  ]);
-  batches[1]?.answer([{ kind: "reserved" }, { kind: "unavailable", reason: "no" }]);
-  expect(await Promise.all(second)).toEqual([
-    { kind: "reserved" },
-    { kind: "unavailable", reason: "no" },
-  ]);
-});
-
 test("a lane bounds its batches and its queue", async () => {
   const { batches, faults, submit } = handledLane();
   const waiting = Array.from({ length: LEDGER_QUEUE_ROWS_MAX }, (_, i) => submit(i));
@@ -158,35 +137,6 @@ test("a rejected batch is halved until only the row that breaks a constraint is 
     "reserved",
   ]);
   expect(faults).toEqual([["rejected", [3n]]]);
-});
-
-test("a lane sends the next batch after a fault", async () => {
-  const { batches, faults, submit, lane } = handledLane();
-  const lost = [submit(1), submit(2)];
-  await turn();
-  const next = submit(3);
-  batches[0]?.fail(new BatchFault("ambiguous", "gone", undefined));
-  for (const outcome of await Promise.all(lost)) {
-    expect(outcome).toMatchObject({ kind: "unavailable" });
-  }
-  expect(faults).toEqual([["ambiguous", [1n, 2n]]]);
-  await turn();
-  batches[1]?.answer();
-  expect(await next).toEqual({ kind: "reserved" });
-  await lane.drained();
-});
-
-test("a batch has closings and holds, and each gets its own answer", async () => {
-  const { batches, submit, close } = handledLane();
-  const answers = [submit(1), close(2), submit(3, "org", 4)];
-  await turn();
-  expect(batches).toMatchObject([{ amounts: [1n, 3n], closed: [2n, 4n] }]);
-  batches[0]?.answer();
-  expect(await Promise.all(answers)).toEqual([
-    { kind: "reserved" },
-    { kind: "closed", debitMicroUsd: 5n, overrun: false },
-    { kind: "reserved" },
-  ]);
 });
 
 test("the closings of rolls count towards the bound of closings in a batch", async () => {

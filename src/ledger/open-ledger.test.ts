@@ -119,30 +119,6 @@ test("a hold of an earlier epoch is not sent, since another instance may have cl
   expect(annulled).toEqual([1n]);
 });
 
-test("the ledger counts its batches by kind, and their rows", async () => {
-  const { ledger, counts, reserving, commit, closeLate } = await scriptedLedger();
-  commit();
-  await reserving;
-  expect([...counts.batches]).toEqual([["batch", 1]]);
-  expect([...counts.rows]).toEqual([
-    ["hold", 1],
-    ["closing", 0],
-  ]);
-  const closings = [1n, 2n].map((attemptId) => ledger.close({ attemptId } as CloseRow));
-  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
-  closeLate();
-  await Promise.all(closings);
-  expect([...counts.batches]).toEqual([
-    ["batch", 2],
-    ["late", 1],
-  ]);
-  expect([...counts.rows]).toEqual([
-    ["hold", 1],
-    ["closing", 2],
-    ["late_closing", 2],
-  ]);
-});
-
 test("new closings join the late ones only while those cannot reach the store", async () => {
   const { ledger, closed, closeLate, commit, counts, time } = await scriptedLedger();
   const pass = async (): Promise<void> => {

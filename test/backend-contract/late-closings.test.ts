@@ -8,18 +8,16 @@ const backend = withPricedBackend();
 
 const ledger = withLedger(backend, "main");
 
-async function expectCleanBooks(): Promise<void> {
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
-}
-
 describe("an attempt that was charged at its reserve and then observed after all", () => {
-  async function chargedAfterCrash(reserveMicroUsd: bigint): Promise<{
+  interface Charged {
     readonly orgId: OrgId;
     readonly attemptId: AttemptId;
     readonly row: ReserveRow;
     settledMicroUsd(): Promise<bigint>;
     spentMicroUsd(): Promise<bigint>;
-  }> {
+  }
+
+  async function chargedAfterCrash(reserveMicroUsd: bigint): Promise<Charged> {
     const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
     const dead = await backend.ledgerBatchStore.join("observer", 0);
     const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, reserveMicroUsd);
@@ -54,58 +52,33 @@ describe("an attempt that was charged at its reserve and then observed after all
       ["unknown_after_crash", -5n],
       ["grant", 1_000n],
     ]);
-    await expectCleanBooks();
   });
 
-  test("that was void gets everything back", async () => {
-    const charged = await chargedAfterCrash(100n);
-    await ledger.close(voidRow(charged.attemptId));
-    expect(await charged.settledMicroUsd()).toBe(1_000n);
-    expect(await charged.spentMicroUsd()).toBe(0n);
-    await expectCleanBooks();
-  });
-
-  test("that was annulled because nothing was sent gets everything back", async () => {
+  test.each([
+    [
+      "that was void gets everything back",
+      1_000n,
+      (of: Charged) => ledger.close(voidRow(of.attemptId)),
+    ],
+    [
+      "that was annulled because nothing was sent gets everything back",
+      1_000n,
+      ({ row }: Charged) => backend.ledgerBatchStore.annul([row]),
+    ],
+    [
+      "costs at most its charge, and the platform bears the excess",
+      900n,
+      async ({ attemptId }: Charged) => {
+        const late = await ledger.close(closeRow(attemptId, 130n));
+        expect(late).toEqual({ kind: "closed", debitMicroUsd: 100n, overrun: true });
+      },
+    ],
+  ])("%s", async (_what, settledMicroUsd, end) => {
     const charged = await chargedAfterCrash(100n);
     expect(await charged.settledMicroUsd()).toBe(900n);
-    await backend.ledgerBatchStore.annul([charged.row]);
-    expect(await charged.settledMicroUsd()).toBe(1_000n);
-    expect(await charged.spentMicroUsd()).toBe(0n);
-    await expectCleanBooks();
-  });
-
-  test("costs at most its charge, and the platform bears the excess", async () => {
-    const charged = await chargedAfterCrash(100n);
-    const late = await ledger.close(closeRow(charged.attemptId, 130n));
-    expect(late).toEqual({ kind: "closed", debitMicroUsd: 100n, overrun: true });
-    expect(await charged.settledMicroUsd()).toBe(900n);
-    await expectCleanBooks();
-  });
-});
-
-describe("an attempt with a provider job", () => {
-  test("outlives its instance, and only an instance that may adopt it does", async () => {
-    const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
-    const store = backend.ledgerBatchStore;
-    const dead = await store.join("filming", 0);
-    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
-    await store.reserveBatch(dead, [{ row, close: null }]);
-    expect(await store.attachJob(row.attemptId, "job-1")).toBe(true);
-    await store.takeOverDeadInstances();
-    expect(await store.recoverOpenAttempts()).toBe(0);
-
-    const heir = await store.join("heir of films", 10_000);
-    expect(await store.adoptAttempts(dead, 10)).toEqual([]);
-    const adopted = await Promise.all([
-      store.adoptAttempts(heir, 10),
-      store.adoptAttempts(heir, 10),
-    ]);
-    expect(adopted.flat()).toMatchObject([
-      { attemptId: row.attemptId, providerJobId: "job-1", orgId: org.orgId, reserveMicroUsd: 300n },
-    ]);
-    expect(await ledger.close(closeRow(row.attemptId, 200n))).toMatchObject({ kind: "closed" });
-    expect(await store.attachJob(row.attemptId, "job-2")).toBe(false);
-    await expectCleanBooks();
+    await end(charged);
+    expect(await charged.settledMicroUsd()).toBe(settledMicroUsd);
+    expect(await charged.spentMicroUsd()).toBe(1_000n - settledMicroUsd);
   });
 });
 
@@ -129,4 +102,8 @@ test("no attempt is closed at an instant that is already settled with the provid
     { closed_at: new Date("2999-01-01T00:00:00Z") },
   ]);
   await backend.query("update settlement_horizon set through = now()");
+});
+
+test("the books balance after all tests", async () => {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });

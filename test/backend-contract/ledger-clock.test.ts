@@ -39,6 +39,57 @@ test("the month of a hold is the UTC month in any time zone of the database", as
   ]);
 });
 
+/** An id as instances make it at this instant of the database. */
+function idAt(instant: string, n: bigint): AttemptId {
+  return ((BigInt(Date.parse(instant) - Date.UTC(2025, 0, 1)) << 22n) + n) as AttemptId;
+}
+
+test.each([
+  // 2 February 2031 is a Sunday.
+  ["day", "cap_day_micro_usd", "2031-01-29T23:59:59.999Z", "2031-01-30T00:00:00Z", "2031-01-31"],
+  ["week", "cap_week_micro_usd", "2031-02-02T23:59:59.999Z", "2031-02-03T00:00:00Z", "2031-02-10"],
+  ["month", "cap_micro_usd", "2031-01-31T23:59:59.999Z", "2031-02-01T00:00:00Z", "2031-03-01"],
+])(
+  "a key's cap by the %s counts its own spend and all holds, and names its end in UTC",
+  async (period, column, last, next, end) => {
+    const store = backend.ledgerBatchStore;
+    const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+    await plain.query(`update api_key set ${column} = 100 where key_id = $1`, [org.keyId]);
+    await setClock(last);
+    const member = await store.join("capped", 3_600_000);
+    for (const at of [last, next]) {
+      await plain.query("select ensure_attempt_partition($1)", [at.slice(0, 10)]);
+    }
+    let made = 0n;
+    const reserve = async (at: string, amount: bigint): Promise<[AttemptId, unknown]> => {
+      const attemptId = idAt(at, (made += 1n));
+      const row = reserveRow({ ...org, attemptId }, amount);
+      const [outcome] = await store.reserveBatch(member, [{ row, close: null }]);
+      return [attemptId, outcome];
+    };
+    const capOf = (settled: bigint, inFlight: bigint, resetAt: string): unknown =>
+      expect.objectContaining({
+        kind: "cap",
+        scope: "key",
+        period,
+        capMicroUsd: 100n,
+        settledMicroUsd: settled,
+        inFlightMicroUsd: inFlight,
+        resetAtMs: Date.parse(resetAt),
+      });
+    const [spent] = await reserve(last, 60n);
+    await store.closeBatch([closeRow(spent, 55n)]);
+    const [held, admitted] = await reserve(last, 40n);
+    expect(admitted).toEqual({ kind: "reserved" });
+    expect((await reserve(last, 6n))[1]).toEqual(capOf(55n, 40n, next));
+    await setClock(next);
+    expect((await reserve(next, 61n))[1]).toEqual(capOf(0n, 40n, end));
+    await store.closeBatch([closeRow(held, 40n)]);
+    // What was admitted in the last period counts there, whenever it ends.
+    expect((await reserve(next, 100n))[1]).toEqual({ kind: "reserved" });
+  },
+);
+
 test("a batch that waits for its wallet over the end of a month belongs to the new month", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });

@@ -8,7 +8,7 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { StuckAttempts } from "../../src/ledger/books-figures.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { identifyProcess } from "../../src/kernel/storage/process-identity.ts";
-import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { freshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
@@ -35,17 +35,6 @@ async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
   if (outcome.kind === "reserved") await ledger.close(closeRow(row.attemptId, 1n));
   return outcome.kind;
 }
-
-test("an instance that slept past its lease admits nothing until the lease is renewed", async () => {
-  const { ledger, offset } = await openAt("sleeper");
-  expect(await reserve(ledger)).toBe("reserved");
-  offset.ms = LEASE_MS;
-  expect(ledger.healthy).toBe(false);
-  expect(await reserve(ledger)).toBe("unavailable");
-  await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
-  expect(await reserve(ledger)).toBe("reserved");
-  await ledger.shutDown();
-});
 
 test("an instance that a peer declared dead holds nothing until it has joined again", async () => {
   const { ledger } = await openAt("zombie");
@@ -95,16 +84,6 @@ test("a dead process of this machine is taken over without waiting for its lease
   await backend.query("update instance set process = '1-1' where instance_id = 'gone'");
   expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual(["gone"]);
   expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
-});
-
-test("an instance is not taken over before the end of its lease", async () => {
-  const store = backend.ledgerBatchStore;
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const member = await store.join("brief", 4_000);
-  const row = reserveRow({ ...org, attemptId: 7_100_000_000n as AttemptId }, 40n);
-  await store.reserveBatch(member, [{ row, close: null }]);
-  expect(await store.takeOverDeadInstances()).toEqual([]);
-  await store.closeBatch([voidRow(row.attemptId)]);
 });
 
 test("a second process under the same name gets a separate name and number", async () => {

@@ -161,10 +161,6 @@ describe("the journal's report of the last minute", () => {
       await begin();
     }
     expect((await recent("{platform}"))["platform"]?.[0]).toBe(before + 2);
-  });
-
-  test("omits other slots", async () => {
-    expect(await charges("{pool:acme}")).toEqual([]);
     expect(await charges("{elsewhere}")).toEqual([]);
   });
 });

@@ -1,14 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
-import { tokenCount, type ScopeClaim } from "../../src/gateway/limits/limit-store.ts";
+import { tokenCount } from "../../src/gateway/limits/limit-store.ts";
 import { until } from "../support/books.ts";
 import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 
 const isMissing = redisProgram === undefined;
-const UNAVAILABLE_WITHIN_MS = 10_000;
 
 describe.skipIf(isMissing)("a Redis that loses its data", () => {
   let redis: TestRedis;
@@ -215,46 +213,6 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
   afterEach(async () => {
     side.store.close();
     await redis.close();
-  });
-  const expectInTime = async (slot: string, scopes: readonly ScopeClaim[]): Promise<void> => {
-    const askedMs = systemClock.monotonicMs();
-    const outcomes = await Promise.all([1, 2, 3].map(() => side.claim(slot, scopes)));
-    expect(outcomes.map(({ kind }) => kind)).toEqual(Array(3).fill("unavailable"));
-    expect(await side.store.peek({ slot, scopes })).toBe(undefined);
-    expect(systemClock.monotonicMs() - askedMs).toBeLessThan(UNAVAILABLE_WITHIN_MS);
-  };
-
-  test("frozen: claims are unavailable in time, and what it grants too late is released", async () => {
-    const slot = newSlot();
-    const scopes = orgScope({ requestsPerMinute: 10, concurrent: 3 });
-    await side.take(slot, scopes);
-    redis.pause();
-    await expectInTime(slot, scopes);
-    redis.resume();
-    const lease = await until("it answers again, with nothing of the late ones left", async () => {
-      const outcome = await side.claim(slot, scopes);
-      if (outcome.kind !== "claimed") return undefined;
-      if (outcome.lease.remainingRequests === 8) return outcome.lease;
-      side.store.undo(outcome.lease);
-      return undefined;
-    });
-    side.store.undo(lease);
-    for (let n = 0; n < 2; n += 1) await side.take(slot, scopes);
-    expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "concurrency" });
-  });
-
-  test("killed: claims are unavailable at once, and work again after its restart", async () => {
-    const slot = newSlot();
-    const scopes = orgScope({ requestsPerMinute: 10 });
-    const lease = await side.take(slot, scopes);
-    await redis.kill();
-    await expectInTime(slot, scopes);
-    side.store.release(lease, tokenCount(1, 0));
-    side.store.cool(slot, "org:shared", 5);
-    await redis.restart();
-    await until("it answers again", async () => {
-      return (await side.claim(slot, scopes)).kind === "claimed";
-    });
   });
 
   test("absent at the start: claims are unavailable, and work once it runs", async () => {

@@ -5,67 +5,88 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tokenCount, type ScopeClaim } from "../../src/gateway/limits/limit-store.ts";
 import { RedisSharedHealth } from "../../src/gateway/routing/shared-health.ts";
 import { until } from "../support/books.ts";
-import { startLimitProcess, type LimitProcess } from "../support/limit-processes.ts";
 import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";
 import { redisProgram, startRedis, withRedis, type TestRedis } from "../support/redis.ts";
 
 const isMissing = redisProgram === undefined;
 
-describe.skipIf(isMissing)("several processes on one Redis", () => {
+describe.skipIf(isMissing)("several instances on one Redis", () => {
   const redis = withRedis();
-  let processes: LimitProcess[] = [];
+  let sides: readonly Side[] = [];
   beforeAll(async () => {
-    processes = await Promise.all([1, 2, 3].map(() => startLimitProcess(redis.url)));
+    sides = [1, 2, 3].map(() => new Side(redis.url));
+    await Promise.all(sides.map(({ store }) => store.ready(10_000)));
   });
-  afterAll(() => Promise.all(processes.map((each) => each.kill())));
+  afterAll(() => sides.forEach(({ store }) => store.close()));
 
-  const all = async (
-    act: "take" | "churn" | "give back",
-    order: { slot: string; scopes: readonly ScopeClaim[]; claims?: number },
-  ): Promise<{ claimed: number; refused: number; unavailable: number }> => {
-    const tallies = await Promise.all(
-      processes.map((each) => each.obey({ claims: 0, ...order, act })),
+  /** All instances claim at once; the leases that were granted and the number of refusals. */
+  async function claimAtOnce(slot: string, scopes: readonly ScopeClaim[], claims: number) {
+    const each = sides.flatMap((side) =>
+      Array.from({ length: claims }, async () => ({
+        side,
+        outcome: await side.claim(slot, scopes),
+      })),
     );
-    const sum = (of: "claimed" | "refused" | "unavailable"): number =>
-      tallies.reduce((total, tally) => total + tally[of], 0);
-    return {
-      claimed: sum("claimed"),
-      refused: sum("refused"),
-      unavailable: sum("unavailable"),
-    };
-  };
+    const outcomes = await Promise.all(each);
+    const granted = outcomes.flatMap(({ side, outcome }) =>
+      outcome.kind === "claimed" ? [{ side, lease: outcome.lease }] : [],
+    );
+    const refused = outcomes.filter(({ outcome }) => outcome.kind === "refused").length;
+    return { granted, tally: [granted.length, refused] };
+  }
 
   test("admit together exactly what a minute permits", async () => {
-    const order = { slot: newSlot(), scopes: orgScope({ requestsPerMinute: 500 }), claims: 400 };
-    const tally = await all("take", order);
-    expect(tally).toEqual({ claimed: 500, refused: 700, unavailable: 0 });
+    const scopes = orgScope({ requestsPerMinute: 500 });
+    expect((await claimAtOnce(newSlot(), scopes, 400)).tally).toEqual([500, 700]);
   });
 
   test("hold together exactly as many requests as may run at once, after any churn", async () => {
-    const order = { slot: newSlot(), scopes: orgScope({ concurrent: 50 }), claims: 60 };
-    const full = { claimed: 50, refused: 130, unavailable: 0 };
-    expect(await all("take", order)).toEqual(full);
-    await all("give back", order);
-    const churn = await all("churn", { ...order, claims: 40 });
-    expect(churn.unavailable).toBe(0);
-    expect(churn.claimed).toBeGreaterThan(50);
-    expect(await all("take", order)).toEqual(full);
-    await all("give back", order);
+    const [slot, scopes] = [newSlot(), orgScope({ concurrent: 50 })];
+    for (let round = 0; round < 20; round += 1) {
+      const { granted, tally } = await claimAtOnce(slot, scopes, 60);
+      expect(tally).toEqual([50, 130]);
+      for (const [n, { side, lease }] of granted.entries()) {
+        if (n % 2 === 0) side.store.undo(lease);
+        else side.store.release(lease, tokenCount(1, 0));
+      }
+      // An instance answers this claim only after it has handled its releases.
+      await Promise.all(sides.map((side) => side.claim(slot, [])));
+    }
   });
 
   test("share a pace: a burst over all of them leaves at one rate", async () => {
-    const paced = { perSecond: 0.1, waitMsMax: 200_000 };
-    const order = { slot: newSlot(), scopes: orgScope({ paced }), claims: 10 };
-    expect(await all("take", order)).toEqual({ claimed: 21, refused: 9, unavailable: 0 });
+    const scopes = orgScope({ paced: { perSecond: 0.1, waitMsMax: 200_000 } });
+    expect((await claimAtOnce(newSlot(), scopes, 10)).tally).toEqual([21, 9]);
   });
 
   test("leave no key in Redis without an expiry", async () => {
     const keys = (await redis.command("keys", "*")) as string[];
-    expect(keys.length).toBeGreaterThan(5);
+    expect(keys.length).toBeGreaterThan(4);
     for (const key of keys) {
       expect(key).toMatch(/^tm:\{org:shared-\d+\}/);
       expect(Number(await redis.command("ttl", key))).toBeGreaterThan(0);
     }
+  });
+
+  test("lose the places of one that is gone when its leases end, and not earlier", async () => {
+    let nowMs = 1_700_000_000_000;
+    const [dead, side] = [1, 2].map(() => new Side(redis.url, { now: () => nowMs })) as [
+      Side,
+      Side,
+    ];
+    await Promise.all([dead.store.ready(10_000), side.store.ready(10_000)]);
+    const key: ScopeClaim = { scope: "key", id: "key:unlimited", limits: {} };
+    const [slot, scopes] = [newSlot(), [key, ...orgScope({ concurrent: 8 })]];
+    for (let n = 0; n < 8; n += 1) await dead.take(slot, scopes);
+    dead.store.close();
+    nowMs += 14_000;
+    expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "concurrency" });
+    nowMs += 1_000;
+    for (let n = 0; n < 8; n += 1) await side.take(slot, scopes);
+    expect((await side.claim(slot, scopes)).kind).toBe("refused");
+    // A scope without limits loses the dead instance's leases too.
+    expect(await redis.command("zcard", `tm:${slot}:held:${key.id}`)).toBe(8);
+    side.store.close();
   });
 });
 
@@ -81,36 +102,6 @@ describe.skipIf(isMissing)("the data in Redis", () => {
       nowMs += 1_000;
     }
     expect(await redis.command("hlen", `tm:${slot}:use:org:shared`)).toBe(61);
-    side.store.release(await side.take(slot, orgScope({})), tokenCount(1, 0));
-    await side.take(slot, orgScope({}));
-    for (const key of (await redis.command("keys", "*")) as string[]) {
-      expect(Number(await redis.command("ttl", key))).toBeGreaterThan(0);
-    }
-    side.store.close();
-    await redis.close();
-  });
-});
-
-describe.skipIf(isMissing)("a process that was killed", () => {
-  test("releases its slots when its leases end, and not earlier", async () => {
-    const redis = await startRedis();
-    const startMs = 1_700_000_000_000;
-    let nowMs = startMs;
-    const side = new Side(redis.url, { now: () => nowMs });
-    await side.store.ready(10_000);
-    const process = await startLimitProcess(redis.url, startMs);
-    const key: ScopeClaim = { scope: "key", id: "key:unlimited", limits: {} };
-    const scopes = [key, ...orgScope({ concurrent: 8 })];
-    const order = { slot: newSlot(), scopes, claims: 8 };
-    expect(await process.obey({ ...order, act: "take" })).toMatchObject({ claimed: 8 });
-    await process.kill();
-    nowMs = startMs + 14_000;
-    expect(await side.claim(order.slot, order.scopes)).toMatchObject({ limitKind: "concurrency" });
-    nowMs = startMs + 15_000;
-    for (let n = 0; n < 8; n += 1) await side.take(order.slot, order.scopes);
-    expect((await side.claim(order.slot, order.scopes)).kind).toBe("refused");
-    // A scope without limits loses the dead process's leases too.
-    expect(await redis.command("zcard", `tm:${order.slot}:held:${key.id}`)).toBe(8);
     side.store.close();
     await redis.close();
   });

@@ -99,27 +99,33 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
     }
   });
 
-  test("is refused in transaction mode without a direct address, with the setting's name", async () => {
-    expect(await check(through("transaction"))).toMatch(
-      /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in transaction mode.*in DATABASE_DIRECT_URL/,
-    );
-  });
-
-  test("is refused when the direct address is in transaction mode too", async () => {
-    expect(await check(through("transaction"), through("session"))).toMatch(
-      /^DatabaseUnfitFault: DATABASE_DIRECT_URL leads through a pooler in transaction mode/,
-    );
-  });
-
-  test("is accepted in transaction mode with a direct address", async () => {
-    expect(await check(address(), through("transaction"))).toBe("accepted");
-  });
-
-  test("is refused in statement mode, and the message names transaction mode", async () => {
-    expect(await check(address(), through("statement"))).toMatch(
-      /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in statement mode.*transaction mode/,
-    );
-  });
+  test.each([
+    {
+      direct: "transaction",
+      shared: undefined,
+      answer:
+        /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in transaction mode.*in DATABASE_DIRECT_URL/,
+    },
+    {
+      direct: "transaction",
+      shared: "session",
+      answer: /^DatabaseUnfitFault: DATABASE_DIRECT_URL leads through a pooler in transaction mode/,
+    },
+    { direct: undefined, shared: "transaction", answer: /^accepted$/ },
+    {
+      direct: undefined,
+      shared: "statement",
+      answer:
+        /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in statement mode.*transaction mode/,
+    },
+  ] as const)(
+    "with a direct address in mode $direct and a pooled one in mode $shared answers $answer",
+    async ({ direct, shared, answer }) => {
+      const directUrl = direct === undefined ? address() : through(direct);
+      const sharedUrl = shared === undefined ? undefined : through(shared);
+      expect(await check(directUrl, sharedUrl)).toMatch(answer);
+    },
+  );
 
   test("is refused when the two addresses lead to different databases", async () => {
     const other = await freshDatabase();

@@ -89,17 +89,6 @@ test("an organization's refused rows of a minute are bounded over all its keys",
   expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(KEYS_PER_ORG_MAX);
 });
 
-test("the next minute has separate rows", async () => {
-  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const minuteMs = lastMinuteMs();
-  refuse([ledger], owner, minuteMs - MINUTE_MS, 70);
-  refuse([ledger], owner, minuteMs, 50);
-  await expect
-    .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 120, rejected_by_gateway: 120 });
-  expect(await rowsOf(owner, "refused_request")).toBe(110);
-});
-
 test("refusals that are only counted belong to no model, and to their organization only", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });

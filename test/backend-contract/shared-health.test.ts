@@ -1,13 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import {
   type CooldownNotice,
-  HealthExchange,
   healthScripts,
   RedisSharedHealth,
 } from "../../src/gateway/routing/shared-health.ts";
-import { MemoryDeploymentHealth } from "../../src/gateway/routing/health.ts";
 import { RedisLink } from "../../src/kernel/storage/redis-client.ts";
 import { until } from "../support/books.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
@@ -114,14 +111,6 @@ describe.skipIf(redisProgram === undefined)("a cooldown that instances share in 
     expect(await redis.command("dbsize")).toBe(1);
   });
 
-  test("is lost with Redis's data, and published again by an instance that meets the fault", async () => {
-    await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
-    await redis.command("flushall");
-    expect(await far.shared.read()).toEqual([]);
-    await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
-    expect(await far.shared.read()).toHaveLength(1);
-  });
-
   test("is empty while Redis is down or holds garbage, fails no request, and returns later", async () => {
     await redis.command("set", KEY, "not a set");
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
@@ -136,83 +125,6 @@ describe.skipIf(redisProgram === undefined)("a cooldown that instances share in 
     await until("it is received again", async () => {
       near.shared.publish({ kind: "pool", id: "p", forMs: 60_000 });
       return (await far.shared.read()).length === 1;
-    });
-  });
-});
-
-describe.skipIf(redisProgram === undefined)("two gateways that share their health", () => {
-  let aheadMs = 0;
-  const clock: Clock = {
-    ...systemClock,
-    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
-  };
-  let redis: TestRedis;
-  let instances: Instance[];
-  let exchanges: HealthExchange[];
-  let healths: MemoryDeploymentHealth[];
-  const rests: Map<string, number> = new Map();
-  beforeEach(async () => {
-    redis = await startRedis();
-    rests.clear();
-    instances = [1, 2].map(() => new Instance(redis.url));
-    exchanges = instances.map(({ shared }) => new HealthExchange({ shared, clock }));
-    healths = exchanges.map(
-      (exchange) =>
-        new MemoryDeploymentHealth({
-          onOpened: (id, forMs) => exchange.publish({ kind: "circuit", id, forMs }),
-        }),
-    );
-    const pool = { learn: (id: string, forMs: number): void => void rests.set(id, forMs) };
-    for (const [at, circuit] of healths.entries()) exchanges[at]?.listen({ circuit, pool });
-    await Promise.all(instances.map(({ link }) => link.ready(10_000)));
-  });
-  afterEach(async () => {
-    for (const exchange of exchanges) exchange.close();
-    for (const { link } of instances) link.close();
-    await redis.close();
-  });
-  const strike = (at: number, id: string): void => {
-    for (let n = 0; n < 3; n += 1) healths[at]?.report(id, "strike", clock.monotonicMs());
-  };
-  const mayTry = (at: number, id: string): string | undefined =>
-    healths[at]?.mayTry(id, clock.monotonicMs());
-
-  test("avoid what the other found failing, and try one request after the cooldown", async () => {
-    // On a machine that is paused for seconds the first cooldown may end before it is received.
-    await until("the other has received it", () => {
-      strike(0, "sick");
-      return mayTry(1, "sick") === "no";
-    });
-    expect(mayTry(1, "well")).toBe("yes");
-    // Ten times as fast as the clock on the wall.
-    const bothMayTry = (): boolean => {
-      aheadMs += 100;
-      return [0, 1].every((at) => mayTry(at, "sick") === "probe");
-    };
-    await until("both may try", bothMayTry, 50_000);
-    const probes = [0, 0].map(() => healths[1]?.startProbe("sick", clock.monotonicMs()));
-    expect(probes).toEqual([true, false]);
-  });
-
-  test("share cooldowns of pools too", async () => {
-    exchanges[0]?.publish({ kind: "pool", id: "p", forMs: 30_000 });
-    await until("the other has received it", () => rests.has("p"));
-    expect(rests.get("p")).toBeLessThanOrEqual(30_000);
-    expect(rests.get("p")).toBeGreaterThan(10_000);
-  });
-
-  test("decide separately while Redis is down", async () => {
-    await redis.kill();
-    strike(0, "sick");
-    expect(mayTry(0, "sick")).toBe("no");
-    expect(mayTry(1, "sick")).toBe("yes");
-    strike(1, "sick");
-    expect(mayTry(1, "sick")).toBe("no");
-    await redis.restart();
-    await until("they receive each other's notices again", () => {
-      strike(0, "other");
-      exchanges[0]?.publish({ kind: "pool", id: "again", forMs: 30_000 });
-      return rests.has("again");
     });
   });
 });

@@ -2,13 +2,11 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { JobId } from "../../src/kernel/core/ids.ts";
-import { microUsd } from "../../src/kernel/core/money.ts";
 import { evaluatePoll, type PollResult } from "../../src/gateway/videos/job-state.ts";
 import type { TakenJob } from "../../src/gateway/videos/video-job.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LEASE_MS, POLL, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { voidRow } from "../support/ledger-rows.ts";
-import { testOperator } from "../support/test-operator.ts";
 import {
   costing,
   reportEnd,
@@ -52,34 +50,6 @@ describe("an accepted job", () => {
       resumable: true,
       provider_job_id: job.providerJobId,
     });
-  });
-
-  test("holds its reserve in the balance and in the caps until it ends", async () => {
-    const { recordStore, accountStore, jobStore } = fixture.backend;
-    await accountStore.setOrgCap(owner.orgId, microUsd(1_500n), testOperator);
-    const job = await fixture.accepted(owner);
-    const held = { settledMicroUsd: 10_000n, heldMicroUsd: 1_000n };
-    expect(await recordStore.balance(owner.orgId)).toEqual(held);
-    for (const keyId of [undefined, owner.keyId]) {
-      expect(await recordStore.monthSpend(owner.orgId, keyId)).toMatchObject({
-        spentMicroUsd: 0n,
-        inFlightMicroUsd: 1_000n,
-      });
-    }
-    await expect(fixture.hold(owner)).rejects.toThrow("cap");
-    await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
-    expect(await recordStore.balance(owner.orgId)).toEqual({
-      settledMicroUsd: 9_680n,
-      heldMicroUsd: 0n,
-    });
-    for (const keyId of [undefined, owner.keyId]) {
-      expect(await recordStore.monthSpend(owner.orgId, keyId)).toMatchObject({
-        spentMicroUsd: 320n,
-        inFlightMicroUsd: 0n,
-      });
-    }
-    await fixture.ledger.close(voidRow((await fixture.hold(owner)).attemptId));
-    expect(await fixture.brokenBooks()).toEqual([]);
   });
 
   test("is the same job when it is accepted again after a lost answer", async () => {
@@ -253,14 +223,6 @@ describe("the result of a poll", () => {
     expect(await jobStore.takeDue({ limit: 5, leaseMs: LEASE_MS })).toHaveLength(1);
   });
 
-  test("never lowers progress or a state", async () => {
-    const job = await fixture.accepted(owner);
-    const { jobStore } = fixture.backend;
-    await jobStore.keep(job.jobId, jobUpdate({ progress: 40 }));
-    await jobStore.keep(job.jobId, jobUpdate({ state: "queued", progress: 7 }));
-    expect(await fixture.found(job)).toMatchObject({ state: "in_progress", progress: 40 });
-  });
-
   test("changes nothing of a job that has ended", async () => {
     const job = await fixture.accepted(owner);
     const { jobStore } = fixture.backend;
@@ -301,6 +263,10 @@ describe("the result of a poll", () => {
     });
     await fc.assert(property, { numRuns: quickOrDeep(10, 400) });
   });
+});
+
+test("the books balance after all tests", async () => {
+  expect(await fixture.brokenBooks()).toEqual([]);
 });
 
 /** Without the times of the store's clock, but for how long ago the job was missed. */

@@ -5,7 +5,6 @@ import { runs } from "../../../test/support/depth.ts";
 import { type FreshBackend, freshBackend } from "../../../test/support/postgres.ts";
 import type { MicroUsd, PicoUsd } from "../core/money.ts";
 import {
-  batchValues,
   big,
   bool,
   type Columns,
@@ -14,7 +13,6 @@ import {
   count,
   instantMs,
   micro,
-  opaque,
   orAbsent,
   orNull,
   pico,
@@ -76,40 +74,6 @@ test("a null column is read as null or as an absent property, and written back a
   expect(booking.name).toBeNull();
   expect("paid" in booking).toBe(false);
   expect(bookings.record(booking)).toMatchObject({ name: null, paid: null, is_late: null });
-});
-
-test("a select list has the columns and expressions, qualified with an alias on request", () => {
-  expect(bookings.sql).toBe(
-    "booking_id, name, tokens, cost_pico, paid, is_late, made_at, coalesce(state, 'open') as state",
-  );
-  expect(columns({ a: text("a"), b: computed("x.c > 0", bool("b")) }).sqlOf("t")).toBe(
-    "t.a, x.c > 0 as b",
-  );
-});
-
-test("a batch has an array for each column, and quotes a text that needs it", () => {
-  const one = bookings.read(ROW);
-  const other = bookings.read({ ...ROW, name: 'a "b",\\', paid: null, is_late: null });
-  expect(batchValues(bookings, [one, other])).toEqual([
-    "{9007199254740993,9007199254740993}",
-    String.raw`{"null","a \"b\",\\"}`,
-    "{12,12}",
-    "{5,5}",
-    "{7,NULL}",
-    "{false,NULL}",
-    "{1500,1500}",
-    "{over,over}",
-  ]);
-  expect(bookings.arraysSql).toBe(
-    "$1::bigint[], $2::text[], $3::bigint[], $4::numeric[], $5::bigint[], $6::boolean[], " +
-      "$7::bigint[], $8::text[]",
-  );
-});
-
-test("an opaque column cannot be written by a batch", () => {
-  const lists = columns<{ readonly of: readonly string[] }>({ of: opaque("of") });
-  expect(lists.read({ of: ["a"] })).toEqual({ of: ["a"] });
-  expect(() => batchValues(lists, [{ of: ["a"] }])).toThrow("no batch writes the column of");
 });
 
 describe("an array literal", () => {

@@ -11,7 +11,7 @@ import { FRESH_NAMESPACE, hasNamespaces } from "../../../test/support/namespace.
 import { withResource } from "../../../test/support/with-resource.ts";
 
 /** The first start creates the database. */
-const STARTS = quickOrDeep(3, 11);
+const STARTS = quickOrDeep(2, 11);
 
 const root = withResource(
   () => {

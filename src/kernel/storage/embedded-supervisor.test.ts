@@ -1,11 +1,8 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import {
@@ -72,33 +69,6 @@ async function expectBack(server: EmbeddedPostgres, before: number): Promise<voi
 }
 
 describe("a supervised server", () => {
-  test("comes back at its address with its data after each kill -9", async () => {
-    const server = await startKeptUp();
-    await ask(server, "create table kept as select 42 as answer");
-    for (let kills = 0; kills < 2; kills++) {
-      await expectBack(server, killPostmaster(server.dataDir));
-      expect(await ask(server, "select answer from kept")).toEqual([{ answer: 42 }]);
-    }
-    expect(said).toContain("the embedded PostgreSQL has ended; it is restarted");
-    // The server answers a moment before the line is logged.
-    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
-    await server.stop();
-    expect(postgresProcesses(server.dataDir)).toEqual([]);
-  });
-
-  test.each(["SIGINT", "SIGTERM"] as const)(
-    "comes back after a %s from outside, even with an open session",
-    async (signal) => {
-      const server = await startKeptUp();
-      const session = new Client({ connectionString: server.connectionString });
-      session.on("error", () => undefined);
-      await session.connect();
-      await expectBack(server, killPostmaster(server.dataDir, signal));
-      await session.end();
-      await server.stop();
-    },
-  );
-
   test("waits for the sessions that a killed server left at work", async () => {
     const server = await startKeptUp();
     const session = new Client({ connectionString: server.connectionString });
@@ -115,20 +85,6 @@ describe("a supervised server", () => {
     await work;
     await session.end().catch(() => undefined);
     await server.stop();
-  });
-
-  test("is started by one of two programs and shared by the other", async () => {
-    const server = await startKeptUp();
-    const elsewhere = await startElsewhere();
-    for (let kills = 0; kills < 3; kills++) {
-      await expectBack(server, killPostmaster(server.dataDir));
-      expect(postgresServers(server.dataDir)).toEqual([postmasterPid(server.dataDir)]);
-    }
-    // The remaining process keeps the server running alone.
-    await elsewhere.end();
-    await expectBack(server, killPostmaster(server.dataDir));
-    await server.stop();
-    expect(postgresProcesses(server.dataDir)).toEqual([]);
   });
 
   test("waits for its port if another program uses it, and logs that", async () => {
@@ -178,17 +134,6 @@ describe("a deliberate stop", () => {
       said.splice(0);
     }
   });
-
-  test("of one program leaves the other its server, and that of the last one is final", async () => {
-    const first = await startKeptUp();
-    const second = await startKeptUp();
-    await first.stop();
-    expect(await ask(second, "select 1 as one")).toEqual([{ one: 1 }]);
-    await second.stop();
-    await sleep(1_000); // longer than any monitor's pause
-    expect(postgresProcesses(second.dataDir)).toEqual([]);
-    expect(said.join("\n")).not.toContain("has ended");
-  });
 });
 
 test("a supervisor retries a start with growing pauses until it is stopped", async () => {
@@ -216,19 +161,4 @@ end $$`;
 async function isBusy(server: EmbeddedPostgres): Promise<boolean> {
   const sql = "select from pg_stat_activity where state = 'active' and query like 'do %'";
   return (await ask(server, sql)).length > 0;
-}
-
-/** Starts the program again as a separate process. */
-async function startElsewhere(): Promise<{ end(): Promise<void> }> {
-  const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
-  const child = spawn(process.execPath, ["--import", "tsx", script, root, "kept-up"], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  await once(createInterface(child.stdout), "line");
-  return {
-    end: async () => {
-      child.stdin.end();
-      await once(child, "exit");
-    },
-  };
 }

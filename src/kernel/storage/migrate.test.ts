@@ -84,7 +84,7 @@ describe("a migration of an empty database", () => {
     expect(await migrateDatabase(pool, corrected)).toEqual(["more"]);
   });
 
-  test.each(["kysely_migration", "schema_migration"])(
+  test.each(["schema_migration"])(
     "refuses a database of an unpublished version, which has %s, and does not change it",
     async (table) => {
       await pool.query(`create table ${table} (name text)`);
@@ -122,17 +122,15 @@ describe("a migration of a database with this program's schema", () => {
     });
   });
 
-  test("refuses a newer step that needs a newer program", async () => {
-    await migrateDatabase(pool, newer("less", `-- program_min: ${LEVEL + 1}\nselect 1;`));
+  test.each([
+    ["that needs a newer program", `-- program_min: ${LEVEL + 1}\nselect 1;`],
+    ["without a program_min", "select 1;"],
+  ])("refuses a newer step %s", async (_what, text) => {
+    await migrateDatabase(pool, newer("less", text));
     const isNewer = `its less needs a program of level ${LEVEL + 1} or higher`;
     await expect(migrateDatabase(pool)).rejects.toThrow(isNewer);
     await expect(checkSchema(pool)).rejects.toThrow(isNewer);
     await expect(readSchema(pool)).rejects.toThrow(isNewer);
-  });
-
-  test("refuses a newer step without a program_min", async () => {
-    await migrateDatabase(pool, newer("silent", "select 1;"));
-    await expect(checkSchema(pool)).rejects.toThrow(`a program of level ${LEVEL + 1} or higher`);
   });
 
   test("refuses an unknown step at a level that this program has", async () => {

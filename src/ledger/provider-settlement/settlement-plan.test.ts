@@ -12,7 +12,6 @@ import {
 } from "./settlement-plan.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00Z");
-const DAILY: SettlementTerms = { mode: "arrears", interval: "daily" };
 
 /** A settled attempt that ended this many half-days after the start. */
 function settled(
@@ -37,72 +36,6 @@ function settled(
     ...change,
   };
 }
-
-function plan(
-  facts: readonly SettlementFact[],
-  throughHalfDay: number,
-  terms = DAILY,
-): ReturnType<typeof planPeriods> {
-  const throughMs = START_MS + throughHalfDay * HALF_DAY_MS;
-  return planPeriods({ terms, last: undefined, facts, throughMs });
-}
-
-function halfDayOf(atMs: number): number {
-  return (atMs - START_MS) / HALF_DAY_MS;
-}
-
-test("a plan closes only periods that are over, and leaves the rest to a later plan", () => {
-  const { periods, throughMs } = plan([settled(0, 1n), settled(5, 1n)], 5);
-  expect(periods.map((each) => [halfDayOf(each.startMs), halfDayOf(each.endMs)])).toEqual([[0, 2]]);
-  expect(halfDayOf(throughMs)).toBe(5);
-});
-
-test("a plan has no period for a time in which no attempt ended", () => {
-  const { periods, throughMs } = plan([settled(1, 1n), settled(9, 1n)], 12);
-  expect(periods.map((each) => halfDayOf(each.startMs))).toEqual([0, 8]);
-  expect(periods[1]?.afterMs).toBe(periods[0]?.endMs);
-  expect(halfDayOf(throughMs)).toBe(12);
-});
-
-test("costs below a micro-dollar are carried over until they reach one", () => {
-  const facts = [0, 2, 4, 6].map((at) => settled(at, 400_000n));
-  const { periods } = plan(facts, 8);
-  expect(periods.map((each) => each.payableMicroUsd)).toEqual([0n, 0n, 1n, 0n]);
-  expect(periods.map((each) => each.carryInPicoUsd)).toEqual([0n, 400_000n, 800_000n, 200_000n]);
-  expect(periods.at(-1)?.carryOutPicoUsd).toBe(600_000n);
-});
-
-test("a period shows late attempts and corrections separately", () => {
-  const late = settled(2, 3_000_000n, { admittedMs: START_MS + HALF_DAY_MS });
-  const corrected: SettlementFact = {
-    ...settled(3, 0n, { admittedMs: START_MS, closedMs: START_MS + HALF_DAY_MS }),
-    sums: {
-      ...ZERO_SETTLEMENT_SUMS,
-      corrections: 1n,
-      resolvedMicroUsd: microUsd(9n),
-      costPicoUsd: picoUsd(5_000_000n),
-      correctedPicoUsd: picoUsd(5_000_000n),
-      debitMicroUsd: microUsd(5n),
-    },
-  };
-  const { periods } = plan([late, settled(2, 1_000_000n), corrected], 4);
-  expect(periods).toHaveLength(1);
-  expect(periods[0]).toMatchObject({
-    payableMicroUsd: 9n,
-    sums: { attempts: 2n, corrections: 1n, resolvedMicroUsd: 9n, costPicoUsd: 9_000_000n },
-    late: {
-      attempts: 1n,
-      costPicoUsd: 3_000_000n,
-      corrections: 1n,
-      correctedPicoUsd: 5_000_000n,
-    },
-  });
-});
-
-test("an attempt that ended at the boundary belongs to the next period", () => {
-  const { periods } = plan([settled(1, 1n), settled(2, 1n)], 4);
-  expect(periods.map((each) => each.sums.attempts)).toEqual([1n, 1n]);
-});
 
 describe("plans for any ends, intervals and times of closing", () => {
   const fact = fc
