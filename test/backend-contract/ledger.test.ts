@@ -21,6 +21,18 @@ function open(instanceName: string): Promise<Ledger> {
   return openLedger({ store, clock: systemClock, log: silentLog, instanceName });
 }
 
+test("a request whose last hold was annulled keeps the cost of its earlier attempts", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+  const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  await ledger.reserve(first);
+  await ledger.close(closeRow(first.attemptId, 10n));
+  const lost = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
+  await backend.ledgerBatchStore.annul([lost]);
+  const range = { orgId: org.orgId, fromMs: 0, toMs: systemClock.nowMs() + 60_000 };
+  const { rows } = await backend.usageReports.requests(range, { limit: 9 });
+  expect(rows).toMatchObject([{ attempts: 2, debitMicroUsd: 10n, status: "failed" }]);
+});
+
 describe("in a journal with many other requests", () => {
   const DAY_OF_IDS = 86_400_000n << 22n;
   /**

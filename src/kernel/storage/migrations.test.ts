@@ -14,3 +14,13 @@ const TEXTS: Readonly<Record<string, string>> = {
 test("the text of a published step never changes", () => {
   expect(Object.fromEntries(ownSteps().map(({ name, sha256 }) => [name, sha256]))).toEqual(TEXTS);
 });
+
+test("ledger_batch subtracts what an organization owes wherever it computes the balance", () => {
+  const text = ownSteps()
+    .map((step) => step.text)
+    .join("");
+  const start = text.indexOf("create function ledger_batch(");
+  const body = text.slice(start, text.indexOf("\nend $$;", start));
+  expect(body.match(/w\.credits - w\.debits - w\.owed/g)).toHaveLength(2);
+  expect(body.match(/w\.credits - w\.debits(?! - w\.owed)/g)).toBeNull();
+});
