@@ -35,7 +35,7 @@ const SECOND_UNITS: Readonly<Record<string, string>> = { count: "cps", rows: "cp
 /**
  * In Grafana's terms. A chart of metrics with different units is an error, unless it shows shares.
  */
-export function unitOf({ title, as, queries }: Panel): string {
+function unitOf({ title, as, queries }: Panel): string {
   if (as === "share") return "percentunit";
   // The part after `and` only selects series.
   const shown = Object.values(queries).map((expr) => expr.replace(/ and on\(.*$/, ""));

@@ -30,7 +30,7 @@ export interface ScriptedProvider {
   /** Requests by path since the start. */
   countOf(path: string): number;
   /** A signed logout token; `change` replaces claims, undefined removes one. */
-  logoutToken(change: JWTPayload, signWith?: CryptoKey): Promise<string>;
+  logoutToken(change: JWTPayload): Promise<string>;
   /** The session id (`sid`) of the provider's last session. */
   lastSid(): string | undefined;
   close(): Promise<void>;
@@ -74,11 +74,11 @@ export async function startOidcProvider(options: {
     },
     countOf: (path) => script.counts.get(path) ?? 0,
     lastSid: () => script.lastSid(),
-    logoutToken: (change, signWith = privateKey) => {
+    logoutToken: (change) => {
       const claims = { iss: issuer, aud: CLIENT_ID, jti: crypto.randomUUID(), ...NOW() };
       return new SignJWT({ ...claims, events: { [LOGOUT_EVENT]: {} }, ...change })
         .setProtectedHeader({ alg: "RS256", kid: "scripted", typ: "logout+jwt" })
-        .sign(signWith);
+        .sign(privateKey);
     },
     close,
   };

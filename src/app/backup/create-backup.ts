@@ -85,8 +85,8 @@ async function onServer<T>(
   });
   let isLost = false;
   client.on("error", () => (isLost = true));
-  await client.connect();
   try {
+    await client.connect();
     return await work(client);
   } catch (fault) {
     const { code } = fault as { readonly code?: string };

@@ -15,6 +15,7 @@ import { expect, test } from "vitest";
 import { restoreBackup, verifyBackup } from "../../../src/app/backup/restore-backup.ts";
 import { microUsd } from "../../../src/kernel/index.ts";
 import { changesOf } from "../../support/change-writes.ts";
+import { until } from "../../support/books.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
 import { jsonCommand } from "../../support/operator.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
@@ -108,6 +109,20 @@ test("a backup is refused while another program makes one, and leaves nothing", 
     );
     await expect(books.backUp()).rejects.toThrow(/another program makes a backup of this database/);
   });
+  expect(readdirSync(books.backups)).toEqual(before);
+});
+
+test("a backup whose server ends the connection says why, and leaves nothing", async () => {
+  const before = readdirSync(books.backups);
+  const failed = expect(books.backUp()).rejects.toThrow(/stopped, or wrote more log meanwhile/);
+  await inSession(books.server.adminConnectionString, async (client) => {
+    const sql = `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'tokenmarket-backup'`;
+    await until("the backup's connection is ended", async () => {
+      return (await client.query(sql)).rowCount === 1;
+    });
+  });
+  await failed;
   expect(readdirSync(books.backups)).toEqual(before);
 });
 
