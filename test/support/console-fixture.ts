@@ -32,9 +32,7 @@ export function withConsole(
   );
 }
 
-export async function openConsoleFixture(
-  options: TestGatewayOptions = {},
-): Promise<ConsoleFixture> {
+async function openConsoleFixture(options: TestGatewayOptions = {}): Promise<ConsoleFixture> {
   let consoleUrl = "";
   const checkout = await startTestCheckout({
     host: "127.0.0.1",

@@ -283,6 +283,17 @@ describe("the list of models for sale", () => {
     });
   });
 
+  test("comes without figures of all customers unless the operator turns them on", async () => {
+    const { json } = await call("/api/listing-figures.json");
+    expect(json).toEqual({ is_shown: false, listings: [], providers: [] });
+  });
+
+  test("has an OpenAPI document beside it, and the gateway's names the gateway's address", async () => {
+    const [own, gateway] = [await call("/api/openapi.json"), await call("/api/openapi-v1.json")];
+    expect(at(own.json, "servers.0.url")).toBe(fixture.url);
+    expect(at(gateway.json, "servers.0.url")).toBe(fixture.gateway.url);
+  });
+
   test("can be cached, and is not sent again while it is unchanged", async () => {
     const answer = await call("/api/catalog.json");
     expect(answer.headers["cache-control"]).toMatch(/^public, max-age=\d+$/);

@@ -70,6 +70,13 @@ describe("a key made in the console", () => {
     expect(textAt(refused.json, "error.message")).toContain(words);
     expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toHaveLength(before);
   });
+
+  test("that asks for fewer requests a minute gets its own limit below the ceiling", async () => {
+    const { id } = await newKey({ rpm: 50 });
+    expect(await readKey(id)).toMatchObject({ rpm: 50, rpm_ceiling: 300 });
+    const { id: plain } = await newKey({ rpm: 300 });
+    expect(await readKey(plain)).toMatchObject({ rpm: null, rpm_ceiling: 300 });
+  });
 });
 
 describe("the expiry of a key", () => {

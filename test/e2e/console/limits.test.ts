@@ -54,6 +54,36 @@ describe("POST /api/admission-limits with a session", () => {
   const change = (body: unknown): ReturnType<Person["ask"]> =>
     ann.ask("POST /api/admission-limits", { body });
 
+  test("lowers the limits of the organization, a key and a model, and resets each", async () => {
+    const org = await change({ scope: "org", rpm: 100 });
+    expect(org.json).toMatchObject({
+      stored: { rpm: 100, tpm: null, concurrency: null },
+      effective: { rpm: { limit: 100, bound_by: `org:${ann.orgId}` } },
+    });
+    const ofKey = await change({ scope: "key", key_id: key.id, concurrency: 2 });
+    const bound = { limit: 2, bound_by: `key:${key.id}` };
+    expect(at(ofKey.json, "effective.concurrency")).toMatchObject(bound);
+    const [ofAll, ofOne] = [
+      { scope: "model", model: "test/a" },
+      { scope: "model", model: "test/a", key_id: key.id },
+    ];
+    await change({ ...ofAll, tpm: 5_000 });
+    await change({ ...ofOne, rpm: 3 });
+    expect(await rowOf("model", { model: "test/a", key_id: null })).toMatchObject({
+      tpm: { own: 5_000, effective: 5_000, source: "self" },
+      rpm: { own: null, effective: null, source: null },
+    });
+    expect(await rowOf("model", { key_id: key.id })).toMatchObject({ name: "ci", rpm: { own: 3 } });
+
+    await change({ scope: "org", rpm: null });
+    await change({ scope: "key", key_id: key.id, concurrency: null });
+    await change({ ...ofAll, tpm: null });
+    await change({ ...ofOne, rpm: null });
+    expect(await rowOf("org")).toMatchObject({ rpm: { own: null, source: "default" } });
+    expect(await rowOf("key", { key_id: key.id })).toMatchObject({ concurrency: { own: null } });
+    expect(await rowOf("model")).toBeUndefined();
+  });
+
   const refused: readonly (readonly [string, object, string])[] = [
     ["above the ceiling", { scope: "key", rpm: 301 }, "ceiling of 300"],
     ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, "test/none"],

@@ -119,6 +119,26 @@ describe("signing out", () => {
   });
 });
 
+test("a logout token ends a session over HTTP once if the provider signed it, else none", async () => {
+  const kim = await fixture.signIn(newcomer("kim"));
+  const status = async (): Promise<number> => (await kim.ask("GET /api/console/keys")).status;
+  const post = async (token: string): Promise<number> =>
+    (
+      await httpCall(`${fixture.url}/auth/backchannel-logout`, {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams({ logout_token: token }).toString(),
+      })
+    ).status;
+  expect(await post("a.b.c")).toBe(400);
+  expect(await post("x".repeat(70_000))).toBe(413);
+  expect(await status()).toBe(200);
+  const token = await fixture.provider.logoutToken({ sub: "kim" });
+  expect(await post(token)).toBe(200);
+  expect(await status()).toBe(401);
+  expect(await post(token)).toBe(400);
+});
+
 describe("settings", () => {
   test("change the organization, and keep what is left out", async () => {
     const body = { name: "  Ann & Co  ", keys_may_set_org_limits: true };

@@ -86,3 +86,10 @@ test("a link for any person asks again for an invalid address, and shows it esca
   expect(huge.status).toBe(413);
   expect((await send(link, { body: { email: " Owner@home.example " } })).status).toBe(303);
 });
+
+test("a link that is opened under another name of this machine redirects to the console's own", async () => {
+  const link = await fixture.claimLink("ann@example.com");
+  const host = new URL(link).host.replace("127.0.0.1", "localhost");
+  const answer = await httpCall(link, { headers: { host } });
+  expect(answer).toMatchObject({ status: 303, headers: { location: link } });
+});

@@ -108,6 +108,27 @@ test("a mail server that refuses an invitation is reported as failed", async () 
   expect(sent.json).toMatchObject({ mail: "failed" });
 });
 
+test("an invitation has no link from the organization's name, and goes to the exact address", async () => {
+  const browser = new CookieBrowser();
+  await signIn(browser, "eve@example.com");
+  const renamed = async (name: string): Promise<number> =>
+    (await ask(browser, "PATCH /api/console/settings", { name })).status;
+  expect(await renamed("Acme\u202e")).toBe(400);
+  expect(await renamed("Claim https://evil.example/now or write to x@evil.example")).toBe(200);
+  const invite = (email: string): Promise<HttpAnswer> =>
+    ask(browser, "POST /api/console/invitations", { email, role: "viewer" });
+  for (const email of ["a@e.com,b@e.com", "a\u200b@e.com"]) {
+    expect([email, (await invite(email)).status]).toEqual([email, 400]);
+  }
+  const before = mails.received.length;
+  const odd = "o'neil+{x}|y~z@a-b.example";
+  expect((await invite(odd)).json).toMatchObject({ mail: "sent" });
+  await until("the invitation has arrived", async () => mails.received.length > before);
+  expect(mails.received.at(-1)?.to).toEqual([odd]);
+  expect(sources().at(-1)).toContain("Claim");
+  expect(sources().at(-1)).not.toMatch(/evil\.example|:\/\/evil/);
+});
+
 test("all organizations together send a limited number of invitations an hour", async () => {
   const before = mails.received.length;
   let state: unknown = "sent";

@@ -229,6 +229,7 @@ describe("the log of requests", () => {
     const id = textAt(refused.json, "data.0.request_id");
     const reason = await ann.ask(`GET /api/console/refusals/${id}`);
     expect(reason.json).toMatchObject({ request_id: id, error_class: "insufficient_quota" });
+    expect(at(reason.json, "action")).toBe("raise_cap");
     expect(textAt(reason.json, "explanation")).toContain("Raise the cap, or wait until it resets");
     const served = await ann.ask("GET /api/console/requests?status=succeeded");
     const okId = textAt(served.json, "data.0.request_id");

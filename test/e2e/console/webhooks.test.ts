@@ -98,6 +98,19 @@ describe("a webhook", () => {
     }
   });
 
+  test("can be disabled, enabled and limited to chosen events", async () => {
+    const made = await add(ann, "/hooks/chosen", { kinds: ["balance.low"] });
+    expect(at(made.json, "kinds")).toEqual(["balance.low"]);
+    const route = `${DESTINATIONS}/${textAt(made.json, "destination_id")}`;
+    const off = await ann.do(`PATCH ${route}`, { body: { is_enabled: false } });
+    expect(off.json).toMatchObject({ disabled_reason: "paused", kinds: ["balance.low"] });
+    expect((await ann.ask(`POST ${route}/test`)).status).toBe(404);
+    const on = await ann.do(`PATCH ${route}`, { body: { is_enabled: true, kinds: null } });
+    expect(on.json).toMatchObject({ disabled_reason: null, disabled_at: null, kinds: null });
+    const wrong = await ann.ask(`PATCH ${route}`, { body: { kinds: ["every.request"] } });
+    expect([wrong.status, at(wrong.json, "error.field")]).toEqual([400, "kinds"]);
+  });
+
   test("shows its path, which can contain a token, only to those who may change it", async () => {
     const path = "/services/T0/hook-token-0123?key=hook-key-4567";
     const id = textAt((await add(ann, path)).json, "destination_id");

@@ -323,6 +323,8 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
     ["frobnicate"],
     ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z", ...place],
     ["credit", "ledger", "--org", "org_none", ...place],
+    ["key", "create", "--org", "org_none", "--name", "x", ...place],
+    ["key", "disable", "key_none", ...place],
     ["manifest", "check", "nowhere.json"],
     ["simulate", "--port", "0", "--fault", "explode"],
     ["serve", "--port", "many"],
@@ -341,6 +343,13 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
       said: expect.stringMatching(/\w+ \w+/),
     });
   }
+});
+
+test("serve refuses a manifest folder that was named and does not exist", async () => {
+  const args = ["serve", "--port", "0", "--console-port", "0", "--internal-port", "0", ...place];
+  const result = await runCommand([...args, "--manifests", "./elsewhere"], OPERATOR_ENV);
+  expect(result).toMatchObject({ code: 2, stdout: "" });
+  expect(result.stderr).toContain("./elsewhere: there is no such folder");
 });
 
 test("the operating system gets the same codes and output as commands give in this process", async () => {

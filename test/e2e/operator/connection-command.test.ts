@@ -126,6 +126,7 @@ describe("connection add", () => {
   test.each([
     ["without an encryption key", () => adding("worded"), { TM_ENCRYPTION_KEY: "" }, "openssl"],
     ["with a short one", () => adding("worded"), { TM_ENCRYPTION_KEY: "c2hvcnQ=" }, "32 bytes"],
+    ["for an unknown organization", () => adding("worded", [], "org_x"), {}, "org list"],
     ["for a provider in no manifest", () => adding("nobody"), {}, "is not listed here"],
     ["for an unknown key", () => adding("worded", ["--key-id", "key_x"]), {}, "no such key"],
     ["for a second time", () => adding("operated"), {}, "disable"],
@@ -257,6 +258,8 @@ describe("connection reseal", () => {
     expect(failed.code).toBe(1);
     expect(failed.json).toMatchObject({ ok: false, not_decrypted: [id] });
     expect((await answer(["test", id])).json).toMatchObject({ ok: true });
+    const keyless = await refused(["reseal"], { TM_ENCRYPTION_KEY: "" });
+    expect(keyless.stderr).toContain("TM_ENCRYPTION_KEY");
   });
 });
 

@@ -149,6 +149,7 @@ test("a manifest that cannot be refreshed is named, and a wrong call is refused"
     [[file, "--source", source, "--accept", "mistralai/none"], "mistralai/none"],
     [[file, "--source", source, "--effective", "2026-02-30"], "--effective must be a UTC day"],
     [[file, "--source", source, "--effective", "2026-01-01"], "is past"],
+    [[file, "--source", source, "--effective", "2999-01-01"], "days away"],
     [[file, "--source", source, "--max-rise", "1e3"], "--max-rise must be a percentage"],
     [[file, "--source", "litellm=http://example.com/list.json"], "only https"],
   ] as const) {

@@ -51,6 +51,9 @@ test("an operator can add an owner where none is left, and cannot remove the las
   expect(await member("remove", "acct_ann")).toEqual(["owner bob@example.com"]);
   const unknown = await refused("add", "--email", "eve@example.com", "--role", "viewer");
   expect(unknown.stderr).toContain("has signed in yet");
+  const again = await refused("add", ...bob, "--role", "viewer");
+  expect(again.stderr).toContain("is a member already");
+  expect(await member("list")).toEqual(["owner bob@example.com"]);
 });
 
 test("each change of members is in the change log with the operator who made it", async () => {

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join, normalize, resolve } from "node:path";
 
 import { parseSync } from "oxc-parser";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -200,7 +200,35 @@ describe("tokenmarket/conformance", () => {
     const refused = await runProgram(["lab.json"], {}, { place });
     expect(refused.code).not.toBe(0);
   });
+
+  test("has complete types", async () => {
+    const { cwd } = emptyPlace("typed");
+    const text = readFileSync(join(packed.packageFolder, example), "utf8");
+    writeFileSync(join(cwd, "check.mjs"), text);
+    writeFileSync(join(cwd, "option.mjs"), text.replace("budgetUsd", "budget"));
+    writeFileSync(join(cwd, "import.mjs"), text.replace("{ report }", "{ repair }"));
+    const problems = await typeProblems(cwd, ["check.mjs", "option.mjs", "import.mjs"]);
+    const of = (file: string): readonly string[] =>
+      problems.filter((line) => line.startsWith(`${file}(`));
+    expect(of("option.mjs")).toEqual([expect.stringContaining("'budget' does not exist")]);
+    expect(of("import.mjs")).not.toEqual([]);
+    // Nothing in the example itself, and nothing in any declaration.
+    expect(problems).toHaveLength(of("option.mjs").length + of("import.mjs").length);
+  });
 });
+
+/** The compiler's problems of these files, and of every declaration that they read. */
+async function typeProblems(cwd: string, files: readonly string[]): Promise<readonly string[]> {
+  const modules = resolve(import.meta.dirname, "../../../node_modules");
+  const place: ProgramPlace = { command: [process.execPath], cwd };
+  const options = [
+    ["--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2023"],
+    ["--module", "nodenext", "--typeRoots", join(modules, "@types"), "--types", "node"],
+  ];
+  const args = [join(modules, "typescript/bin/tsc"), ...options.flat(), ...files];
+  const { stdout } = await runProgram(args, {}, { place });
+  return stdout.split("\n").filter((line) => line.includes("error"));
+}
 
 function packageJson(): {
   readonly version: string;

@@ -163,6 +163,9 @@ describe("settlement while the server runs", () => {
       settlement("deposit", "prepaid-ai", "--amount-usd", "500", "--ref", "wire-3"),
     ]);
     expect(again.json).toEqual({ ...paid.json, is_new: false });
+    const other = await settlementText("pay", ...PERIOD, "--ref", "wire-2");
+    expect(other).toMatchObject({ code: 2, stdout: "" });
+    expect(other.stderr).toContain("was paid with wire-1");
     expect(put.json).toMatchObject({ is_new: true, deposit_usd: "500.000000" });
     const [listed, audit] = await Promise.all([
       settlement("list"),
