@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { tokenCount } from "../../src/gateway/limits/limit-store.ts";
 import { until } from "../support/books.ts";
 import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";
@@ -213,6 +214,29 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
   afterEach(async () => {
     side.store.close();
     await redis.close();
+  });
+
+  test("frozen: claims are unavailable in time, and what it grants too late is released", async () => {
+    const slot = newSlot();
+    const scopes = orgScope({ requestsPerMinute: 10, concurrent: 3 });
+    await side.take(slot, scopes);
+    redis.pause();
+    const askedMs = systemClock.monotonicMs();
+    const outcomes = await Promise.all([1, 2, 3].map(() => side.claim(slot, scopes)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(Array(3).fill("unavailable"));
+    expect(await side.store.peek({ slot, scopes })).toBe(undefined);
+    expect(systemClock.monotonicMs() - askedMs).toBeLessThan(10_000);
+    redis.resume();
+    const lease = await until("it answers again, with nothing of the late ones left", async () => {
+      const outcome = await side.claim(slot, scopes);
+      if (outcome.kind !== "claimed") return undefined;
+      if (outcome.lease.remainingRequests === 8) return outcome.lease;
+      side.store.undo(outcome.lease);
+      return undefined;
+    });
+    side.store.undo(lease);
+    for (let n = 0; n < 2; n += 1) await side.take(slot, scopes);
+    expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "concurrency" });
   });
 
   test("absent at the start: claims are unavailable, and work once it runs", async () => {

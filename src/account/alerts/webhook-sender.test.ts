@@ -90,6 +90,7 @@ describe("the address of a webhook", () => {
     ["https://example.com/\r\nhost: b", "a space"],
     [`https://example.com/${"a".repeat(2_000)}`, "longer than 2000"],
     ["https://127.0.0.1/", "private network"],
+    ["https://2130706433/", "private network"],
     ["https://[::ffff:169.254.169.254]/", "private network"],
     ["https://localhost/", "private network"],
     ["https://a.localhost./", "private network"],

@@ -69,6 +69,16 @@ async function expectBack(server: EmbeddedPostgres, before: number): Promise<voi
 }
 
 describe("a supervised server", () => {
+  test("comes back after a SIGTERM from outside, even with an open session", async () => {
+    const server = await startKeptUp();
+    const session = new Client({ connectionString: server.connectionString });
+    session.on("error", () => undefined);
+    await session.connect();
+    await expectBack(server, killPostmaster(server.dataDir, "SIGTERM"));
+    await session.end();
+    await server.stop();
+  });
+
   test("waits for the sessions that a killed server left at work", async () => {
     const server = await startKeptUp();
     const session = new Client({ connectionString: server.connectionString });

@@ -37,6 +37,33 @@ function settled(
   };
 }
 
+test("a period shows late attempts, and corrections of what earlier periods had, separately", () => {
+  const corrected = (attempts: bigint, closedHalfDay: number, costPico: bigint): SettlementFact => {
+    const closedMs = START_MS + closedHalfDay * HALF_DAY_MS;
+    const { sums, ...fact } = settled(3, costPico, { admittedMs: START_MS, closedMs });
+    const correctedPicoUsd = picoUsd(costPico);
+    return { ...fact, sums: { ...sums, attempts, settled: 0n, corrections: 1n, correctedPicoUsd } };
+  };
+  const facts = [
+    settled(2, 3_000_000n, { admittedMs: START_MS + HALF_DAY_MS }),
+    settled(2, 1_000_000n),
+    corrected(0n, 1, 5_000_000n),
+    // This one was closed in the period too.
+    corrected(1n, 2, 7_000_000n),
+  ];
+  const terms = { mode: "arrears", interval: "daily" } as const;
+  const throughMs = START_MS + 4 * HALF_DAY_MS;
+  const { periods } = planPeriods({ terms, last: undefined, facts, throughMs });
+  const late = { attempts: 2n, costPicoUsd: 3_000_000n };
+  expect(periods).toMatchObject([
+    {
+      payableMicroUsd: 16n,
+      sums: { attempts: 3n, corrections: 2n, costPicoUsd: 16_000_000n },
+      late: { ...late, corrections: 1n, correctedPicoUsd: 5_000_000n },
+    },
+  ]);
+});
+
 describe("plans for any ends, intervals and times of closing", () => {
   const fact = fc
     .record({
