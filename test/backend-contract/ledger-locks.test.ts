@@ -7,6 +7,7 @@ import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts"
 import { LaneConnection, runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
 import { until } from "../support/books.ts";
+import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
 import { withPricedBackend } from "../support/postgres.ts";
@@ -19,6 +20,8 @@ import { withResource } from "../support/with-resource.ts";
  * batches, take-overs and settlement from waiting in a circle, and from slipping past each other.
  */
 const LEASE_MS = 3_600_000;
+/** How many times caps are set and removed while attempts close. */
+const ROUNDS = quickOrDeep(12, 200);
 
 const backend = withPricedBackend();
 /** Holds the lock of a test. */
@@ -49,7 +52,14 @@ async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T
 }
 
 beforeEach(() => blocker.query("begin"));
-afterEach(() => blocker.query("rollback"));
+afterEach(async () => {
+  await blocker.query("rollback");
+  await expectCleanBooks();
+});
+
+async function expectCleanBooks(): Promise<void> {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+}
 
 async function connect(): Promise<Client> {
   const client = new Client({ connectionString: backend.connectionString });
@@ -101,34 +111,6 @@ function waitingFor(sessions: number): Promise<true> {
   return until(`${sessions} wait`, async () => (await backend.query(sql)).length === sessions);
 }
 
-test.each([
-  ["the balance", { creditMicroUsd: 1_000n }, null, "low_balance"],
-  ["the organization's cap", { creditMicroUsd: 10_000n }, 1_000n, "cap"],
-  ["the key's cap", { creditMicroUsd: 10_000n, keyCapMicroUsd: 1_000n }, null, "cap"],
-  ["a balance that is enough for both", { creditMicroUsd: 1_200n }, null, "reserved"],
-] as const)(
-  "of two instances that reserve at once the second counts the first one's hold against %s",
-  async (what, limits, orgCap, second) => {
-    const org = await orgWithKey(backend, limits);
-    if (orgCap !== null) {
-      await backend.accountStore.setOrgCap(org.orgId, microUsd(orgCap), testOperator);
-    }
-    const member = await backend.ledgerBatchStore.join(`at once, ${what}`, LEASE_MS);
-    const reserveOn = async (own: LaneConnection): Promise<unknown> => {
-      const holds = [reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, 600n)];
-      return (await runBatch(own, { member, closings: [], holds })).outcomes[0]?.kind;
-    };
-    // Reading continues; the first one has changed the wallet and waits here, before its commit.
-    await blocker.query("lock table spend in share row exclusive mode");
-    const first = reserveOn(lane);
-    await waitingFor(1);
-    const later = withLane(reserveOn);
-    await waitingFor(2);
-    await blocker.query("commit");
-    expect([await first, await later]).toEqual(["reserved", second]);
-  },
-);
-
 test("a cap change waits for the lock of its wallet", async () => {
   const org = await newOrg();
   await blocker.query(...lockWallet(org));
@@ -169,12 +151,11 @@ test("a process that starts under a living instance's name does not delay its ho
   expect(await joining).toMatchObject({ instanceId: "shared-2" });
 });
 
-test("one of two peers takes a dead instance over, and two recoveries charge its attempt once", async () => {
+test("two recoveries that find the same attempt charge it once and return nothing", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   await heldBy(await store.join("left open", 0), org);
-  const taken = await Promise.all([1, 2, 3, 4].map(() => store.takeOverDeadInstances()));
-  expect(taken.flat()).toEqual(["left open"]);
+  expect(await store.takeOverDeadInstances()).toEqual(["left open"]);
   await blocker.query(...lockWallet(org));
   const recoveries = [store.recoverOpenAttempts(), store.recoverOpenAttempts()];
   await waitingFor(2);
@@ -238,6 +219,19 @@ async function idsOfNow(): Promise<() => AttemptId> {
   return () => (next += 1n) as AttemptId;
 }
 
+/** Days of these organizations' keys whose stored sum differs from that of the attempts. */
+async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
+  return await backend.query(
+    `select key_id, day, s.settled as stored, d.settled as due
+    from (select * from spend_day where key_id = any ($1)) s
+    full join (
+      select key_id, (created_at at time zone 'utc')::date as day, sum(debit)::bigint as settled
+      from attempt where key_id = any ($1) group by 1, 2) d using (key_id, day)
+    where s.settled is distinct from d.settled`,
+    [orgs.map(({ keyId }) => keyId)],
+  );
+}
+
 test("an attempt that ends while a first daily cap is being counted counts once", async () => {
   const org = await newOrg();
   const member = await backend.ledgerBatchStore.join("counted", LEASE_MS);
@@ -268,8 +262,112 @@ test("an attempt that ends while a first daily cap is being counted counts once"
   await last;
   const days = "select settled::integer as settled from spend_day where key_id = $1";
   expect(await backend.query(days, [org.keyId])).toEqual([{ settled: 10 + 7 + 30 + 5 }]);
+  expect(await wrongDays([org])).toEqual([]);
 });
 
-test("the books balance after all tests", async () => {
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+test("parallel closings count exactly once while caps are set and removed", async () => {
+  const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
+  const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
+  const newId = await idsOfNow();
+  const storm = { ended: 0, isOver: false };
+  const work = (nth: number): Promise<void> =>
+    withLane(async (own) => {
+      while (!storm.isOver) {
+        const org = orgs[(nth + storm.ended) % 2] ?? orgs[0];
+        const rows = [1, 2, 3].map(() => reserveRow({ ...org, attemptId: newId() }, 100n));
+        await runBatch(own, { member, closings: [], holds: rows });
+        const [a, b, c] = rows.map(({ attemptId }) => attemptId) as [
+          AttemptId,
+          AttemptId,
+          AttemptId,
+        ];
+        const cost = BigInt(storm.ended % 97);
+        await runBatch(own, { member, closings: [closeRow(a, cost)], holds: [] });
+        await runCloseBatch(own, [closeRow(b, cost + 1n), unknownRow(c)]);
+        await runCloseBatch(own, [closeRow(c, cost + 2n)]);
+        storm.ended += 3;
+      }
+    });
+  const workers = Promise.all([0, 1, 2, 3].map(work));
+  const keys = orgs.map(({ keyId }) => keyId);
+  const setCaps = (day: number | null, week: number | null): Promise<unknown> =>
+    backend.query(
+      `update api_key set cap_day_micro_usd = $2, cap_week_micro_usd = $3
+      where key_id = any ($1)`,
+      [keys, day, week],
+    );
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const from = storm.ended;
+    await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
+    // Rows of days exist without a cap too, and stay exact.
+    await setCaps(null, null);
+    await until("more have ended", () => storm.ended > from + 12);
+  }
+  await setCaps(1_000_000_000, null);
+  storm.isOver = true;
+  await workers;
+  expect(await wrongDays(orgs)).toEqual([]);
+  expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
+});
+
+/** All rows of an organization in the books, without ids and positions. */
+async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
+  const [books] = await backend.query(
+    `select
+      (select jsonb_build_array(credits, debits, owed, reserved) from account
+        where account_id = 'wallet:' || $1) as wallet,
+      (select jsonb_agg(jsonb_build_array(scope, reserved, settled) order by scope) from spend
+        where id in ($1, $2)) as spend,
+      (select jsonb_agg(reserve order by attempt_id) from hold where org_id = $1) as holds,
+      (select jsonb_agg(jsonb_build_array(state, reserve, debit, overrun) order by attempt_id)
+        from attempt where org_id = $1) as attempts,
+      (select jsonb_agg(jsonb_build_array(kind, amount) order by attempt_id, kind)
+        from transfer where debit_account = 'wallet:' || $1) as transfers`,
+    [orgId, keyId],
+  );
+  return books;
+}
+
+test("an organization's rows end the same in a batch with others as alone", async () => {
+  const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
+  const amounts = [
+    [100n, 300n, 250n, 90n, 400n],
+    [120n, 120n, 60n, 10n, 5n],
+  ];
+  const orgs: readonly Org[][] = [
+    [await newOrg(1_000n), await newOrg(250n)],
+    [await newOrg(1_000n), await newOrg(250n)],
+  ];
+  for (const [first] of orgs) {
+    if (first === undefined) throw new Error("two organizations");
+    await backend.accountStore.setOrgCap(first.orgId, microUsd(700n), testOperator);
+  }
+  const [mixed, alone] = orgs.map((pair) =>
+    pair.map((org, at) =>
+      (amounts[at] ?? []).map((amount) =>
+        reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, amount),
+      ),
+    ),
+  );
+  if (mixed === undefined || alone === undefined) throw new Error("two pairs");
+  /** Holds these rows and ends every second one that was held, each step in one batch. */
+  const run = async (holds: ReturnType<typeof reserveRow>[]): Promise<readonly unknown[]> => {
+    const { outcomes } = await runBatch(lane, { member, closings: [], holds });
+    const held = holds.filter((_, at) => outcomes[at]?.kind === "reserved");
+    const closings = held
+      .filter(({ reserveMicroUsd }) => reserveMicroUsd > 50n)
+      .map(({ attemptId, reserveMicroUsd }) => closeRow(attemptId, reserveMicroUsd / 3n));
+    await runBatch(lane, { member, closings, holds: [] });
+    return outcomes;
+  };
+  const together = await run((mixed[0] ?? []).flatMap((row, at) => [row, mixed[1]?.[at] ?? row]));
+  const apart = [await run(alone[0] ?? []), await run(alone[1] ?? [])];
+  expect([0, 1].map((at) => together.filter((_, n) => n % 2 === at))).toEqual(apart);
+  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "cap" }));
+  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "low_balance" }));
+  for (const at of [0, 1]) {
+    const [beside, single] = orgs.map((pair) => pair[at]);
+    if (beside === undefined || single === undefined) throw new Error("two pairs");
+    expect(await booksOf(beside)).toEqual(await booksOf(single));
+  }
 });
