@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { systemClock } from "../../src/kernel/core/time.ts";
+import type { CheckId } from "../../src/listing-tools/conformance/report/finding.ts";
 import { expectedCosts } from "../../src/listing-tools/conformance/expected-cost.ts";
 import { CHEAT_NAMES as NAMES, CHEATS, type NamedCheat } from "../support/cheats/cheats.ts";
 import {
@@ -103,6 +104,22 @@ describe("an example of this repository conforms where its host is played", () =
     });
     expect(unkept(report)).toEqual([]);
     expect(report.verdict).toBe("pass");
+  });
+
+  test.each<[string, CheckId]>([
+    ["content_type:text/plain", "C2"],
+    ['usage:{"output_tokens":1.5}', "C4"],
+    ['usage:{"input_tokens":7}', "C4"],
+  ])("decisions-systemone, but not with %s: %s fails", async (fault, id) => {
+    await fetch(`${simulator.url}/faults`, { method: "DELETE" });
+    simulator.script({ fault });
+    const report = await runListing({
+      manifest: "examples/manifests/decisions-systemone.json",
+      baseUrl: `${simulator.url}/sys/v1`,
+      decisionsPublicForm: true,
+      checks: ["C2", "C4"],
+    });
+    expect(unkept(report)).toEqual([id]);
   });
 });
 

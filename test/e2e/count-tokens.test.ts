@@ -115,6 +115,10 @@ describe("the local estimate", () => {
     expect(await accountState(gateway, account)).toEqual(before);
   });
 
+  test("accepts thinking, although a call to that model could not", async () => {
+    expectCount(await count(question("test/a", { thinking: { type: "adaptive" } })));
+  });
+
   test("the first candidate of a call decides who counts", async () => {
     expect((await count(question("test/both"))).headers["x-tm-estimate"]).toBe("local");
     expect((await count(question("test/ba"))).headers["x-tm-provider"]).toBe("prov-b");

@@ -299,6 +299,21 @@ describe("GET /v1/limits", () => {
     expect(at(json, "spend.key")).toMatchObject({ cap_usd: null, settled_usd: cost });
   });
 
+  test("shows what the requests in flight hold", async () => {
+    const account = await gateway.account("5.00");
+    const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
+    const running = chat(account, chatBody("test/a", { messages }));
+    await until("it is at the provider", () => gateway.simulator.counts().open === 1);
+    const { json } = await limitsOf(account);
+    expect(at(json, "effective.concurrency.in_use")).toBe(1);
+    const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+    const held = { settled_usd: 0, in_flight_usd: Number(heldMicroUsd) / 1_000_000 };
+    expect(at(json, "spend")).toMatchObject({ org: held, key: held });
+    expect(heldMicroUsd).toBeGreaterThan(0n);
+    gateway.simulator.release();
+    await running;
+  });
+
   test("uses up nothing", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 1 });
     const before = await accountState(gateway, account);

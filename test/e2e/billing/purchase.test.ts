@@ -283,6 +283,29 @@ describe("refunds and disputes", () => {
     return bought;
   }
 
+  test("never take more together than the purchase credited, and the operator is told", async () => {
+    const bought = await paid(10);
+    const payment = paymentOf(fixture, bought);
+    fixture.checkout.book.refund(payment, 700);
+    const dispute = fixture.checkout.book.dispute(payment, 1_000);
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.balance(bought.orgId)).toBe(0n);
+    expect(await fixture.purchase(bought)).toMatchObject({
+      state: "disputed",
+      refundedMicroUsd: 7n * MICRO_PER_USD,
+      disputedMicroUsd: 3n * MICRO_PER_USD,
+    });
+    expect(fixture.log).toContainEqual({
+      level: "warn",
+      message: "a purchase is disputed: review the organization",
+      detail: expect.objectContaining({ orgId: bought.orgId, amountUsd: "10.000000" }) as unknown,
+    });
+    fixture.checkout.book.closeDispute(dispute, "won");
+    await fixture.checkout.webhooks.settled();
+    expect(await fixture.balance(bought.orgId)).toBe(3n * MICRO_PER_USD);
+    expect((await fixture.purchase(bought)).state).toBe("partly_refunded");
+  });
+
   test("credit that was already spent becomes debt, and requests are refused until it is paid", async () => {
     const { creditStore, ledgerBatchStore: ledger } = fixture.backend;
     const bought = await paid(10);

@@ -151,6 +151,7 @@ describe("a rule of automatic top-up", () => {
   test.each([
     ["a threshold of nothing", { belowMicroUsd: microUsd(0n) }, "below_usd"],
     ["more than a purchase may be", { amountMicroUsd: usd(5_001) }, "amount_usd"],
+    ["a part of a cent", { amountMicroUsd: microUsd(50_000_001n) }, "amount_usd"],
     ["a ceiling below one purchase", { monthMaxMicroUsd: usd(49) }, "month_max_usd"],
   ])("with %s is refused", async (_what, change, field) => {
     orgId = await fixture.newOrg();

@@ -29,6 +29,7 @@ describe("there is an answer to each question and no other", () => {
   test.each([
     ["none", undefined, "question place has no answer"],
     ["another name", { other: good }, "question place has no answer"],
+    ["one more", { place: good, more: good }, "there is an answer without a question"],
     ["two of one name", [{ name: "place" }, { name: "place" }], "two answers have one name"],
   ])("%s", (_how, answers, flaw) => {
     expect(systemone(answers)).toBe(flaw);

@@ -75,6 +75,7 @@ describe("only C2 is for the form of an answer", () => {
       "images only where one is asked for",
       (report, probe) => ({ ...report, data: imageCount(probe) === 1 ? report.data : [] }),
     ],
+    ["another content type", (report) => ({ body: report, type: "text/html" })],
     ["what the gateway cannot use", (report) => ({ body: report, unusable: "no image" })],
   ])("%s", async (_what, cheat) => {
     expect(await statusesOf(byToken, cheat)).toEqual({ ...GOOD, C2: "fail" });
