@@ -262,13 +262,17 @@ describe("pools file", () => {
       ]);
     });
 
-    test.each([["is not a list", "pools: []"]])(
-      "that %s is refused with what it has to be",
-      (_, text) => {
-        const message = "must be a list of pools; write [] for none";
-        expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
-      },
-    );
+    test("may state no pools", () => {
+      expect(poolsOf("[]")).toEqual([]);
+    });
+
+    test.each([
+      ["is empty", ""],
+      ["is not a list", "pools: []"],
+    ])("that %s is refused with what it has to be", (_, text) => {
+      const message = "must be a list of pools; write [] for none";
+      expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
+    });
 
     test("is refused with the reason and the place if it is not YAML", () => {
       expect(issuesOf("- id: [")).toEqual([
