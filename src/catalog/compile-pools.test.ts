@@ -73,6 +73,10 @@ describe("a deployment in no stated pool", () => {
     });
     expect(poolOf(nib)).toEqual({ id: nib, capacity: [], orgSharePercent: 50 });
   });
+
+  test("gives an organization three quarters of a decision model", () => {
+    expect(poolOf("judge/acme/judge").orgSharePercent).toBe(75);
+  });
 });
 
 describe("a stated pool", () => {
@@ -118,6 +122,11 @@ describe("a stated pool", () => {
   ])("gives an organization %s", (_, listings, member, percent) => {
     const pool = stated("p", listings, { concurrent: 4 });
     expect(poolOf(member, pool).orgSharePercent).toBe(percent);
+  });
+
+  test("gives an organization the stated share", () => {
+    const pool = stated("p", ["judge/*"], { concurrent: 4, orgSharePercent: 50 });
+    expect(poolOf("judge/acme/judge", pool).orgSharePercent).toBe(50);
   });
 
   test("is noted if it names an unlisted model, and nothing else changes", () => {
@@ -253,13 +262,17 @@ describe("pools file", () => {
       ]);
     });
 
-    test.each([["is not a list", "pools: []"]])(
-      "that %s is refused with what it has to be",
-      (_, text) => {
-        const message = "must be a list of pools; write [] for none";
-        expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
-      },
-    );
+    test("may state no pools", () => {
+      expect(poolsOf("[]")).toEqual([]);
+    });
+
+    test.each([
+      ["is empty", ""],
+      ["is not a list", "pools: []"],
+    ])("that %s is refused with what it has to be", (_, text) => {
+      const message = "must be a list of pools; write [] for none";
+      expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
+    });
 
     test("is refused with the reason and the place if it is not YAML", () => {
       expect(issuesOf("- id: [")).toEqual([

@@ -77,6 +77,12 @@ describe("prices with dates", () => {
     }
   });
 
+  test("change the build id of a catalog that shows other prices", () => {
+    const before = compiled({ price_changes: CHANGES }, NEW_YEAR - 1).buildId;
+    expect(compiled({ price_changes: CHANGES }, 0).buildId).toBe(before);
+    expect(compiled({ price_changes: CHANGES }, NEW_YEAR).buildId).not.toBe(before);
+  });
+
   test("decide which of equal listings is tried first when they take effect", () => {
     const listing = (provider: string, terms: Json): ManifestFile => {
       const document = edited(textManifest(), {

@@ -49,6 +49,10 @@ test("a reported cost on a customer's own key is not charged", () => {
   expect(copy.billing).toBe("token");
 });
 
+test("a listing without a price stays without one", () => {
+  expect(ownKeyDeployment(listed({ prices: null }), connection).prices).toBeNull();
+});
+
 test("the same deployment and connection give the same object, others give other objects", () => {
   const deployment = listed();
   const copy = ownKeyDeployment(deployment, connection);

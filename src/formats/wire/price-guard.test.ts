@@ -243,6 +243,11 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
   });
 });
 
+test("wire_a keeps the default service tier", () => {
+  const sent = send(readGood("wire_a", { service_tier: "default" }), buildDeployment("wire_a"));
+  expect(sent.body).toHaveProperty("service_tier", "default");
+});
+
 test("tools that a provider runs itself are refused with their path, on the same wire too", () => {
   for (const type of ["web_search", "builtin_function", "code_interpreter"]) {
     const tools = [

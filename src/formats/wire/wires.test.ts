@@ -49,6 +49,15 @@ describe("wire_a", () => {
     });
   });
 
+  test("an empty balance has one word for code and type", () => {
+    const body = parse(
+      wires.get("wire_a").errorBody(refusal("insufficient_quota", "no credit"), "r1"),
+    );
+    expect(body).toMatchObject({
+      error: { code: "insufficient_quota", type: "insufficient_quota" },
+    });
+  });
+
   test("a bad key is answered exactly as in the specification", () => {
     const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
     expect(parse(wires.get("wire_a").errorBody(bad, "r1"))).toEqual({

@@ -13,6 +13,8 @@ test.each<[string | undefined, string | undefined, string | undefined, string]>(
   ["10.1.2.3", undefined, "10.1.2.3", "no header"],
   ["10.1.2.3", "198.51.100.1", "198.51.100.1", "one proxy"],
   ["192.0.2.1", "198.51.100.1", "198.51.100.1", "a single address"],
+  ["192.0.2.2", "198.51.100.1", "192.0.2.2", "the neighbour of a single address"],
+  ["2001:db8:5::7", "2001:db8:9::1", "2001:db8:9::1", "IPv6"],
   ["10.1.2.3", "1.1.1.1, 198.51.100.1, 10.9.9.9", "198.51.100.1", "two proxies behind a lie"],
   ["10.1.2.3", "10.0.0.5, 10.0.0.6", "10.0.0.5", "all trusted"],
   ["::ffff:10.1.2.3", "198.51.100.1", "198.51.100.1", "a mapped peer"],
@@ -48,6 +50,7 @@ describe("a list of networks", () => {
     ["10.0.0.0/33", "10.0.0.0/33"],
     ["10.0.0.0/8,proxy.example", "proxy.example"],
     ["2001:db8::/129", "2001:db8::/129"],
+    ["10.0.0.0/", "10.0.0.0/"],
     [",", ""],
   ])("is refused if it is %j, and the problem names the entry", (text, entry) => {
     expect(networksProblem(text)).toContain(JSON.stringify(entry));

@@ -13,6 +13,10 @@ describe("normaliseEmail", () => {
     }
     expect(normaliseEmail("\u212Aurt@example.com")).not.toBe("kurt@example.com");
   });
+
+  test("keeps dots and plus signs, which make another address", () => {
+    expect(normaliseEmail("a.da+x@example.com")).toBe("a.da+x@example.com");
+  });
 });
 
 test("isEmail accepts common forms of addresses", () => {

@@ -104,6 +104,13 @@ describe("text from outside", () => {
     expect(tryParse(text)).toBeUndefined();
   });
 
+  test("may contain 1,500 tokens with twenty alternatives each", () => {
+    const one = { token: "abc", logprob: -0.12, bytes: [97, 98, 99] };
+    const twenty = Array.from({ length: 20 }, () => one);
+    const all = Array.from({ length: 1_500 }, () => ({ ...one, top: twenty }));
+    expect(tryParse(JSON.stringify(all))).toBeDefined();
+  });
+
   test("shares one budget with other texts of the same answer", () => {
     const half = `[${"0,".repeat(PARSED_VALUES_MAX / 2)}0]`;
     const budget = new JsonBudget();

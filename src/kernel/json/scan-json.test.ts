@@ -154,10 +154,12 @@ describe("a refused scan", () => {
   });
 
   test.each(["__proto__", "constructor", "prototype"])(
-    "is one with the key %s at any depth",
+    "is one with the key %s at any depth, also with escapes",
     (name) => {
       const known = new WordTable(FORBIDDEN_KEYS);
-      for (const text of [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`]) {
+      const escaped = name.replace("o", "\\u006f");
+      const texts = [`{"${name}":1}`, `{"a":[{"b":{"${name}":{}}}]}`, `{"a":[{"${escaped}":1}]}`];
+      for (const text of texts) {
         expect(scanJson(Buffer.from(text), known, { forbidden: FORBIDDEN_KEYS })).toMatchObject({
           fault: { fault: "forbidden_key" },
         });

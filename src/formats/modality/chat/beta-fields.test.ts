@@ -4,6 +4,7 @@ import {
   toBytes,
   buildDeployment,
   encode,
+  readBad,
   readGood,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
@@ -23,4 +24,9 @@ test("a beta opens only its own fields, and a beta that is sent on keeps them", 
   expect(sent(body, "context-management-2025-06-27").body).toBe(without);
   expect(sent(body, "interleaved-thinking-2025-05-14").body).toBe(body);
   expect(sent(body, "my-context-management-2025-06-27").body).toBe(body);
+});
+
+test("the older field for structured output is refused by name", () => {
+  const refused = readBad("wire_b", { max_tokens: 5, output_format: { type: "json_schema" } });
+  expect(refused.message).toBe("output_format is not accepted; send it as output_config.format");
 });

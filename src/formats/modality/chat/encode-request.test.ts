@@ -62,6 +62,7 @@ describe("wire_a", () => {
   test.each([
     ["absent", {}, { include_usage: true }],
     ["null", { stream_options: null }, { include_usage: true }],
+    ["empty", { stream_options: {} }, { include_usage: true }],
     ["without it", { stream_options: { x: 1 } }, { include_usage: true, x: 1 }],
     [
       "with false",

@@ -132,6 +132,7 @@ describe("what counts as content", () => {
     [{ role: "assistant", content: "" }, "waiting"],
     [{ content: "a" }, "flowing"],
     [{ refusal: "no" }, "flowing"],
+    [{ reasoning_content: "hm" }, "flowing"],
     [{ reasoning: "hm" }, "flowing"],
     [{ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "" } }] }, "flowing"],
   ])("wire_a: %j is %s", (fields, state) => {
@@ -191,6 +192,14 @@ describe("relays", () => {
     expect(text).toContain(`"cost":${costUsd}`);
     expect(text).not.toContain('"cost":9');
     expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
+  });
+
+  test("wire_a: a provider's usage beside choices is read, and reported once at the end", () => {
+    const chunk = { ...delta({ content: "a" }), usage: { ...usageChunk.usage, cost: 9 } };
+    const { bridge, text } = play(openStream(wire_a), [chunks(chunk), END.wire_a]);
+    expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
+    expect(text).not.toContain('"cost":9');
+    expect(text.match(/"usage"/g)).toHaveLength(1);
   });
 
   test("wire_a: a raw cost keeps digits that no float holds", () => {

@@ -306,6 +306,13 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
+  test("has an empty list of blocks if it is empty", () => {
+    expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
+      content: [],
+      stop_reason: "end_turn",
+    });
+  });
+
   test("names the caller's stop sequence that matched", () => {
     const wires = { ...bToA, body: { stop_sequences: ["END"] } };
     const body = answerA({ content: "a" }, "stop", { stop_reason: "END" });

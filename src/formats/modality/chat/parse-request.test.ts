@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../../kernel/core/constants.ts";
+import { JSON_KEYS_MAX, JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
 import {
   buildBody,
   marketModel,
@@ -86,6 +87,26 @@ describe.each(wires)("reading a %s body", (wire) => {
         "__proto__ is not accepted as a field name",
       );
     }
+  });
+
+  test.each([
+    ['"metadata":{"input":{"constructor":1}}', "metadata.input.constructor"],
+    ['"tools":[{"type":"function","function":{"constructor":1}}]', "function.constructor"],
+    ['"x":{"tools":[{"input_schema":{"prototype":1}}]}', "x.tools.0.input_schema.prototype"],
+    ['"tools":[[{"input_schema":{"constructor":1}}]]', "tools.0.0.input_schema.constructor"],
+  ])("%s is not among them", (members, path) => {
+    const body = `{"model":"m","messages":[{"role":"user","content":"x"}],${members}}`;
+    expect(readBad(wire, body).message).toContain(path);
+  });
+
+  test.each([
+    ["keys", JSON_KEYS_MAX, (at: number) => `{"k${at}":1}`],
+    ["values", JSON_VALUES_MAX, () => "1"],
+  ] as const)("a body with more than the most %s is refused", (what, most, item) => {
+    const items = Array.from({ length: most }, (_, at) => item(at)).join();
+    const body = `{"model":"m","messages":[{"role":"user","content":"x"}],"x":[${items}]}`;
+    expect(readBad(wire, body)).toMatchObject({ class: "invalid_request", status: 400 });
+    expect(readBad(wire, body).message).toContain(`the body has more than ${most} ${what}`);
   });
 
   test("refuses a duplicate key by name, spelled with escapes or not", () => {
@@ -362,4 +383,10 @@ describe("parts that a provider fetches", () => {
     const { estimatedInputTokens } = readGood(wire, text);
     expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
   });
+});
+
+test("the refusal of a bound that is too high names the client's setting to lower", () => {
+  const { message } = readBad("wire_b", { max_tokens: 64_000 });
+  expect(message).toContain("max_tokens must be from 1 to 32768");
+  expect(message).toContain("maxOutputTokens");
 });

@@ -108,6 +108,21 @@ describe("tool_signature: gemini", () => {
     }
   });
 
+  test("a call without an id of its own has one, and different ones differ", () => {
+    const calls = ["a", "b"].map((letter) => {
+      const thought_signature = Buffer.from(letter.repeat(9)).toString("base64");
+      return { ...CALL, id: "", extra_content: { google: { thought_signature } } };
+    });
+    const { text } = play(openJson(wires), [wholeAnswer({ tool_calls: calls }, "tool_calls")]);
+    const sent = backAgain(...idsOf(text)) as { tool_calls?: { id: string }[] }[];
+    const [first, second] = sent[1]?.tool_calls ?? [];
+    expect(first?.id).toMatch(/^call_/);
+    expect(second?.id).not.toBe(first?.id);
+    expect(sent[1]?.tool_calls).toMatchObject(
+      calls.map(({ extra_content: kept }) => ({ extra_content: kept })),
+    );
+  });
+
   test("does not carry a signature that is no base64 or too long", () => {
     for (const thought_signature of ["", "ä", "a b", "A".repeat(20_000), 7, {}]) {
       const odd = { ...CALL, extra_content: { google: { thought_signature } } };
@@ -136,21 +151,24 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
   const wires = { client, upstream: "wire_a" } as const;
   const called = client === "wire_a" ? '"finish_reason":"tool_calls"' : '"stop_reason":"tool_use"';
 
-  test.each(["", null, undefined])("calls say why an answer ended that says %j", (finish) => {
-    const json = play(openJson(wires), [
-      wholeAnswer({ content: null, tool_calls: [CALL] }, finish),
-    ]);
-    expect(json.text).toContain(called);
-    expect(json.bridge.hasWrongFinish).toBe(false);
-    for (const wantsUsageChunk of [false, true]) {
-      const end = { ...delta({}), choices: [{ index: 0, delta: {}, finish_reason: finish }] };
-      const { text, bridge } = play(openStream({ ...wires, wantsUsageChunk }), [
-        chunks(toolDelta(0, CALL), end, done),
+  test.each(["", null, undefined, "eos"])(
+    "calls say why an answer ended that says %j",
+    (finish) => {
+      const json = play(openJson(wires), [
+        wholeAnswer({ content: null, tool_calls: [CALL] }, finish),
       ]);
-      expect(text.split(called)).toHaveLength(2);
-      expect(bridge.hasWrongFinish).toBe(false);
-    }
-  });
+      expect(json.text).toContain(called);
+      expect(json.bridge.hasWrongFinish).toBe(false);
+      for (const wantsUsageChunk of [false, true]) {
+        const end = { ...delta({}), choices: [{ index: 0, delta: {}, finish_reason: finish }] };
+        const { text, bridge } = play(openStream({ ...wires, wantsUsageChunk }), [
+          chunks(toolDelta(0, CALL), end, done),
+        ]);
+        expect(text.split(called)).toHaveLength(2);
+        expect(bridge.hasWrongFinish).toBe(false);
+      }
+    },
+  );
 
   test.each(["error", "insufficient_system_resource", "network_error"])(
     "fail the answer if they report %s",
@@ -233,6 +251,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
 
   test.each([
     ["eos", "stop"],
+    ["MAX_TOKENS", "length"],
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
   ])("a client of chat completions gets %s as %s", (word, expected) => {
@@ -251,7 +270,9 @@ describe("a relay on the client's own wire corrects deviations", () => {
 
   test.each([
     ["eos", "end_turn"],
+    ["length", "max_tokens"],
     ["content_filter", "refusal"],
+    ["pause_turn", "pause_turn"],
     ["compaction", "compaction"],
   ])("a client of messages gets %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };

@@ -223,6 +223,21 @@ describe("a bridge takes anything", () => {
     );
   });
 
+  test("nesting as deep as an event can hold is survived by every bridge", () => {
+    const deep = '{"a":'.repeat(150_000) + "1" + "}".repeat(150_000);
+    const asA = `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}],"usage":${deep},"error":null}`;
+    const asB = `{"type":"content_block_start","content_block":{"type":"tool_use","input":${deep}},"usage":${deep}}`;
+    const texts = [asA, asB, `{"error":${deep}}`, deep].map((json) => `data: ${json}\n\n`);
+    for (const client of ["wire_a", "wire_b"] as const) {
+      for (const upstream of ["wire_a", "wire_b"] as const) {
+        for (const text of texts) {
+          const { bridge } = play(openStream({ client, upstream }), [text]);
+          expect(bridge.state).toBe("failed");
+        }
+      }
+    }
+  });
+
   test("relays survive both, and raw garbage", () => {
     const garbage = fc.oneof(
       fc.array(chunk).map((list) => chunks(...list)),

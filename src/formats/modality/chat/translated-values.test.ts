@@ -16,6 +16,19 @@ function takingEffort(values?: readonly string[]): Partial<Deployment> {
   return { supportedParameters: new Map([["reasoning_effort", { type: "enum", values }]]) };
 }
 
+describe("values that ask for nothing", () => {
+  test.each([
+    ["wire_a", { response_format: { type: "text" } }],
+    ["wire_a", { thinking: { type: "disabled" } }],
+    ["wire_b", { thinking: { type: "disabled" } }],
+    ["wire_b", { response_format: { type: "text" } }],
+  ] as const)("%s %j is removed", (wire, members) => {
+    const { body, dropped } = sendAcross(wire, members);
+    expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
+    expect(dropped).toEqual([]);
+  });
+});
+
 describe("effort", () => {
   const usual = ["low", "medium", "high"];
   test.each<[string, readonly string[] | undefined, string | undefined]>([

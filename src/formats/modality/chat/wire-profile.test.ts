@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Deployment } from "../../../catalog/catalog.ts";
+import { compileFixedBody } from "../../../catalog/wire-profile.ts";
 import {
   type Members,
   findProblem,
@@ -41,6 +42,13 @@ describe("undeclared: drop", () => {
     const sent = sendSame("wire_a", members, drop);
     expect(sent.text).toBe(buildBody({ temperature: 0.5, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["seed", "odd?key", "store"]);
+  });
+
+  test("finds a key however it is escaped", () => {
+    const body = buildBody({ max_tokens: 5, seed: 7 }).replace('"seed"', '"s\\u0065ed"');
+    expect(sendSame("wire_a", body, drop).text).toBe(buildBody({ max_tokens: 5 }));
+    const declared = buildBody({ max_tokens: 5, stop: "x" }).replace('"stop"', '"st\\u006fp"');
+    expect(sendSame("wire_a", declared, drop).body).toHaveProperty("stop");
   });
 
   test("drops values that ask for nothing without naming them", () => {
@@ -167,6 +175,11 @@ describe("body", () => {
     expect(sendAcross("wire_b", {}, ceiling).body["provider"]).toEqual({ max_price });
     const read = () => readGood("wire_a", { provider: { upstream: { max_price } } });
     expect(read).toThrow("provider.upstream.max_price is not a known field");
+  });
+
+  test("the members of a listing replace those of its manifest", () => {
+    const members = compileFixedBody({ a: 1, b: 2 }, { b: 3 });
+    expect(members.map(({ name, json }) => `${name}=${json}`)).toEqual(["a=1", "b=3"]);
   });
 });
 

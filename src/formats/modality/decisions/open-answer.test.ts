@@ -294,4 +294,15 @@ describe("the usage of an answer", () => {
       expect(json.usage).toMatchObject({ input_tokens: 0, output_tokens: 0, total_tokens: 0 });
     },
   );
+
+  test("reports tokens from the cache if there are any", () => {
+    const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
+    expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
+      input_tokens: 10,
+      output_tokens: 0,
+      total_tokens: 10,
+      input_tokens_details: { cached_tokens: 4 },
+      cost: 0.001932,
+    });
+  });
 });

@@ -34,6 +34,20 @@ describe("what routing and billing need", () => {
     expect(request.body.toString()).toBe(body);
   });
 
+  test("includes provider controls and dropped routing fields, as on the chat routes", () => {
+    const request = goodDecision({
+      questions: { urgent },
+      provider: { only: ["acme"], allow_fallbacks: false },
+      models: ["x"],
+      route: "fallback",
+      user: "u",
+      metadata: { a: 1 },
+      session_id: "s",
+    });
+    expect(request.controls).toMatchObject({ only: ["acme"], allowFallbacks: false });
+    expect(request.droppedParams).toEqual(["route", "models"]);
+  });
+
   test("includes the options of GLiNER models as sent", () => {
     const options = { threshold: 0.25, include_confidence: true, include_spans: false };
     expect(goodDecision({ questions: { mood }, ...options }).others).toEqual(options);
@@ -114,6 +128,7 @@ describe("the top level accepts only known fields", () => {
       /^base_url is not accepted: a request cannot carry credentials/,
     ],
     [{ provider: { api_key: "k" } }, /^provider\.api_key is not accepted: a request cannot carry/],
+    [{ provider: { zone: "x" } }, /^provider\.zone is not a known field; use only, ignore, order/],
     [{ model: undefined }, "model: required: an id from GET /v1/models"],
     [{ user: 7 }, "user must be a string"],
     [{ constructor: 1 }, "constructor is not accepted; remove it"],

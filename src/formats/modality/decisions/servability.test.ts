@@ -38,6 +38,11 @@ describe("questions of another model's format", () => {
       "questions.a.schema",
       "questions.a.schema is required: each question of this model carries a schema",
     ],
+    [
+      { schema: { entities: ["person"] } },
+      "schema",
+      'schema: this model reads "questions"; a top-level schema belongs to another model\'s format',
+    ],
   ])("a systemone listing refuses %j and names %s", (body, field, message) => {
     expect(reason(body, systemone)).toEqual({ field, message });
   });

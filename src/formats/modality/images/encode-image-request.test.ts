@@ -25,6 +25,7 @@ describe("a listing accepts the fields that it declares", () => {
     { size: null, quality: null, style: null },
     { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { deep: [1, { a: 2 }] } },
     { stream: false, partial_images: 0, response_format: "b64_json" },
+    { stream: null, partial_images: null, response_format: null },
   ])("%j", (members) => {
     expect(servabilityOf(members)).toBeUndefined();
   });

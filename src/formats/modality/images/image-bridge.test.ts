@@ -283,6 +283,12 @@ describe("an error inside a 200 is classified by its message", () => {
     const { bridge } = playImages(openBridge(), [JSON.stringify({ data: [], ...body })]);
     expect(bridge.failure).toMatchObject({ refusal: { class: cls, status }, failover });
   });
+
+  test("and an empty one is no error", () => {
+    for (const none of [null, false]) {
+      expect(answered(buildAnswer([PNG], { error: none }))).toMatchObject({ model: marketModel });
+    }
+  });
 });
 
 describe("an answer that withholds images for their content is refused without failover", () => {

@@ -32,6 +32,14 @@ describe("a body that is accepted", () => {
     expect(readGood(members).droppedParams).toEqual(["route", "models", "transforms"]);
   });
 
+  test("may choose providers", () => {
+    const provider = { only: ["lab-a"], allow_fallbacks: false };
+    expect(readGood({ provider }).controls).toMatchObject({
+      only: ["lab-a"],
+      allowFallbacks: false,
+    });
+  });
+
   test("may have a prompt of 32,000 characters, however many bytes they are", () => {
     for (const letter of ["a", "é", "漢", "🚲"]) {
       expect(readGood({ prompt: letter.repeat(32_000) }).count).toBe(1);

@@ -40,6 +40,11 @@ describe("a job's record", () => {
       { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00Z" },
       { expiresAtMs: 1_795_255_200_000 },
     ],
+    [
+      "with milliseconds",
+      { id: "1", expires_at: 1_795_255_200_000 },
+      { expiresAtMs: 1_795_255_200_000 },
+    ],
   ])("%s is read", (_whose, record, expected) => {
     expect(read(record)).toMatchObject(expected);
   });
@@ -60,6 +65,7 @@ describe("a job's record", () => {
 
   test.each<[string, object, ProviderJob["state"]]>([
     ["done with a file", { status: "done", video: { url: "u" } }, "completed"],
+    ["done with several", { status: "done", videos: [{ url: "u" }] }, "completed"],
     ["done without one", { status: "done", video: { duration: 8 } }, "failed"],
     ["done and silent about it", { status: "done" }, "failed"],
     ["completed and silent about it", { status: "completed" }, "completed"],

@@ -32,12 +32,12 @@ const image = { type: "image", source: { type: "url", url: "https://a.test/i.png
 const hint = { cache_control: { type: "ephemeral" } };
 
 describe("system", () => {
-  test.each([["text blocks", [text("a"), text(""), { ...text("b"), ...hint }], "a\n\nb"]])(
-    "%s becomes one leading message",
-    (_, system, content) => {
-      expect(sent({ system }).body["messages"]).toEqual([{ role: "system", content }, user]);
-    },
-  );
+  test.each([
+    ["a string", "s", "s"],
+    ["text blocks", [text("a"), text(""), { ...text("b"), ...hint }], "a\n\nb"],
+  ])("%s becomes one leading message", (_, system, content) => {
+    expect(sent({ system }).body["messages"]).toEqual([{ role: "system", content }, user]);
+  });
 
   test("is left out if it is empty", () => {
     for (const system of ["", [], null]) expect(sent({ system }).body["messages"]).toEqual([user]);
@@ -234,6 +234,13 @@ describe("the other fields", () => {
     const { body } = sendAcross("wire_b", { max_tokens: 7 }, { supportedParameters });
     expect(body).toMatchObject({ max_completion_tokens: 7 });
     expect(body).not.toHaveProperty("max_tokens");
+  });
+
+  test("include the controls of an aggregator", () => {
+    const members = { provider: { upstream: { only: ["x"] } } };
+    const { body } = sendAcross("wire_b", members, { priority: 1 });
+    expect(body["provider"]).toEqual({ only: ["x"] });
+    expect(sendAcross("wire_b", members).body).not.toHaveProperty("provider");
   });
 
   test.each([

@@ -33,6 +33,32 @@ test("every tool counts with its name, description and schema, without its cachi
   expect(estimate({ ...say("hi"), tools: [hinted] })).toBe(one);
 });
 
+test("a picture counts the same whatever its file weighs", () => {
+  const picture = (data: string): object => ({
+    type: "image",
+    source: { type: "base64", media_type: "image/png", data },
+  });
+  expect(estimate(say([picture("AAAA")]))).toBe(3 + 4 + 1_600);
+  expect(estimate(say([picture("A".repeat(400_000))]))).toBe(3 + 4 + 1_600);
+});
+
+test("tool calls and their results count, thinking of earlier turns does not", () => {
+  const messages = (thinking: readonly object[]): object => ({
+    messages: [
+      { role: "user", content: "hi" },
+      {
+        role: "assistant",
+        content: [...thinking, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "two" }] },
+    ],
+  });
+  const bare = estimate(messages([]));
+  expect(bare).toBeGreaterThan(hi + 2 * 4 + 2 * 8);
+  const thought = { type: "thinking", thinking: "long ".repeat(100), signature: "c2ln" };
+  expect(estimate(messages([thought]))).toBe(bare);
+});
+
 test("a document of text counts as its text, any other by the size of its file", () => {
   const source = { type: "text", media_type: "text/plain", data: "hi" };
   expect(estimate(say([{ type: "document", source }]))).toBe(hi);

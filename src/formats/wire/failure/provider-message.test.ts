@@ -42,6 +42,7 @@ test.each([
   ["i-0abc1234def567890 and vllm-7d9f8b6c5d-x2k4q have 5", "[removed] and [removed] have 5"],
   ["container 3f2a9c1b7d4e, worker gpu-17 has 5", "container [removed], worker [removed] has 5"],
   ["model claude-sonnet-4-20250514 has 5 tokens", "model claude-sonnet-4-20250514 has 5 tokens"],
+  [" \n ", "the prompt does not fit the context window of the model"],
   ["One. Two. Three.", "One."],
   ["Limit is 1.5 million. More.", "Limit is 1.5 million."],
 ])("%j is quoted as %j", (errorText, clean) => {

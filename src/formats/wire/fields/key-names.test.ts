@@ -37,6 +37,14 @@ describe.each(wires)("the keys of a %s body", (wire) => {
   ])("inside %s", (field, value, message) => {
     expect(readBad(wire, buildBody({ [field]: value })).message).toMatch(message);
   });
+
+  test("cannot be duplicated in a cache mark", () => {
+    const text = buildBody({ cache_control: 0 }).replace(
+      '"cache_control":0',
+      '"cache_control":{"ttl":"5m","ttl":"1h"}',
+    );
+    expect(readBad(wire, text).message).toMatch(/^cache_control\.ttl is duplicated/);
+  });
 });
 
 test("keys of stream_options are held to their spelling", () => {

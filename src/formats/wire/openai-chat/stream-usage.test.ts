@@ -18,6 +18,7 @@ interface Chunk {
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const usageChunk = { ...delta({}), choices: [], usage };
+const start = { type: "message_start", message: { usage: { input_tokens: 3, output_tokens: 1 } } };
 const bare = { type: "message_start", message: {} };
 const word = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } };
 const hi = delta({ role: "assistant", content: "hi" });
@@ -32,6 +33,36 @@ function chunksOf(text: string): readonly Chunk[] {
 function served(upstream: "wire_a" | "wire_b", pieces: string, wantsUsageChunk = false): string {
   return play(openStream({ client: "wire_a", upstream, wantsUsageChunk }), [pieces]).text;
 }
+
+describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
+  test("has the usage in a separate chunk for a caller that asked for it", () => {
+    const nulls = (chunk: object): object => ({ ...chunk, usage: null });
+    const close = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: {} };
+    const answers = {
+      wire_a: chunks(nulls(hi), nulls(delta({}, "stop")), usageChunk, done),
+      wire_b: events(start, word, close, { type: "message_stop" }),
+    };
+    const all = chunksOf(served(upstream, answers[upstream], true));
+    expect(all.at(-1)).toMatchObject({ choices: [], usage: { cost: 0.001932 } });
+    expect(all.at(-2)).toMatchObject({ choices: [{ finish_reason: "stop" }] });
+    expect(all.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
+  });
+
+  test("reports known usage in a chunk with a choice before the error, if it breaks off", () => {
+    for (const wantsUsageChunk of [false, true]) {
+      const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
+      bridge.push(
+        Buffer.from(upstream === "wire_a" ? chunks({ ...hi, usage }) : events(start, word)),
+      );
+      bridge.takeOutput();
+      const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), costUsd).toString());
+      expect(all).toHaveLength(2);
+      expect(all[0]).toMatchObject({ usage: { cost: 0.001932 } });
+      expect(all[0]?.choices).toHaveLength(wantsUsageChunk ? 0 : 1);
+      expect(all[1]).toHaveProperty("error");
+    }
+  });
+});
 
 describe("chunks of a wire_a provider", () => {
   test.each([
