@@ -272,6 +272,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ["eos", "end_turn"],
     ["length", "max_tokens"],
     ["content_filter", "refusal"],
+    ["MAX_TOKENS", "max_tokens"],
     ["pause_turn", "pause_turn"],
     ["compaction", "compaction"],
   ])("a client of messages gets %s as %s", (word, expected) => {

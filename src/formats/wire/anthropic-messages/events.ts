@@ -59,9 +59,10 @@ export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
-/** An unknown word counts as a plain stop. */
+/** An unknown word counts as a plain stop. Some hosts write `MAX_TOKENS`. */
 export function toReason(word: string): FinishReason {
-  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+  const plain = word.toLowerCase();
+  return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
 /**
