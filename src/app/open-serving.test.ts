@@ -199,8 +199,9 @@ test("a line of unusual use that is set to 0 finds nothing", () => {
   const rules = { isTrial: true, abuseRestrictions: [] };
   const principal = { orgId: "org_1", rules } as unknown as Principal;
   const request = { principal, family: "chat", clientAddress: "203.0.113.7" } as const;
+  const nowMs = systemClock.nowMs();
   for (let n = 0; n < 300; n += 1) {
-    monitor.note({ ...request, outcome: "failed", debitMicroUsd: microUsd(1_000_000n) }, n);
+    monitor.note({ ...request, outcome: "failed", debitMicroUsd: microUsd(1_000_000n) }, nowMs);
   }
-  expect(monitor.refuse(principal, "chat", 300)).toBeUndefined();
+  expect(monitor.refuse(principal, "chat", nowMs)).toBeUndefined();
 });

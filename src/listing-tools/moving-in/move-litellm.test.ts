@@ -129,14 +129,6 @@ test("a model by its id here is asked for by its provider's own name", () => {
   expect(moved.manifests[0]?.models[0]?.upstream_id).toBe("claude-opus-5-5");
 });
 
-test("a model under its dated id has the prices of the undated one", () => {
-  const [dated, plain] = ["claude-opus-4-6-20260205", "claude-opus-4-6"].map(
-    (id) => moveText(config(["a", `{model: anthropic/${id}}`])).manifests[0]?.models[0],
-  );
-  expect(dated?.upstream_id).toBe("claude-opus-4-6-20260205");
-  expect(dated?.pricing).toEqual(plain?.pricing);
-});
-
 describe("what cannot be a listing is named, model by model", () => {
   test.each([
     ["a wildcard", '"*"', "{model: openai/*}", /one model/],
