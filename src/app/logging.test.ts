@@ -67,6 +67,15 @@ describe("each message is one line of JSON", () => {
   });
 });
 
+test("a line says how severe it is, as a number and by name", () => {
+  logging.log.warn("a");
+  logging.log.fatal("b");
+  expect(writtenLines()).toMatchObject([
+    { level: 40, severity: "WARN" },
+    { level: 60, severity: "FATAL" },
+  ]);
+});
+
 test("secrets are blanked out, and the line stays JSON", () => {
   logging.log.info({ a: 's3cret"quoted\\' }, "escaped");
   logging.log.info({ a: "with s3cret-plain in it", b: `tm_vk_${"0a".repeat(24)}` }, "s3cret-plain");

@@ -15,12 +15,14 @@ import { images } from "../formats/modality/images/index.ts";
 import { videos } from "../formats/modality/videos/index.ts";
 import type { CallRequest } from "../formats/wire/modality.ts";
 import { wires } from "../formats/wire/wires.ts";
-import { NO_ABUSE_MONITOR } from "../gateway/abuse/unusual-use.ts";
+import { type AbuseMonitor, NO_ABUSE_MONITOR } from "../gateway/abuse/unusual-use.ts";
 import { TrialAbuseMonitor } from "../gateway/abuse/trial-abuse-monitor.ts";
+import type { Principal } from "../gateway/accounts/principal.ts";
 import type { CallKind } from "../gateway/call/call-kind.ts";
 import { serveCall } from "../gateway/call/call.ts";
 import { loadConfig } from "../kernel/config/load-config.ts";
 import type { Config, SettingName } from "../kernel/config/settings.ts";
+import { microUsd } from "../kernel/core/money.ts";
 import { systemClock } from "../kernel/core/time.ts";
 import type { Backend } from "./open-backend.ts";
 import { openAbuseMonitor } from "./open-serving.ts";
@@ -175,7 +177,7 @@ describe("open serving", () => {
   }
 });
 
-function guardWith(flags: Partial<Record<SettingName, string | number>>): unknown {
+function guardWith(flags: Partial<Record<SettingName, string | number>>): AbuseMonitor {
   const outcome = loadConfig({ flags, env: {} });
   const { config } = outcome as { config: Config };
   const backend = {} as Pick<Backend, "usageHoldStore">;
@@ -185,4 +187,21 @@ function guardWith(flags: Partial<Record<SettingName, string | number>>): unknow
 test("the defaults monitor unusual use, a window of 0 seconds does not", () => {
   expect(guardWith({})).toBeInstanceOf(TrialAbuseMonitor);
   expect(guardWith({ unusualUseWindowSeconds: 0 })).toBe(NO_ABUSE_MONITOR);
+});
+
+test("a line of unusual use that is set to 0 finds nothing", () => {
+  const monitor = guardWith({
+    unusualUseRefusedRequests: 0,
+    unusualUseClientAddresses: 0,
+    unusualUseErrorPercent: 0,
+    unusualUseSpendUsd: "",
+  });
+  const rules = { isTrial: true, abuseRestrictions: [] };
+  const principal = { orgId: "org_1", rules } as unknown as Principal;
+  const request = { principal, family: "chat", clientAddress: "203.0.113.7" } as const;
+  const nowMs = systemClock.nowMs();
+  for (let n = 0; n < 300; n += 1) {
+    monitor.note({ ...request, outcome: "failed", debitMicroUsd: microUsd(1_000_000n) }, nowMs);
+  }
+  expect(monitor.refuse(principal, "chat", nowMs)).toBeUndefined();
 });

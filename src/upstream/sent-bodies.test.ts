@@ -129,6 +129,18 @@ test("bytes are never written a second time: the socket is destroyed", async () 
   expect(written).toHaveLength(1);
 });
 
+test("without a buffer to lend the body is sent all the same", async () => {
+  bodies = new SentBodies(new BufferPool(0));
+  let arrived = 0;
+  onSocket = (socket) => {
+    socket.on("data", (chunk: Buffer) => {
+      arrived += chunk.length;
+      if (arrived > BODY_BYTES) socket.write(ANSWER);
+    });
+  };
+  expect(await send("x")).toBe(200);
+});
+
 function holding(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...outcome) => {

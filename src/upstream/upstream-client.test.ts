@@ -176,15 +176,18 @@ describe("a file elsewhere", () => {
     expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
   });
 
-  test.each(["http://example.com/a", "https://localhost/a", "ftp://example.com/a"])(
-    "is not asked for at %s, where private addresses are not allowed",
-    async (address) => {
-      const client = clientOf({ allowPrivateUpstreams: false });
-      const fault = await reported((handler) => client.getElsewhere(new URL(address), {}, handler));
-      expect(fault).toBeInstanceOf(Error);
-      expect(asked).toEqual([]);
-    },
-  );
+  test.each([
+    ["http://example.com/a", "away from https"],
+    ["ftp://example.com/a", "away from https"],
+    ["https://localhost/a", "address is private"],
+    ["https://127.0.0.1/a", "address is private"],
+    ["https://[::1]/a", "address is private"],
+  ])("is not asked for at %s, where private addresses are not allowed", async (address, reason) => {
+    const client = clientOf({ allowPrivateUpstreams: false });
+    const fault = await reported((handler) => client.getElsewhere(new URL(address), {}, handler));
+    expect(fault).toMatchObject({ message: expect.stringContaining(reason) });
+    expect(asked).toEqual([]);
+  });
 });
 
 test("a decrypted key is kept no longer than its deployment", async () => {

@@ -52,9 +52,10 @@ describe("unusual use", () => {
   });
 
   test("is not found by a line that is switched off", () => {
-    const off = { refusedRequests: undefined, errorPercent: undefined, spendMicroUsd: undefined };
     const use = { refusedRequests: 500, failedRequests: 100, debitMicroUsd: microUsd(9_000_000n) };
+    const off = { refusedRequests: undefined, errorPercent: undefined, spendMicroUsd: undefined };
     expect(linesOf(use, { ...POLICY, ...off })).toEqual([]);
+    expect(linesOf({ clientAddresses: 50 }, { ...POLICY, clientAddresses: undefined })).toEqual([]);
   });
 
   test("is reported with every line that was reached, for the reviewer", () => {

@@ -67,6 +67,16 @@ test("a lease lost for over 5 s while the database answers makes its instance un
   expect(readiness.isReady).toBe(true);
 });
 
+test("a database that became silent after an answer makes no instance unready", async () => {
+  const readiness = open();
+  readiness.serve();
+  isHeld = false;
+  await pass(readiness, 8);
+  expect(readiness.isReady).toBe(false);
+  clock.moveOn(3_000);
+  expect(readiness.isReady).toBe(true);
+});
+
 test("a rolled-back ledger makes an instance unready at once, until an operator acts", () => {
   let isStopped = false;
   const readiness = new Readiness({

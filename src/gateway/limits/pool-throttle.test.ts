@@ -21,6 +21,11 @@ function percentAt(throttle: PoolThrottle | undefined, second: number): number {
 }
 
 describe("the usable part of a pool", () => {
+  test("is a tenth at least, however many 429s there are", () => {
+    const seconds = Array.from({ length: 60 }, (_, second) => second);
+    expect(percentAt(throttledAt(...seconds), 59)).toBe(10);
+  });
+
   test("comes back by one percent of what was declared after each whole quiet second", () => {
     const throttle = throttledAt(0);
     expect([0.999, 1, 1.999, 19.999, 20, 21].map((at) => percentAt(throttle, at))).toEqual([
@@ -33,7 +38,7 @@ describe("the usable part of a pool", () => {
     expect(percentAt(throttledAt(0, 0.9), 1.9)).toBe(81);
   });
 
-  test("stays between a tenth and all of it, and never grows by a 429", () => {
+  test("shrinks by a fifth with each 429 and comes back, for any pauses", () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 50 });
     fc.assert(
       fc.property(pauses, (pausesMs) => {

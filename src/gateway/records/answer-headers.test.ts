@@ -38,6 +38,11 @@ test("an answer's headers are those of the attempt that served, with how many th
   expect(listDroppedParams({ attempts })).toEqual(["a", "b"]);
 });
 
+test("a request that is in flight has no answer yet", () => {
+  const attempts = [{ ...completed, outcome: "in_flight" } as const];
+  expect(buildAnswerHeaders({ attempts })).toEqual({});
+});
+
 test("an error's retry-after is that of the last attempt that was not throttled", () => {
   const failed = {
     ...completed,

@@ -75,4 +75,8 @@ describe("a body that is refused", () => {
   ])("%j", (body, message) => {
     expect(refusedFor(body)).toMatch(message);
   });
+
+  test("is quoted only in part", () => {
+    expect(refusedFor({ ["x".repeat(10_000)]: 1 }).length).toBeLessThan(200);
+  });
 });

@@ -130,6 +130,8 @@ describe("the order of the list of models", () => {
     ["context", ["wide", "new", "both", "plain"]],
     ["prompt_price", ["plain", "both", "wide", "new"]],
     ["completion_price", ["plain", "wide", "both", "new"]],
+    // The lowest price of the providers that fit.
+    ["prompt_price&prompt_logging=none", ["wide", "both", "new"]],
   ])("%s", (order, ids) => {
     expect(found(`sort=${order}`)).toEqual(ids);
   });

@@ -93,6 +93,12 @@ describe("a failed job", () => {
 });
 
 describe("a value that the ledger cannot store", () => {
+  test("is cut to the longest duration, and to none where the clock stepped back", () => {
+    const { close } = endOfJob(takenJob(), ended(), 10 * 365 * 86_400_000);
+    expect(close.durationMs).toBe(2_147_483_647);
+    expect(endOfJob(takenJob({ startedAtMs: 9 }), ended(), 5).close.durationMs).toBe(0);
+  });
+
   test.each([
     [undefined, null],
     [Number.POSITIVE_INFINITY, null],

@@ -340,4 +340,11 @@ describe("listings that come and go in the source", () => {
     const taken = refresh(imported(three), next, { accept: ["acme/b"] });
     expect(kinds(taken)).toEqual(["gone", "going_waits"]);
   });
+
+  test("one that was edited does not end by itself", () => {
+    const edited = [...two, model({ id: "acme/c", display_name: "Mine" })];
+    const found = refresh({ ...imported(three), models: edited }, imported(two));
+    expect(listingIn(found, "acme/c").model.deprecation_date).toBeUndefined();
+    expect(kinds(found)).toEqual(["edited"]);
+  });
 });

@@ -123,6 +123,12 @@ describe("a model is found", () => {
   });
 });
 
+test("a model by its id here is asked for by its provider's own name", () => {
+  const moved = moveText(config(["a", "{model: anthropic/claude-opus-5.5}"]));
+  expect(moved.listings[0]).toMatchObject({ isReady: true });
+  expect(moved.manifests[0]?.models[0]?.upstream_id).toBe("claude-opus-5-5");
+});
+
 describe("what cannot be a listing is named, model by model", () => {
   test.each([
     ["a wildcard", '"*"', "{model: openai/*}", /one model/],

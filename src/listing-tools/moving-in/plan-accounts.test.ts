@@ -129,6 +129,13 @@ describe("teams and keys of LiteLLM", () => {
   });
 });
 
+test("a file that is one page of several is named", () => {
+  const result = moved({ keys: [], total_pages: 3, current_page: 1 });
+  expect(fateOf(result, "keys_file.total_pages")).toMatch(/^not_carried: the export has 3 pages/);
+  const only = moved({ keys: [], total_pages: 1 });
+  expect(fateOf(only, "keys_file.total_pages")).toMatch(/^ignored/);
+});
+
 describe("the script that makes them", () => {
   let folder = "";
   beforeAll(() => {

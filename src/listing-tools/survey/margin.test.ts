@@ -53,6 +53,11 @@ describe("a manifest with a margin", () => {
     });
   });
 
+  test("has a price that its check refuses where no manifest can hold the raised one", () => {
+    const dear = { ...manifest, models: [{ id: "acme/m", pricing: prices("9999999", "2") }] };
+    expect(withMargin(dear, "10").models[0]?.pricing).toEqual(prices("99999999", "2.2"));
+  });
+
   test("replaces a margin that is there: the second run adds nothing to the first", () => {
     expect(withMargin(withMargin(manifest, "25"), "10")).toEqual(withMargin(manifest, "10"));
   });
