@@ -16,6 +16,13 @@ const anyLimit = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const smallLimit = fc.integer({ min: 1, max: 500 });
 const anyPercent = fc.integer({ min: 1, max: 100 });
 
+test.each(["tokensPerMinute", "requestsPerSecond", "concurrent"] as const)(
+  "a pool that states only %s has limits",
+  (name) => {
+    expect([hasLimits({ ...half, [name]: 1 }), hasLimits(half)]).toEqual([true, false]);
+  },
+);
+
 describe("the claim of a pool", () => {
   test("is the organization's share, then the pool, in the pool's own slot", () => {
     expect(poolClaim({ ...half, concurrent: 8 }, org, 100)).toEqual({
