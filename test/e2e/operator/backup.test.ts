@@ -114,15 +114,15 @@ test("a backup is refused while another program makes one, and leaves nothing", 
 
 test("a backup whose server ends the connection says why, and leaves nothing", async () => {
   const before = readdirSync(books.backups);
-  const failed = expect(books.backUp()).rejects.toThrow(/stopped, or wrote more log meanwhile/);
-  await inSession(books.server.adminConnectionString, async (client) => {
-    const sql = `select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'tokenmarket-backup'`;
+  const sql = `select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'tokenmarket-backup'`;
+  const ended = inSession(books.server.adminConnectionString, async (client) => {
     await until("the backup's connection is ended", async () => {
       return (await client.query(sql)).rowCount === 1;
     });
   });
-  await failed;
+  await expect(books.backUp()).rejects.toThrow(/stopped, or wrote more log meanwhile/);
+  await ended;
   expect(readdirSync(books.backups)).toEqual(before);
 });
 
