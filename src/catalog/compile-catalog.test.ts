@@ -18,7 +18,7 @@ function price(type: string, cost: string): Json {
 }
 
 /** The sample text manifest with one plain model, changed as given. */
-function manifestOf(provider: string, edits: Edits = {}): ManifestFile {
+function writeManifest(provider: string, edits: Edits = {}): ManifestFile {
   const model = {
     id: "m",
     context_length: 1_000,
@@ -41,7 +41,7 @@ function only(manifest: ManifestFile, more: Partial<CatalogInput> = {}): Deploym
 describe("a deployment", () => {
   test("has every default of the specification filled in", () => {
     const { prices, ...rest } = only(
-      manifestOf("acme", {
+      writeManifest("acme", {
         "/provider/priority": undefined,
         "/endpoint/billing": undefined,
         "/endpoint/base_url": "https://api.acme.example/v1//",
@@ -100,7 +100,7 @@ describe("a deployment", () => {
 
 describe("prices", () => {
   test("charge the base rate for an absent SKU, never 0", () => {
-    expect(only(manifestOf("acme")).prices).toMatchObject({
+    expect(only(writeManifest("acme")).prices).toMatchObject({
       prompt: 1_000_000n,
       cachedPrompt: 1_000_000n,
       cacheWrite: 1_000_000n,
@@ -117,7 +117,7 @@ describe("prices", () => {
       price("completion", "15"),
       price("internal_reasoning", "0.000001"),
     ];
-    expect(only(manifestOf("acme", { "/models/0/pricing": pricing })).prices).toMatchObject({
+    expect(only(writeManifest("acme", { "/models/0/pricing": pricing })).prices).toMatchObject({
       prompt: 3_000_000n,
       cachedPrompt: 0n,
       cacheWrite: 3_750_000n,
@@ -128,7 +128,7 @@ describe("prices", () => {
 
   test("have a pin of the deployment and the prices, and of nothing else", () => {
     const pin = (provider: string, edits: Edits = {}): string | undefined =>
-      only(manifestOf(provider, edits)).prices?.pinId;
+      only(writeManifest(provider, edits)).prices?.pinId;
     const writeDeclared = [
       price("prompt", "1.0"),
       price("completion", "2"),
@@ -148,8 +148,8 @@ describe("prices", () => {
 });
 
 describe("a model of several providers", () => {
-  const first = manifestOf("zeta", { "/provider/priority": 0 });
-  const second = manifestOf("beta", {
+  const first = writeManifest("zeta", { "/provider/priority": 0 });
+  const second = writeManifest("beta", {
     "/provider/priority": 1,
     "/models/0/display_name": "Model M",
     "/models/0/released": "2026-05-01",
@@ -158,7 +158,7 @@ describe("a model of several providers", () => {
     "/models/0/input_modalities": ["image", "text"],
     "/models/0/supported_parameters": { tools: { type: "boolean" }, seed: { type: "integer" } },
   });
-  const third = manifestOf("alpha", {
+  const third = writeManifest("alpha", {
     "/provider/priority": 1,
     "/models/0/display_name": "Other name",
     "/models/0/context_length": 2_000,
@@ -178,7 +178,7 @@ describe("a model of several providers", () => {
   test("is tried at the cheapest of equal priority first, whatever the providers' names", () => {
     const orderOf = (costs: Readonly<Record<string, readonly [string, string]>>): unknown => {
       const manifests = Object.entries(costs).map(([provider, [prompt, completion]]) =>
-        manifestOf(provider, {
+        writeManifest(provider, {
           "/models/0/pricing": [price("prompt", prompt), price("completion", completion)],
         }),
       );
@@ -210,7 +210,7 @@ describe("a model of several providers", () => {
 
   test("is deprecated when its last listing is deprecated", () => {
     const until = (date: string): ManifestFile =>
-      manifestOf(`p${date}`, { "/models/0/deprecation_date": date });
+      writeManifest(`p${date}`, { "/models/0/deprecation_date": date });
     const find = (...manifests: ManifestFile[]): string | undefined =>
       compiled(manifests).catalog.find("m")?.deprecationDate;
     expect(find(until("2027-01-01"), until("2028-01-01"))).toBe("2028-01-01");
@@ -251,7 +251,7 @@ describe("a listing that is not routed", () => {
     ["private", { "/provider/listing": "private" }, "private", "private capacity"],
     ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }, "key_missing", "ACME_KEY is not"],
   ])("when %s is compiled, kept out of the models, and noted", (_, edits, reason, words) => {
-    const { catalog, notes } = compiled([manifestOf("acme", edits)], missing);
+    const { catalog, notes } = compiled([writeManifest("acme", edits)], missing);
     expect(catalog.deployments).toMatchObject([{ id: "acme/m", notReady: reason }]);
     expect(catalog.models).toEqual([]);
     expect(catalog.find("m")).toBeUndefined();
@@ -261,9 +261,9 @@ describe("a listing that is not routed", () => {
 
   test("leaves the catalog after its deprecation date, and still serves on that day", () => {
     const edits = { "/models/0/deprecation_date": "2026-11-20" };
-    const onTheDay = compiled([manifestOf("acme", edits)]);
+    const onTheDay = compiled([writeManifest("acme", edits)]);
     expect(onTheDay.catalog.find("m")).toMatchObject({ deprecationDate: "2026-11-20" });
-    const dayAfter = compiled([manifestOf("acme", edits)], { today: "2026-11-21" });
+    const dayAfter = compiled([writeManifest("acme", edits)], { today: "2026-11-21" });
     expect(dayAfter.catalog).toMatchObject({ models: [], deployments: [] });
     expect(dayAfter.notes).toMatchObject([{ deploymentId: "acme/m", reason: "past_dated" }]);
     expect(dayAfter.catalog.buildId).not.toBe(onTheDay.catalog.buildId);
@@ -272,7 +272,7 @@ describe("a listing that is not routed", () => {
 
 describe("the providers of a catalog", () => {
   const provider = (id: string, name: string, more: Edits = {}): ManifestFile =>
-    manifestOf(id, { "/provider/name": name, ...more });
+    writeManifest(id, { "/provider/name": name, ...more });
 
   test("are listed by name, with the facts that buyers need", () => {
     const { catalog } = compiled([
@@ -311,8 +311,8 @@ describe("the providers of a catalog", () => {
 });
 
 describe("private capacity", () => {
-  const open = manifestOf("open");
-  const hidden = manifestOf("hidden", {
+  const open = writeManifest("open");
+  const hidden = writeManifest("hidden", {
     "/provider/listing": "private",
     "/models/0/display_name": "Mine",
     "/models/0/context_length": 9_000,
@@ -337,14 +337,14 @@ describe("private capacity", () => {
     ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }],
   ])("that is %s as well is not found", (_, edits) => {
     const listing = { "/provider/listing": "private", ...edits };
-    const { catalog } = compiled([manifestOf("hidden", listing)], { hasKey: () => false });
+    const { catalog } = compiled([writeManifest("hidden", listing)], { hasKey: () => false });
     expect(catalog.findDedicated("hidden", "m")).toBeUndefined();
   });
 });
 
 describe("a catalog", () => {
-  const one = manifestOf("one");
-  const two = manifestOf("two", { "/models/0/id": "n" });
+  const one = writeManifest("one");
+  const two = writeManifest("two", { "/models/0/id": "n" });
 
   test("has the same build id for the same manifests in any order, with and without keys", () => {
     const build = compiled([one, two]).catalog.buildId;
@@ -355,7 +355,7 @@ describe("a catalog", () => {
 
   test("lists newest first, undated last, then by name", () => {
     const listed = (id: string, name: string, released: string | undefined): ManifestFile =>
-      manifestOf(`p-${id}`, {
+      writeManifest(`p-${id}`, {
         "/models/0/id": id,
         "/models/0/display_name": name,
         "/models/0/released": released,

@@ -17,16 +17,16 @@ import {
 
 const minute600 = { type: "request", per: "minute", value: 600 } as const;
 
-function fileOf(provider: string, document: Json, edits: Edits = {}): ManifestFile {
+function writeManifest(provider: string, document: Json, edits: Edits = {}): ManifestFile {
   const named: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
   return manifestFile(`${provider}.json`, edited(document, { ...named, ...edits }));
 }
 
 /** `text/acme/quill` declares a capacity, `text/acme/nib` none; `judge` has two decision models. */
 const manifests = [
-  fileOf("text", textManifest()),
-  fileOf("judge", decisionsManifest()),
-  fileOf("twin", textManifest(), { "/provider/listing": "private" }),
+  writeManifest("text", textManifest()),
+  writeManifest("judge", decisionsManifest()),
+  writeManifest("twin", textManifest(), { "/provider/listing": "private" }),
 ];
 const quill = "text/acme/quill";
 const nib = "text/acme/nib";

@@ -27,7 +27,7 @@ import {
 } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
-import { claimOf, signInOf } from "../support/sign-in.ts";
+import { makeClaim, makeSignIn } from "../support/sign-in.ts";
 
 const backend = withBackend();
 const PROVIDER_KEY = "customer-provider-key-0123456789";
@@ -71,7 +71,7 @@ function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0
 const searchId = createRecordId("search");
 const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
 /** The sign-in whose key is revealed and whose session ends. */
-const revealing = signInOf(claimOf(), { from });
+const revealing = makeSignIn(makeClaim(), { from });
 const { session, nowMs } = revealing;
 const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
@@ -80,7 +80,7 @@ const invitationId = createRecordId("inv");
 const people = new Map<string, string>();
 async function joinable(subject: string): Promise<void> {
   const { accountId } = await backend.identityStore.resolveSignIn(
-    signInOf(claimOf({ subject, email: `${subject}@example.com` })),
+    makeSignIn(makeClaim({ subject, email: `${subject}@example.com` })),
   );
   people.set(subject, accountId);
 }

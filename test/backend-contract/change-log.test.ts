@@ -10,7 +10,7 @@ import { openPool } from "../../src/kernel/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { emptyDatabase, withBackend } from "../support/postgres.ts";
-import { claimOf, signInOf } from "../support/sign-in.ts";
+import { makeClaim, makeSignIn } from "../support/sign-in.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const backend = withBackend();
@@ -187,9 +187,9 @@ describe("one sign-in", () => {
     before?: Buffer,
   ): Promise<SignedIn> {
     await recorded();
-    const claim = claimOf({ subject, email, isVerified });
+    const claim = makeClaim({ subject, email, isVerified });
     const previous = before && { previous: { sessionId: before, reveal: undefined } };
-    const signingIn = signInOf(claim, { from, ...previous });
+    const signingIn = makeSignIn(claim, { from, ...previous });
     const resolved = await backend.identityStore.resolveSignIn(signingIn);
     const changes = await recorded();
     expect(JSON.stringify(changes)).not.toContain(email);

@@ -13,7 +13,7 @@ import type { IdentityStore } from "../../src/account/identity/postgres-identity
 import { addKey } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
-import { claimOf, SIGN_IN_MS, signInOf } from "../support/sign-in.ts";
+import { makeClaim, SIGN_IN_MS, makeSignIn } from "../support/sign-in.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 function resolve(claim: SignInClaim): Promise<ResolvedSignIn> {
-  return store.resolveSignIn(signInOf(claim));
+  return store.resolveSignIn(makeSignIn(claim));
 }
 
 async function keysOf(orgId: OrgId): Promise<readonly string[]> {
@@ -40,8 +40,8 @@ async function isVerifiedOrg(orgId: OrgId): Promise<unknown> {
 
 describe("an unknown person", () => {
   test("with a verified address gets an account, an organization with a wallet, and a trial key", async () => {
-    const claim = claimOf({ name: "Ada Lovelace" });
-    const signIn = signInOf(claim);
+    const claim = makeClaim({ name: "Ada Lovelace" });
+    const signIn = makeSignIn(claim);
     const resolved = await store.resolveSignIn(signIn);
     expect(resolved).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
     const org = await backend.accountStore.findOrg(resolved.orgId);
@@ -57,9 +57,9 @@ describe("an unknown person", () => {
   });
 
   test("with the verified address of an account joins it, and gets no second trial", async () => {
-    const ada = claimOf();
+    const ada = makeClaim();
     const first = await resolve(ada);
-    const again = await resolve(claimOf({ email: ada.email, issuer: "https://other.example" }));
+    const again = await resolve(makeClaim({ email: ada.email, issuer: "https://other.example" }));
     expect(again).toMatchObject({
       kind: "linked",
       accountId: first.accountId,
@@ -71,7 +71,7 @@ describe("an unknown person", () => {
   });
 
   test("whose address is not verified gets an empty organization without a key", async () => {
-    const resolved = await resolve(claimOf({ isVerified: false }));
+    const resolved = await resolve(makeClaim({ isVerified: false }));
     expect(resolved).toMatchObject({ kind: "created", isVerified: false, hasReveal: false });
     expect(await keysOf(resolved.orgId)).toEqual([]);
     expect(await isVerifiedOrg(resolved.orgId)).toBe(false);
@@ -79,13 +79,13 @@ describe("an unknown person", () => {
 });
 
 test("an unverified address shares nothing with the account that verified it, before or after", async () => {
-  const early = claimOf({ email: "victim@example.com", isVerified: false });
+  const early = makeClaim({ email: "victim@example.com", isVerified: false });
   const before = await resolve(early);
-  const victim = await resolve(claimOf({ email: "victim@example.com" }));
+  const victim = await resolve(makeClaim({ email: "victim@example.com" }));
   expect(victim).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
   const again = await resolve(early);
   expect(again).toMatchObject({ accountId: before.accountId, isVerified: false, kind: "known" });
-  const late = await resolve(claimOf({ email: "victim@example.com", isVerified: false }));
+  const late = await resolve(makeClaim({ email: "victim@example.com", isVerified: false }));
   for (const attacker of [again, late]) {
     expect(attacker).toMatchObject({ isVerified: false });
     expect(attacker.accountId).not.toBe(victim.accountId);
@@ -96,7 +96,7 @@ test("an unverified address shares nothing with the account that verified it, be
 
 describe("a person who comes back", () => {
   test("has the same account, and after a change of address is known by the new one", async () => {
-    const ada = claimOf();
+    const ada = makeClaim();
     const first = await resolve(ada);
     const { accountId, orgId } = first;
     expect(await resolve(ada)).toMatchObject({ kind: "known", accountId, orgId, hasReveal: false });
@@ -105,16 +105,16 @@ describe("a person who comes back", () => {
     const org = await backend.accountStore.findOrg(first.orgId);
     expect(org).toMatchObject({ email: "ada@new.example" });
     // A user with the new address is the same person, and the old address is free again.
-    expect(await resolve(claimOf({ email: "ada@new.example" }))).toMatchObject({
+    expect(await resolve(makeClaim({ email: "ada@new.example" }))).toMatchObject({
       kind: "linked",
       accountId: first.accountId,
     });
-    expect(await resolve(claimOf({ email: ada.email }))).toMatchObject({ kind: "created" });
+    expect(await resolve(makeClaim({ email: ada.email }))).toMatchObject({ kind: "created" });
   });
 
   test("with an address that another account has keeps the old address", async () => {
-    const bob = claimOf();
-    const ada = claimOf();
+    const bob = makeClaim();
+    const ada = makeClaim();
     const bobs = await resolve(bob);
     const adas = await resolve(ada);
     const moved = { ...ada, email: bob.email, emailNorm: bob.emailNorm };
@@ -125,7 +125,7 @@ describe("a person who comes back", () => {
   });
 
   test("with an unverified address keeps the verified address", async () => {
-    const ada = claimOf();
+    const ada = makeClaim();
     const first = await resolve(ada);
     const other = { ...ada, email: "x@evil.example", emailNorm: "x@evil.example" };
     const again = await resolve({ ...other, isVerified: false });
@@ -136,7 +136,7 @@ describe("a person who comes back", () => {
 
 describe("an address that is verified later", () => {
   test("opens the existing account, with its first trial key", async () => {
-    const ada = claimOf({ isVerified: false });
+    const ada = makeClaim({ isVerified: false });
     const before = await resolve(ada);
     const after = await resolve({ ...ada, isVerified: true });
     expect(after).toMatchObject({
@@ -151,10 +151,10 @@ describe("an address that is verified later", () => {
   });
 
   test("and that an older account has joins that account, and the empty organization is gone", async () => {
-    const ada = claimOf();
+    const ada = makeClaim();
     const older = await resolve(ada);
-    const second = claimOf({ email: ada.email, isVerified: false });
-    const signIn = signInOf(second);
+    const second = makeClaim({ email: ada.email, isVerified: false });
+    const signIn = makeSignIn(second);
     const empty = await store.resolveSignIn(signIn);
     const joined = await resolve({ ...second, isVerified: true });
     expect(joined).toMatchObject({
@@ -173,9 +173,9 @@ describe("an address that is verified later", () => {
   });
 
   test("keeps in the books an organization that was given credit", async () => {
-    const ada = claimOf();
+    const ada = makeClaim();
     await resolve(ada);
-    const second = claimOf({ email: ada.email, isVerified: false });
+    const second = makeClaim({ email: ada.email, isVerified: false });
     const empty = await resolve(second);
     const amountMicroUsd = microUsd(5_000_000n);
     await backend.creditStore.grant(
@@ -194,9 +194,9 @@ test("letters beyond ASCII in different cases are different mailboxes, also for 
   const [capital, small] = ["Ärger@acme.example", "ärger@acme.example"];
   const ofOperator = { name: "Acme", email: capital };
   const { orgId } = await backend.accountStore.createOrg(ofOperator, testOperator);
-  const other = await resolve(claimOf({ email: small, emailNorm: small }));
+  const other = await resolve(makeClaim({ email: small, emailNorm: small }));
   expect(other.kind).toBe("created");
-  const owner = await resolve(claimOf({ email: capital, emailNorm: capital }));
+  const owner = await resolve(makeClaim({ email: capital, emailNorm: capital }));
   expect(owner).toMatchObject({ kind: "adopted", orgId });
 });
 
@@ -212,19 +212,19 @@ describe("an organization that an operator made for an address", () => {
     await operatorOrg("boss@acme.example");
     const amountMicroUsd = microUsd(7_000_000n);
     await backend.creditStore.grant({ orgId: oldest, amountMicroUsd, ref: "start" }, testOperator);
-    const boss = await resolve(claimOf({ email: "boss@acme.example" }));
+    const boss = await resolve(makeClaim({ email: "boss@acme.example" }));
     expect(boss).toMatchObject({ kind: "adopted", orgId: oldest, hasReveal: false });
     expect(await keysOf(oldest)).toEqual(["console"]);
     const org = await backend.accountStore.findOrg(oldest);
     expect(org).toMatchObject({ name: "Acme", balanceMicroUsd: amountMicroUsd });
     // The second organization of the address stays the operator's.
-    const again = await resolve(claimOf({ email: "boss@acme.example" }));
+    const again = await resolve(makeClaim({ email: "boss@acme.example" }));
     expect(again).toMatchObject({ kind: "linked", orgId: oldest });
   });
 
   test("is not given to a person with that address unverified", async () => {
     const orgId = await operatorOrg("cfo@acme.example");
-    const liar = claimOf({ email: "cfo@acme.example", isVerified: false });
+    const liar = makeClaim({ email: "cfo@acme.example", isVerified: false });
     const unverified = await resolve(liar);
     expect(unverified.orgId).not.toBe(orgId);
     const verified = await resolve({ ...liar, isVerified: true });
@@ -233,12 +233,12 @@ describe("an organization that an operator made for an address", () => {
   });
 });
 
-const SAME_PERSON = claimOf();
+const SAME_PERSON = makeClaim();
 
 describe("simultaneous sign-ins:", () => {
   test.each([
     ["eight tabs of one person", (): SignInClaim => SAME_PERSON],
-    ["eight identities of one verified address", () => claimOf({ email: "many@example.com" })],
+    ["eight identities of one verified address", () => makeClaim({ email: "many@example.com" })],
   ])("%s make one account and one trial key", async (_who, claim) => {
     const all = await Promise.all(Array.from({ length: 8 }, () => resolve(claim())));
     expect(new Set(all.map((each) => `${each.accountId} ${each.orgId}`)).size).toBe(1);
@@ -247,7 +247,7 @@ describe("simultaneous sign-ins:", () => {
   });
 
   test("people who change to one free address do not share it", async () => {
-    const people = [claimOf(), claimOf(), claimOf()];
+    const people = [makeClaim(), makeClaim(), makeClaim()];
     for (const each of people) await resolve(each);
     const wanted = { email: "free@example.com", emailNorm: "free@example.com" };
     const all = await Promise.all(people.map((each) => resolve({ ...each, ...wanted })));
@@ -256,7 +256,7 @@ describe("simultaneous sign-ins:", () => {
   });
 
   test("an organization cannot have a second trial key", async () => {
-    const { orgId } = await resolve(claimOf());
+    const { orgId } = await resolve(makeClaim());
     const second = addKey(backend, orgId, { origin: "trial" });
     await expect(second).rejects.toThrow(/one_trial_key_per_org/);
   });
@@ -268,10 +268,10 @@ describe("starting credit", () => {
     (await backend.accountStore.findOrg(orgId))?.balanceMicroUsd;
 
   test("is granted at the first verified sign-in, lifts the unfunded limit, and is trial credit", async () => {
-    const eve = claimOf({ isVerified: false });
-    const unverified = await store.resolveSignIn(signInOf(eve, { welcomeMicroUsd }));
+    const eve = makeClaim({ isVerified: false });
+    const unverified = await store.resolveSignIn(makeSignIn(eve, { welcomeMicroUsd }));
     expect(await balanceOf(unverified.orgId)).toBe(0n);
-    const signIn = signInOf({ ...eve, isVerified: true }, { welcomeMicroUsd });
+    const signIn = makeSignIn({ ...eve, isVerified: true }, { welcomeMicroUsd });
     const { orgId } = await store.resolveSignIn(signIn);
     expect(await balanceOf(orgId)).toBe(1_000_000n);
     const record = await findKey(backend.keyStore, signIn.trialKey.digest);
@@ -284,11 +284,11 @@ describe("starting credit", () => {
   });
 
   test("is granted once, however often and in whatever way one address signs in", async () => {
-    const ada = claimOf();
-    const again = claimOf({ email: ada.email, issuer: "https://other.example" });
+    const ada = makeClaim();
+    const again = makeClaim({ email: ada.email, issuer: "https://other.example" });
     const all = await Promise.all(
       [ada, ada, again, again].map((claim) =>
-        store.resolveSignIn(signInOf(claim, { welcomeMicroUsd })),
+        store.resolveSignIn(makeSignIn(claim, { welcomeMicroUsd })),
       ),
     );
     expect(new Set(all.map(({ orgId }) => orgId)).size).toBe(1);
@@ -296,20 +296,20 @@ describe("starting credit", () => {
   });
 
   test("is not granted again to an address whose account moved to another address", async () => {
-    const ada = claimOf();
-    const moved = claimOf();
-    await store.resolveSignIn(signInOf(ada, { welcomeMicroUsd }));
+    const ada = makeClaim();
+    const moved = makeClaim();
+    await store.resolveSignIn(makeSignIn(ada, { welcomeMicroUsd }));
     const { email, emailNorm } = moved;
-    await store.resolveSignIn(signInOf({ ...ada, email, emailNorm }, { welcomeMicroUsd }));
-    const second = claimOf({ email: ada.email });
-    const { orgId } = await store.resolveSignIn(signInOf(second, { welcomeMicroUsd }));
+    await store.resolveSignIn(makeSignIn({ ...ada, email, emailNorm }, { welcomeMicroUsd }));
+    const second = makeClaim({ email: ada.email });
+    const { orgId } = await store.resolveSignIn(makeSignIn(second, { welcomeMicroUsd }));
     expect(await balanceOf(orgId)).toBe(0n);
   });
 });
 
 describe("a key that is shown once", () => {
   async function withReveal(): Promise<SignInToResolve> {
-    const signIn = signInOf(claimOf());
+    const signIn = makeSignIn(makeClaim());
     await store.resolveSignIn(signIn);
     return signIn;
   }
@@ -340,10 +340,12 @@ describe("a key that is shown once", () => {
     const first = await withReveal();
     const { sessionId } = first.session;
     const reveal = await store.findReveal(sessionId, SIGN_IN_MS);
-    const stranger = signInOf(claimOf({ isVerified: false }), { previous: { sessionId, reveal } });
+    const stranger = makeSignIn(makeClaim({ isVerified: false }), {
+      previous: { sessionId, reveal },
+    });
     expect(await store.resolveSignIn(stranger)).toMatchObject({ hasReveal: false });
     expect(await store.findReveal(stranger.session.sessionId, SIGN_IN_MS)).toBeUndefined();
-    const same = signInOf(first.claim, { previous: { sessionId, reveal } });
+    const same = makeSignIn(first.claim, { previous: { sessionId, reveal } });
     expect(await store.resolveSignIn(same)).toMatchObject({ hasReveal: true });
     expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
     expect(await store.findReveal(same.session.sessionId, SIGN_IN_MS)).toBeDefined();
@@ -351,7 +353,7 @@ describe("a key that is shown once", () => {
 });
 
 test("sessions that ended long ago are deleted, but not those whose end is still explained", async () => {
-  const old = signInOf(claimOf());
+  const old = makeSignIn(makeClaim());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;
   const afterEndMs = SIGN_IN_MS + 8 * DAY_MS;

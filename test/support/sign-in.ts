@@ -9,7 +9,7 @@ const DAY_MS = 24 * 3_600_000;
 let made = 0;
 
 /** What the identity provider says of a user; by default one that no other test has. */
-export function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
+export function makeClaim(change: Partial<SignInClaim> = {}): SignInClaim {
   made += 1;
   const email = change.email ?? `p${made}@example.com`;
   return {
@@ -24,7 +24,7 @@ export function claimOf(change: Partial<SignInClaim> = {}): SignInClaim {
 }
 
 /** A sign-in with a new session of seven days, and a trial key to see for 15 minutes. */
-export function signInOf(
+export function makeSignIn(
   claim: SignInClaim,
   change: Partial<SignInToResolve> = {},
 ): SignInToResolve {

@@ -56,7 +56,7 @@ interface Side {
 }
 
 /** The difference of one listing, with its terms before and after. */
-function diffOf(before: Side, after: Side): ListingDifference | undefined {
+function findDifference(before: Side, after: Side): ListingDifference | undefined {
   const made = ({ model, terms = {} }: Side): Manifest =>
     manifest([listing(model)], { "acme/small": terms });
   return diffManifests(made(before), made(after), NOW_MS).models[0];
@@ -72,7 +72,7 @@ const changing = (from: string, prices: Partial<Record<ManifestSku, string>>) =>
 
 const TIER = { above_prompt_tokens: 50_000, pricing: pricing({ prompt: "2", completion: "4" }) };
 
-function linesOf(found: ListingDifference | undefined): string[] {
+function renderLines(found: ListingDifference | undefined): string[] {
   return (found?.prices ?? []).map((each) => {
     const where = `${each.sku} above ${each.above_prompt_tokens} from ${each.from ?? "now"}`;
     return `${where}: ${each.old} to ${each.new}, ${each.percent} %`;
@@ -82,7 +82,7 @@ function linesOf(found: ListingDifference | undefined): string[] {
 describe("prices of a listing", () => {
   test("a rise is dearer and a cut is cheaper, each with its percent", () => {
     const others = { cached_prompt: "0.1", cache_write: "1" };
-    const found = diffOf(
+    const found = findDifference(
       sold({ prompt: "1.25", completion: "4", ...others }),
       sold({ prompt: "1.5", completion: "3", ...others }),
     );
@@ -119,16 +119,16 @@ describe("prices of a listing", () => {
       ),
     ],
   ])("%s, and is dearer", (_what, before, after, lines) => {
-    const found = diffOf(before, after);
-    expect(linesOf(found)).toEqual(lines);
+    const found = findDifference(before, after);
+    expect(renderLines(found)).toEqual(lines);
     expect(found?.is_dearer).toBe(true);
   });
 
   test("the same price written another way, or announced before, is no difference", () => {
     const written = sold({ prompt: "1.00", completion: "04", cache_write: "1.0" });
-    expect(diffOf(sold({ prompt: "1", completion: "4" }), written)).toBeUndefined();
+    expect(findDifference(sold({ prompt: "1", completion: "4" }), written)).toBeUndefined();
     const dear = { prompt: "2", completion: "4" };
-    const begun = diffOf(changing("2026-11-01T00:00:00Z", dear), sold(dear));
+    const begun = findDifference(changing("2026-11-01T00:00:00Z", dear), sold(dear));
     expect(begun?.prices).toBeUndefined();
   });
 
@@ -136,7 +136,10 @@ describe("prices of a listing", () => {
     const from = (instant: string): Terms => ({
       price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
     });
-    const found = diffOf({ terms: from(MIDNIGHT) }, { terms: from("2026-12-01T00:00:00Z") });
+    const found = findDifference(
+      { terms: from(MIDNIGHT) },
+      { terms: from("2026-12-01T00:00:00Z") },
+    );
     expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: "2026-12-01T00:00:00Z" });
     expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
   });
@@ -147,21 +150,21 @@ describe("prices of a listing", () => {
         { above_prompt_tokens: bound, pricing: pricing({ prompt: "2", completion: "4" }) },
       ],
     });
-    const found = diffOf({ terms: tier(20_000) }, { terms: tier(50_000) });
+    const found = findDifference({ terms: tier(20_000) }, { terms: tier(50_000) });
     expect(found).toMatchObject({ is_dearer: false, is_cheaper: true });
     expect(found?.prices[0]).toMatchObject({ above_prompt_tokens: 20_000, old: "2", new: "1" });
-    expect(diffOf({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
+    expect(findDifference({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
   });
 
   test("a line of a price card that costs more is dearer, and one that comes is not", () => {
     const card = (cost: string): Partial<Model> => ({
       price_card: [{ unit: "image", variant: "hd", cost_usd: cost }],
     });
-    expect(diffOf({ model: card("0.04") }, { model: card("0.040000001") })).toMatchObject({
+    expect(findDifference({ model: card("0.04") }, { model: card("0.040000001") })).toMatchObject({
       is_dearer: true,
       prices: [{ sku: "card image hd", old: "0.04", new: "0.040000001", percent: "+0.01" }],
     });
-    expect(diffOf({}, { model: card("0.04") })).toMatchObject({ is_dearer: false });
+    expect(findDifference({}, { model: card("0.04") })).toMatchObject({ is_dearer: false });
   });
 });
 
@@ -185,8 +188,11 @@ describe("what is less", () => {
       { supported_parameters: { ...full, ...rest, effort: { type: "enum", values: ["low"] } } },
     ],
   ])("%s", (_what, change) => {
-    expect(diffOf({}, { model: change })).toMatchObject({ is_less: true, is_dearer: false });
-    expect(diffOf({ model: change }, {})).toMatchObject(
+    expect(findDifference({}, { model: change })).toMatchObject({
+      is_less: true,
+      is_dearer: false,
+    });
+    expect(findDifference({ model: change }, {})).toMatchObject(
       change.is_ready === false ? { is_less: false } : { is_less: false, is_dearer: false },
     );
   });

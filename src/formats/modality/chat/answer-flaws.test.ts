@@ -56,7 +56,7 @@ const thoughtB = { output_tokens_details: { thinking_tokens: 6 } };
 
 /** The flaws of an answer are the same relayed and translated. */
 describe.each<KnownWire>(["wire_a", "wire_b"])("for a client of %s", (client) => {
-  function flawsOf(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
+  function findFlaws(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
     const wires = { client, upstream };
     const bridges = [play(openJson(wires), [whole]), play(openStream(wires), [stream])];
     const [one, other] = bridges.map(({ bridge }) => {
@@ -74,7 +74,7 @@ describe.each<KnownWire>(["wire_a", "wire_b"])("for a client of %s", (client) =>
     [null, undefined, true],
     ["tool_calls", undefined, true],
   ])("chat completions end with %s and the calls %j: wrong %s", (finish, calls, isWrong) => {
-    const found = flawsOf("wire_a", wholeA(finish, {}, calls), streamA(finish, {}, calls));
+    const found = findFlaws("wire_a", wholeA(finish, {}, calls), streamA(finish, {}, calls));
     expect(found).toEqual([isWrong, undefined]);
   });
 
@@ -87,7 +87,7 @@ describe.each<KnownWire>(["wire_a", "wire_b"])("for a client of %s", (client) =>
     [thought(6), "more reasoning tokens than output tokens"],
     [{ ...thought(6), total_tokens: 21 }, undefined],
   ])("chat completions report %j: %s", (usage, flaw) => {
-    const found = flawsOf("wire_a", wholeA("stop", usage), streamA("stop", usage));
+    const found = findFlaws("wire_a", wholeA("stop", usage), streamA("stop", usage));
     expect(found).toEqual([false, flaw]);
   });
 
@@ -104,7 +104,7 @@ describe.each<KnownWire>(["wire_a", "wire_b"])("for a client of %s", (client) =>
       "usage.cache_read_input_tokens is not a count",
     ],
   ])("messages end with %s and report %j: wrong %s, %s", (reason, usage, isWrong, flaw) => {
-    const found = flawsOf("wire_b", wholeB(reason, usage), streamB(reason, usage));
+    const found = findFlaws("wire_b", wholeB(reason, usage), streamB(reason, usage));
     expect(found).toEqual([isWrong, flaw]);
   });
 });

@@ -5,7 +5,7 @@ import { parseVideoRequest } from "./parse-request.ts";
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 
 /** The beginning of the message that refuses these bytes or members of a body. */
-function refusalOf(body: string | object): string | undefined {
+function readRefusal(body: string | object): string | undefined {
   const text =
     typeof body === "string" ? body : JSON.stringify({ model: "m", prompt: "waves", ...body });
   const parsed = parseVideoRequest(Buffer.from(text));
@@ -34,7 +34,7 @@ test.each<[object | string, RegExp]>([
   ["[]", /must be one JSON object/],
   ['{"model":"m","prompt":"a","prompt":"b"}', /prompt is duplicated/],
 ])("a request for a video with %j is refused: %s", (body, message) => {
-  expect(refusalOf(body)).toMatch(message);
+  expect(readRefusal(body)).toMatch(message);
 });
 
 test.each<[string, object]>([
@@ -49,7 +49,7 @@ test.each<[string, object]>([
   ["metadata", { metadata: { a: [1, { b: { type: "input_image" } }] } }],
   ["messages", { messages: [{ content: [image] }] }],
 ])("an image in %s is refused by the field's name", (field, body) => {
-  const message = refusalOf(body);
+  const message = readRefusal(body);
   expect(message?.startsWith(field)).toBe(true);
   expect(message).toContain("a video is made from text alone");
 });
