@@ -100,8 +100,8 @@ describe("the closing of periods", () => {
   test("neither stops nor loses running traffic", async () => {
     await journal.write([{ provider: "busy", closed: "2026-01-01T05:00Z", cost: 5_000_000n }]);
     const over = new AbortController();
-    const traffic = async (): Promise<bigint> => {
-      let pairs = 0n;
+    let pairs = 0n;
+    const traffic = async (): Promise<void> => {
       while (!over.signal.aborted) {
         await journal.write([
           { provider: "busy", cost: 1_000_000n },
@@ -109,21 +109,20 @@ describe("the closing of periods", () => {
         ]);
         pairs += 1n;
       }
-      return pairs;
     };
     const running = traffic();
     let periods = 0;
     try {
-      for (let i = 0; i < 3; i++) {
+      // Closings that stopped the traffic would make this loop endless, and the test too late.
+      for (let closings = 0; closings < 3 || pairs < 4n; closings += 1) {
         periods += (await closeUntil(backend, new Date().toISOString(), { id: "busy" })).length;
         expect(await brokenSettlement(backend)).toEqual([]);
       }
     } finally {
       over.abort();
     }
-    const pairs = await running;
+    await running;
     expect(periods).toBe(1);
-    expect(pairs).toBeGreaterThan(3n);
     expect(await balanceOf(backend, "busy")).toMatchObject({
       accruedMicroUsd: pairs * 3n,
       payableMicroUsd: 5n,

@@ -67,7 +67,7 @@ describe("a document", () => {
     const printed = await printPaper(paper);
     clearInterval(clock);
     // In the same thread there would be no tick.
-    expect(ticks).toBeGreaterThan(10);
+    expect(ticks).toBeGreaterThan(0);
     expect(printed.equals(await drawPaper(paper))).toBe(true);
   });
 
