@@ -27,8 +27,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions for unusual use, which all processes share. Findings on one organization
- * are handled one at a time, whichever processes they come from.
+ * Stores the restrictions that unusual use causes; all processes share them. Findings on one
+ * organization are handled one at a time, even if different processes report them.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -69,7 +69,10 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Newest first, at most `LISTED_MAX`. Without `isWithPast` only restrictions in effect. */
+  /**
+   * Lists at most `LISTED_MAX` restrictions, newest first. Without `isWithPast`, lists only those
+   * in effect.
+   */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -119,7 +122,7 @@ function holdFacts({ family, state, untilMs }: AbuseRestriction): {
   return { kind: family, state, until };
 }
 
-/** Bounds the wait for the lock on the organization. */
+/** Limits how long a finding may wait for the lock on its organization's row. */
 const LIMITS_SQL = `
   set local statement_timeout = ${STORE_ANSWER_TIMEOUT_MS};
   set local idle_in_transaction_session_timeout = ${STORE_ANSWER_TIMEOUT_MS}`;

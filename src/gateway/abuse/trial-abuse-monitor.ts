@@ -28,7 +28,8 @@ import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restr
  */
 const WATCHED_MAX = 10_000;
 /**
- * How often this process tries to store a finding. The wait between tries doubles, from one second.
+ * How often this process tries to store one finding. The wait before the next try doubles each
+ * time, from one second.
  */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
@@ -89,8 +90,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // Neither requests that the restriction refused count, nor requests that were in flight when it
-    // began.
+    // While a restriction is in effect, nothing is counted: neither the requests that it refused,
+    // nor those that were in flight when it began.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -255,11 +256,12 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** The most restrictions that are kept until cached principals include them. */
+/** The most restrictions that this process keeps until its cached principals include them. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * When an organization's principals are read again, its stored restrictions are kept for this many
- * more milliseconds: a request whose body is still arriving uses a principal that was read before.
+ * After an organization's cached principals are dropped, this process applies its own copy of the
+ * stored restrictions for this many milliseconds more, because a request whose body is still
+ * arriving uses a principal that was read before.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
@@ -289,8 +291,8 @@ interface UntoldFinding {
 }
 
 /**
- * Restrictions that cached principals may not include yet. They expire, and their number is
- * bounded.
+ * Restrictions that this process has placed and that its cached principals may not include yet.
+ * They expire, and their number is bounded.
  */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
@@ -320,8 +322,9 @@ class FreshHolds {
   }
 
   /**
-   * Lets the stored restrictions of an organization (undefined: of all) expire soon, because
-   * principals that are read from now on include them.
+   * Lets the stored restrictions of an organization expire after `REQUESTS_ON_THEIR_WAY_MS`,
+   * because principals that are read from now on include them. An undefined `orgId` means all
+   * organizations.
    */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;

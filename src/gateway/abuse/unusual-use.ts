@@ -30,8 +30,8 @@ export interface AbuseMonitor {
    */
   note(event: UsageEvent, nowMs: number): void;
   /**
-   * Called when the principals of an organization are read again; undefined means all
-   * organizations.
+   * Called when an organization has changed and its principals will be read again; undefined means
+   * all organizations.
    */
   forget(orgId: OrgId | undefined): void;
 }
@@ -43,7 +43,10 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   forget: () => undefined,
 });
 
-/** The bounds of use within the window. An undefined bound is not checked. */
+/**
+ * Bounds of an organization's use within the window; use that reaches one is unusual. An undefined
+ * bound is not checked.
+ */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
   /** Bound of the requests that the gateway refused before any dispatch. */
@@ -118,7 +121,7 @@ export interface WatchedBounds {
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
-  /** The longest idle entry first. */
+  /** In order of the last request: the longest idle entry is first. */
   readonly #uses = new Map<string, WindowUse>();
 
   constructor(bounds: WatchedBounds) {

@@ -243,8 +243,8 @@ class KeyLookups {
   #schedule(): void {
     if (this.#isScheduled || this.#pause !== undefined || this.#queue.length === 0) return;
     this.#isScheduled = true;
-    // Sent after this turn of the event loop, so that requests that arrived together share one
-    // query.
+    // The batch is sent after this turn of the event loop, so that requests that arrived together
+    // share one query.
     setImmediate(() => void this.#send());
   }
 

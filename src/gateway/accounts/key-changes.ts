@@ -118,8 +118,8 @@ const CHANGE_ORG_CAP_SQL = `
   where o.org_id = was.org_id returning o.org_id, was_cap`;
 
 /**
- * Changes all keys of `keyIds` and records each change. Undefined, and nothing is changed, if a key
- * does not match `where`; the values of `where` start at $2.
+ * Changes all keys of `keyIds` and records each change. Returns undefined and changes nothing if a
+ * key does not match `where`; the values of `where` start at $2.
  */
 export async function editKeys(
   client: PoolClient,

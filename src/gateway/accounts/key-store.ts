@@ -65,11 +65,11 @@ export interface KeySummary {
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
   /**
-   * Null if it never expires. An expired key works again if its expiry is moved; a disabled key
-   * never does.
+   * Null if the key never expires. An expired key works again if its expiry is moved; a disabled
+   * key never does.
    */
   readonly expiresAtMs: number | null;
-  /** Null: every model. A list is never empty. */
+  /** Ids of the models that the key may call; null means every model. A list is never empty. */
   readonly models: readonly string[] | null;
   /** Labels that the owner chose, sorted. */
   readonly tags: readonly string[];
@@ -103,7 +103,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
-/** The caller checks how many keys an organization may have. */
+/** Does not check how many keys an organization may have: the caller does. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),
@@ -122,7 +122,7 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
   return keyColumns.read(rows[0]);
 }
 
-/* Sends a notice, because a process may have cached that this key does not exist. */
+/* Sends a notice, because other processes may have cached that this key does not exist. */
 const INSERT_KEY_SQL = `
   insert into api_key
     (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,

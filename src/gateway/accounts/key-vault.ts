@@ -224,7 +224,9 @@ export interface SealedRow {
 export interface SealedRows {
   /** Lists the sealed rows of at most `max` ids after `after`, in the order of the ids. */
   listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
-  /** Replaces the bytes of each row that still has its old bytes; returns the number of rows. */
+  /**
+   * Replaces the bytes of each row that still has its old bytes; returns how many were replaced.
+   */
   reseal(
     changed: readonly (SealedRow & { readonly resealed: Buffer })[],
     by: ChangedBy,
@@ -234,13 +236,13 @@ export interface SealedRows {
 export interface Resealed {
   readonly resealed: number;
   readonly kept: number;
-  /** Ids of rows that no key opens; they are not changed. */
+  /** Ids of rows that none of the vault's keys opens; they are not changed. */
   readonly unopened: readonly string[];
 }
 
 /**
- * Seals again, with the first encryption key, every row that another key has sealed. The rows may
- * be in use meanwhile. May be repeated.
+ * Seals again, with the first encryption key, every row that another key has sealed. Rows may be
+ * read and changed meanwhile. May be repeated after an interruption.
  */
 export async function resealRows(
   tables: readonly SealedRows[],

@@ -42,7 +42,7 @@ export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs
 
 export type ConnectionOwner = OrgId | "operator";
 
-/** The caller checks the key with `providerKeyProblem` first. */
+/** Encrypts a provider key for storage. The caller has checked it with `providerKeyProblem`. */
 export function sealConnection(
   vault: KeyVault,
   wanted: Pick<NewConnection, "orgId" | "providerId" | "keyId" | "name"> & {
@@ -74,8 +74,8 @@ export class PostgresConnectionStore {
   }
 
   /**
-   * `taken`: the organization or this key already has an active connection to the provider.
-   * Undefined if the organization does not exist or the key is not one of its keys.
+   * Returns `taken` if the organization or this key already has an active connection to the
+   * provider; undefined if the organization does not exist or the key is not one of its keys.
    */
   async create(
     connection: NewConnection,
@@ -143,7 +143,7 @@ export class PostgresConnectionStore {
 
   /**
    * Disables the connection permanently and deletes its sealed key. A second call keeps the
-   * original `disabled_at`. Undefined if the owner has no such connection.
+   * original `disabled_at`. Returns undefined if the owner has no such connection.
    */
   async disable(
     connectionId: string,

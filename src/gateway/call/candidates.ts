@@ -85,7 +85,10 @@ export class CandidateList {
 
 export interface PoolClaim {
   readonly tokens: CallTokens;
-  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
+  /**
+   * The claim to add if a candidate is called with the marketplace's provider key instead of the
+   * customer's own key; undefined if no claim is needed.
+   */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
@@ -95,7 +98,8 @@ export interface WantedCandidate extends PoolClaim {
 
 /**
  * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
- * the refusal of the full pool with the shortest wait, or else that of the cooling circuits.
+ * the refusal of the full pool with the shortest wait; if no pool was full, the refusal that the
+ * deployments are cooling down.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,

@@ -74,7 +74,10 @@ export function claimParts(
   return parts;
 }
 
-/** Adds the scopes for calls whose clients have left, if `scopes` limit concurrency. */
+/**
+ * Builds one part of a claim. If `scopes` limit concurrency, adds the scopes to which the claim
+ * moves when its client leaves.
+ */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -86,7 +89,7 @@ export function toClaimPart(
 
 const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
 
-/** Returns one array per endpoint, because a shared store caches by the array's identity. */
+/** Returns the same array each time, because the Redis store caches by the array's identity. */
 function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
   const known = endpointScopes.get(endpoint);
   if (known !== undefined) return known;
@@ -150,8 +153,8 @@ export async function claimScopes(
 }
 
 /**
- * If calls of departed clients fill a limit, sets the wait until enough of their answers will have
- * been read.
+ * If calls whose clients have left fill a limit, sets the wait until the gateway will have read
+ * enough of their answers.
  */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
@@ -188,9 +191,12 @@ export class ClaimedScopes {
    * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
    */
   #leases: readonly LimitLease[] = NO_LEASES;
-  /** For each lease, the scopes to move it to when the client leaves; undefined: it stays. */
+  /** For each lease, the scopes to which it moves when the client leaves; undefined if it stays. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
-  /** The least that remains in any scope; `Number.MAX_SAFE_INTEGER` if no scope limits requests. */
+  /**
+   * The fewest requests that any scope still allows; `Number.MAX_SAFE_INTEGER` if no scope limits
+   * requests.
+   */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   /** The pacing delay in milliseconds. */
@@ -247,7 +253,7 @@ export class MarketplaceClaim {
     this.#part = part;
   }
 
-  /** Returns what must be claimed for this candidate in addition to its pool. */
+  /** Returns the claims that this candidate needs in addition to its pool. */
   partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }

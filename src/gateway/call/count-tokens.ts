@@ -204,7 +204,10 @@ async function claimIn(
 
 const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
 
-/** Returns one array per `scopes`, because a shared store caches by the array's identity. */
+/**
+ * Returns the same array for the same `scopes`, because the Redis store caches by the array's
+ * identity.
+ */
 function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
   const known = requestScopes.get(scopes);
   if (known !== undefined) return known;

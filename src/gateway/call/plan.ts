@@ -31,7 +31,10 @@ import { tokenCount } from "../limits/limit-store.ts";
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/** Reads a request and plans its route: every check that can refuse before a limit is claimed. */
+/**
+ * Reads a request and plans its route. Makes every check that can refuse the request before a limit
+ * is claimed.
+ */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -156,8 +159,8 @@ export interface PlanNeeds {
 }
 
 /**
- * Adds to `needs` the organization's routing policy and, if this installation can decrypt them, its
- * own provider keys.
+ * Adds to `needs` the organization's routing policy and its own provider keys. The keys are left
+ * out if this installation cannot decrypt them.
  */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,

@@ -23,9 +23,9 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** The bound for one key; an organization has `ORG_FACTOR` times as many. */
+  /** The most refused requests of one key; an organization has `ORG_FACTOR` times as many. */
   readonly refusalsPerMinute: number;
-  /** The bound for an organization without credit, and for each of its keys. */
+  /** The most refused requests of an organization without credit, and of each of its keys. */
   readonly unfundedRequestsPerMinute: number;
 }
 
@@ -86,8 +86,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Forgets full limits that may have been changed; undefined means those of all organizations.
-   * Full windows of refused requests stay, because an organization cannot change them.
+   * Forgets that an organization's request limits were full, because they may have been changed;
+   * undefined means all organizations. Full windows of refused requests stay, because an
+   * organization cannot change them.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
@@ -145,7 +146,10 @@ export class RefusalWindows {
     return outcome instanceof Promise ? outcome.then(release) : release(outcome);
   }
 
-  /** Returns one array per principal, because a shared store caches by the array's identity. */
+  /**
+   * Returns the same array for the same principal, because the Redis store caches by the array's
+   * identity.
+   */
   #listScopes(principal: Principal): readonly ScopeClaim[] {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;
@@ -186,7 +190,7 @@ interface FullWindow {
 }
 
 const ORG_FACTOR = 3;
-/** A charge can stay in a one-minute window for up to 61 seconds. */
+/** A request can count in a one-minute window for up to 61 seconds. */
 const MEMORY_MS = 61_000;
 
 /** Includes the credit state, so that buying credit ends a remembered refusal. */

@@ -128,7 +128,9 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
   );
 }
 
-/** Recorded for a client that left before dispatch; never sent. */
+/**
+ * Returns the refusal that is recorded for a client that left before dispatch; it is never sent.
+ */
 export function clientLeft(): Refusal {
   return CLIENT_HAS_LEFT;
 }

@@ -123,7 +123,10 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   ]),
 }));
 
-/** The values of `for`, in the order in which the refusal of an unknown value lists them. */
+/**
+ * The values of the query parameter `for`, in the order in which the refusal of an unknown value
+ * lists them.
+ */
 const KINDS = ["chat", "messages", "images", "videos", "decisions"] as const;
 
 export const dryRunRoute = {

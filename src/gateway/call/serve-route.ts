@@ -135,7 +135,7 @@ async function poolProblem(
   return entered.ok ? undefined : entered.refusal;
 }
 
-/** Null if there is no candidate, because then nothing could be held. */
+/** Quotes what a call would hold for its first candidate; null if there is no candidate. */
 function quoteReserve<R extends CallRequest>(
   { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,

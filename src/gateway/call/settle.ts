@@ -108,7 +108,10 @@ export function lacksUsage(
   return modality !== "video" && (usage ?? declaredUsage) === undefined && !hasCost;
 }
 
-/** A complete answer without usage is counted by its estimated tokens. */
+/**
+ * Returns the tokens to count in token windows. A complete answer without usage counts as
+ * estimated.
+ */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

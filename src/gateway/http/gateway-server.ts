@@ -56,8 +56,8 @@ export interface GatewayServerOptions {
 
 const KEEP_ALIVE_MS = 65_000;
 /**
- * A constant, not an echo of the request: without credentials `*` allows every header but
- * `authorization` (Fetch standard).
+ * The headers that a browser may send. Without credentials, `*` allows every header except
+ * `authorization` (Fetch standard), so this needs no echo of the request.
  */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";

@@ -73,8 +73,8 @@ function collect(
 }
 
 /**
- * Borrows the buffer only when all chunks have arrived, so that slow uploads do not occupy the
- * pool.
+ * Borrows the pooled buffer only when all chunks have arrived, so that slow uploads do not occupy
+ * the pool.
  */
 function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
   const [only] = chunks;

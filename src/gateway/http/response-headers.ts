@@ -57,7 +57,10 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/** Official clients retry every 429 and 5xx unless a header forbids it. */
+/**
+ * Classes of refusals that carry `x-should-retry: false`. Without it, official clients would retry
+ * every 429 and 5xx.
+ */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /**
@@ -98,7 +101,10 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   return list;
 }
 
-/** The text may come from a client: replaces all but visible ASCII, and bounds the length. */
+/**
+ * Makes a text that may come from a client safe for a header: replaces all but visible ASCII, and
+ * bounds the length.
+ */
 function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }

@@ -59,8 +59,9 @@ export interface AskedRequest {
    */
   readonly ownKeysOnly?: boolean;
   /**
-   * True to claim only the limits from which requests on own provider keys are exempt, because the
-   * request falls back from these keys to the platform's. Default false.
+   * True if a request that tried the organization's own provider keys falls back to the platform's.
+   * Only the limits for organizations without credit are claimed then, because the others were
+   * claimed when the request began. Default false.
    */
   readonly unfundedOnly?: boolean;
 }
@@ -221,8 +222,9 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
 }
 
 /**
- * A request is exempt if the limit for organizations without credit does not apply to it. `counted`
- * and `exempt` are often the same array.
+ * The scopes of requests by one key for one model. A request is exempt if the limit for
+ * organizations without credit does not apply to it: it claims `exempt`, any other request
+ * `counted`. Both are often the same array.
  */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
@@ -240,8 +242,8 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
 }
 
 /*
- * The scope is that of ordinary requests. Requests to a dedicated endpoint use up its request limit
- * only if the customer set one, never the default.
+ * Requests to a dedicated endpoint count in the same scope as the key's ordinary requests, but
+ * against its request limit only if the customer set one, never against the default.
  */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;

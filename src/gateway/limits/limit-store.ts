@@ -15,8 +15,8 @@ export interface TokenCount {
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * The window has 60 buckets: of a second, a minute or 24 minutes. A charge counts for the window
-   * and at most one bucket longer.
+   * The window has 60 buckets: of a second, a minute or 24 minutes. A charge counts for the length
+   * of the window, and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
@@ -34,7 +34,7 @@ export interface LimitSet {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
   readonly concurrent?: number;
-  /** Requests in one whole second of the store's clock. */
+  /** The most requests in one whole second of the store's clock. */
   readonly requestsPerSecond?: number;
   readonly paced?: Pace;
   readonly windows?: readonly DeclaredWindow[];
@@ -162,8 +162,8 @@ export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
 }
 
 /**
- * The wait of a request that arrives at `nowUs`. One number, the time of the next free turn,
- * represents the whole first-in, first-out queue (virtual scheduling). Times are whole
+ * Returns how long a request that arrives at `nowUs` must wait. One number, the start of the next
+ * free turn, represents the whole first-in, first-out queue (virtual scheduling). Times are whole
  * microseconds.
  */
 export function pacingWaitUs(nextSlotUs: number, nowUs: number): number {

@@ -124,7 +124,7 @@ const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
  * Caches the claims of one pool by organization. Returns the same object until the limits change,
- * because a shared store prepares a claim's scopes once. Two generations bound the memory.
+ * because the Redis store caches what it derives from the scopes. Two generations bound the memory.
  */
 export class PoolClaims {
   readonly #pool: Pool;

@@ -18,7 +18,7 @@ export class RollingWindow {
   #newest = 0;
   #sum = 0;
 
-  /** Right only after `advance` to the present second. */
+  /** The sum of the window; correct only after `advance` to the present second. */
   get total(): number {
     return this.#sum;
   }

@@ -20,12 +20,15 @@ export interface KeyActivity {
   readonly keyId: KeyId;
   /** The minute of the key's newest request; null if the journal has none. */
   readonly lastUsedAtMs: number | null;
-  /** Spend of this UTC month, by the time of admission. */
+  /** The key's spend in this UTC month; a request counts in the month in which it was admitted. */
   readonly spentMonthMicroUsd: MicroUsd;
   readonly inFlightMicroUsd: MicroUsd;
 }
 
-/** $1 is the organization, $2 the days that are read from sums. */
+/**
+ * Reads the activity of an organization's keys. $1 is the organization, $2 the days whose attempts
+ * are read from daily sums.
+ */
 export function keyActivitySql(rolledDays: readonly string[]): string {
   return `
   with late as (

@@ -101,7 +101,7 @@ export async function makeLimitChange(
   return stored === undefined ? refused(NO_SUCH_KEY) : { ok: true, stored };
 }
 
-/* The same answer for a key of another organization and for one that never existed. */
+/* The answer does not tell whether the key belongs to another organization or does not exist. */
 const NOT_YOUR_KEY: Refusal = invalidRequest(
   "key_id must be the id of the calling key, or be left out; limits of other keys are set in the console",
 );
@@ -112,7 +112,7 @@ const ORG_NOT_OPEN: Refusal = invalidRequest(
   'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
 );
 
-/** The key that the limit applies to; undefined for the limit of the whole organization. */
+/** Returns the key that the limit applies to; undefined if it applies to the whole organization. */
 function keyNamed(
   actor: LimitActor,
   { scope, keyId }: LimitRequest,
@@ -199,7 +199,10 @@ export interface LimitRequest {
   readonly change: LimitChange;
 }
 
-/** Refuses with the 400 that names the invalid field and its valid values. */
+/**
+ * Reads the body of a limit change; refuses with the 400 that names the invalid field and its valid
+ * values.
+ */
 export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
   const read = readJsonObject(body, WORDS);
   if (!read.ok) return read;

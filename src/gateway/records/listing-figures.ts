@@ -27,7 +27,7 @@ export interface ListingSums {
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
-/** The figures of sums; null if there is nothing to compute a figure from. */
+/** Figures computed from `ListingSums`; a figure is null if there is nothing to compute it from. */
 export interface ListingFigures {
   readonly calls: number;
   /** The share of calls that succeeded, 0 to 1. */

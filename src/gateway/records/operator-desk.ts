@@ -51,7 +51,7 @@ export interface Desk {
     readonly name: string;
     readonly balanceMicroUsd: MicroUsd;
   }[];
-  /** The time up to which calls are summed; null if none are. */
+  /** The time up to which calls are summed; null if no calls are summed yet. */
   readonly untilMs: number | null;
 }
 
@@ -298,7 +298,7 @@ export async function flaggedListings(
 
 const flaggedColumns = columns<FlaggedListing>({ flag: text("error_class"), ...counted });
 
-// The condition on ids, which contain the time, excludes older partitions.
+// Attempt ids contain the time, so the condition on them excludes older partitions.
 const FLAGGED_SQL = `
   select error_class, provider_id, model_id, count(*) as attempts from attempt
   where attempt_id >= attempt_id_at(now() - $1::integer * interval '1 day')

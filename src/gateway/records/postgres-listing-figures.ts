@@ -7,7 +7,7 @@ import {
 } from "./listing-figures.ts";
 import type { ReportSources } from "./report-sources.ts";
 
-/** The most rows of a query; the oldest beyond them are left out. */
+/** The most rows that a query returns, newest first; older rows are left out. */
 const ROWS_MAX = 50_000;
 
 export type ListingFiguresStore = Public<PostgresListingFigures>;
@@ -39,8 +39,8 @@ export class PostgresListingFigures {
   }
 
   /**
-   * The sums over all organizations, without the days on which they would reveal something about
-   * one organization.
+   * Returns sums over all organizations, without the days on which they would reveal something
+   * about one organization.
    */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];

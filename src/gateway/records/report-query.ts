@@ -219,7 +219,7 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   };
 }
 
-/** In the rows, the name of a day is its number of days since 1970-01-01. */
+/** A row names a day by its number of days since 1970-01-01; the report names it by its date. */
 function toGroupName({ by }: ReportPlan, { name }: ReportRow): string {
   return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
 }

@@ -61,7 +61,10 @@ export class ReportSources {
     return await this.runNow(query);
   }
 
-  /** Runs a query that needs current data: money, keys, and rows from a second ago. */
+  /**
+   * Runs a query on the primary, because it needs current data: money, keys, and rows from a second
+   * ago.
+   */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
     return await onConnection(this.#primary, (client) => this.#read(client, query));
   }
@@ -96,7 +99,10 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** A wait for a connection, while other reports use them all, is a timeout too. */
+/**
+ * Turns a canceled query, and a wait for a connection while other reports use them all, into a
+ * `ReportTimeout`.
+ */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

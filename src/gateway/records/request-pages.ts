@@ -73,7 +73,7 @@ function reportedRequest(row: Row): ReportedRequest {
   };
 }
 
-/* $1 organization, $2 first request id, $3 the id after the last, $4 rows. */
+/* Parameters: $1 organization, $2 first request id, $3 the id after the last, $4 most rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 const UNION_SQL = "\n    union all ";
 
@@ -190,7 +190,7 @@ function writeCursor({ by, direction }: RequestSort, row: Row): string {
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");
 }
 
-/** Undefined for the first page, or if the cursor belongs to another order. */
+/** Returns undefined for the first page, or if the cursor belongs to another order. */
 function readCursor(text: string, sort: RequestSort): SortedPlace | undefined {
   const [id = "", value = "0", direction = "desc", by = "time"] = text.split(".").toReversed();
   const requestId = parseRequestId(id);

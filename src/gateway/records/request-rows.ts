@@ -111,15 +111,15 @@ export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null a
       null::integer as duration_ms`;
 
 /**
- * False if the filter excludes refused requests: by status, or by a provider, because they never
- * reached one.
+ * Returns false if the filter excludes refused requests: by status, or by a provider, because they
+ * never reached one.
  */
 export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
   return providerIds === undefined && isAsked !== false;
 }
 
-/** The SQL condition of a filter. Managed keys cannot be selected by their ids. */
+/** Returns the SQL condition of a filter. Managed keys cannot be selected by their ids. */
 export function matchSql(
   filter: Omit<ReportFilter, "fromMs" | "toMs">,
   { org, status }: { readonly org: string; readonly status: string },

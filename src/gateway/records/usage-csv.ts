@@ -28,7 +28,7 @@ const RETRY_AFTER_SECONDS = 10;
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
-  /** Running exports by organization, so that one with many exports cannot occupy the database. */
+  /** Running exports by organization, so that no organization can occupy the database with many. */
   readonly #underWay = new Map<OrgId, number>();
 
   constructor(records: RecordStore, clock: Clock) {

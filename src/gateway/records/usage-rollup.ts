@@ -57,8 +57,8 @@ export class PostgresUsageRollup {
   }
 
   /**
-   * Sums a bounded part of the days that are due. False if none is left, or another process is
-   * working. An interrupted part is done again.
+   * Sums a bounded part of the days that are due. Returns false if no part is left, or another
+   * process is working. An interrupted part is done again.
    */
   async rollSome(): Promise<boolean> {
     const client = await lockedConnection(this.#pool, "tokenmarket usage sums");
@@ -89,7 +89,10 @@ interface OrgRow {
   readonly org_id: string;
 }
 
-/** False if nothing is due, or a day is locked now. */
+/**
+ * Sums some organizations of one day, or moves the day to its next state. Returns false if nothing
+ * is due, or the day's table is locked.
+ */
 async function rollBatch(client: PoolClient): Promise<boolean> {
   const { rows: stale } = await client.query<OrgRow & { day: string }>(STALE_ORGS_SQL, [
     USAGE_ROLLUP_ORGS_MAX,
@@ -126,7 +129,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
     });
     return true;
   } catch (fault) {
-    // Another process is writing to this day: retried next time.
+    // Another process is writing to this day, so the next run tries again.
     if (fault instanceof DatabaseError && fault.code === SQLSTATE_LOCK_TIMEOUT) return false;
     throw fault;
   }
@@ -180,7 +183,7 @@ async function rollHour(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** Publishes a day once; requests that end later are not included. */
+/** Publishes the sums of a day once; requests that end later are not included. */
 async function publishDay(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ day: string }>(listingSql.UNPUBLISHED_DAY_SQL);
   const [due] = rows;
@@ -208,8 +211,8 @@ const DUE_DAY_SQL = `
   order by d.day desc limit 1`;
 
 /**
- * Makes every later change of this day leave a note in `usage_stale`. `day` has only digits and
- * hyphens.
+ * Makes every later change of this day leave a note in `usage_stale`. `day` becomes a part of the
+ * SQL text, so it must have only digits and hyphens.
  */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched

@@ -85,7 +85,7 @@ export function writeWalletCursor({ at_ms: atMs, id }: WalletRow): string {
   return `${atMs}_${id}`;
 }
 
-/** An invalid cursor starts with the newest line. */
+/** Returns undefined for an invalid cursor, so that the page starts with the newest line. */
 export function readWalletCursor(text: string): WalletCursor | undefined {
   const [, atMs, id] = /^(\d{1,15})_(-1|\d{1,18})$/.exec(text) ?? [];
   return atMs === undefined || id === undefined ? undefined : { atMs, id };

@@ -5,8 +5,9 @@ export interface DeploymentHealth {
   /** Returns whether a request may be sent: always, as a probe, or not. Changes nothing. */
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no";
   /**
-   * Reserves the probe of a half-open circuit right before it is sent. False if another request has
-   * reserved it or the circuit is cooling. Always true for a closed circuit, which needs no probe.
+   * Reserves the probe of a half-open circuit right before it is sent. Returns false if another
+   * request has reserved it or the circuit is cooling. Always returns true for a closed circuit,
+   * which needs no probe.
    */
   startProbe(deploymentId: string, nowMs: number): boolean;
   /**
@@ -150,8 +151,8 @@ export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
   /**
-   * The cooldown by this instance's own outcomes, in milliseconds before jitter; a notice does not
-   * change it. The next one is twice as long, up to `COOL_MS_MAX`.
+   * The length of the cooldown that this instance's own outcomes caused, in milliseconds before
+   * jitter; a notice does not change it. The next cooldown is twice as long, up to `COOL_MS_MAX`.
    */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
@@ -225,7 +226,10 @@ export function permission(state: CircuitState, nowMs: number): "yes" | "probe" 
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
 }
 
-/** If the probe never reports, another may be sent after `leaseMs`. */
+/**
+ * Returns the circuit with its probe reserved. If the probe never reports, another may be sent
+ * after `leaseMs`.
+ */
 export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
   return state.phase === "closed"
     ? state
@@ -303,7 +307,10 @@ function toSecond(nowMs: number): number {
   return Math.floor(nowMs / 1000);
 }
 
-/** Adds up half-strikes: a strike is two, a timeout is one. */
+/**
+ * True if the streak is long enough, or if the window has enough failures and they outweigh its
+ * successes. Counts in half-strikes: a strike is two, a timeout is one.
+ */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
   let strikes = 0;

@@ -56,7 +56,10 @@ export interface PlanInput {
 export interface ListingStanding {
   /** False if verified listings are required and this one is not verified. */
   mayRoute(deployment: Deployment): boolean;
-  /** True if answers broke its promises. The model's other deployments are tried before it. */
+  /**
+   * True if the deployment broke promises of its listing. The model's other deployments are then
+   * tried before it.
+   */
   isDistrusted(deployment: Deployment): boolean;
 }
 
@@ -104,7 +107,10 @@ function chooseOwnKeys({ ownKey }: Deployment, controls: ProviderControls): OwnK
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
-/** Deployments with the caller's own keys come before those with the marketplace's. */
+/**
+ * Puts a copy of each deployment for which the caller has an own provider key before the
+ * deployments with the marketplace's keys. `provider.connections` may exclude one of both.
+ */
 export function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
@@ -122,7 +128,8 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
 }
 
 /**
- * The refusal of the first condition that excludes all: able to serve, then priced, then healthy.
+ * Returns the refusal of the first condition that excludes all: able to serve, then priced, then
+ * healthy.
  */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
@@ -150,7 +157,7 @@ export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): 
     : refusal("model_unavailable", `model ${named} is not listed; GET /v1/models has the ids`);
 }
 
-/** The `provider` control or policy that excludes the deployment; undefined if none does. */
+/** Names the `provider` control or policy that excludes the deployment; undefined if none does. */
 export function policyProblem(
   deployment: Deployment,
   { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
@@ -316,7 +323,10 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
   return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
 }
 
-/** In milliseconds: about as long as providers cache a prompt. */
+/**
+ * How long a conversation is remembered, in milliseconds: about as long as providers cache a
+ * prompt.
+ */
 const SERVED_MS = 300_000;
 /**
  * Above this number the oldest conversations are forgotten; their next request may meet a cold

@@ -1,7 +1,7 @@
 import { type Clock, createRecordId, type RedisLink } from "../../kernel/index.ts";
 
 export interface CooldownListener {
-  /** `id` cools down for `forMs` from `nowMs`, which is monotonic. */
+  /** Called when the circuit or pool `id` cools down for `forMs` from `nowMs`, a monotonic time. */
   learn(id: string, forMs: number, nowMs: number): void;
 }
 
@@ -18,7 +18,7 @@ export interface HealthExchangeOptions {
 const EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Publishes this instance's cooldowns, and polls those of the others. */
+/** Publishes this instance's cooldowns, and polls those of other instances. */
 export class HealthExchange {
   readonly #shared: SharedHealth | undefined;
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ export interface CooldownNotice {
 export interface SharedHealth {
   /** Never throws, and nothing waits for it. */
   publish(notice: CooldownNotice): void;
-  /** The running cooldowns of other instances; empty if the store does not answer. */
+  /** Returns the running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
 }
 
@@ -182,7 +182,9 @@ local function serverMs()
 end
 `;
 
-/** ARGV: time, member of the sorted set, milliseconds until its cooldown ends. */
+/**
+ * Stores a cooldown. ARGV: time, member of the sorted set, milliseconds until the cooldown ends.
+ */
 const PUBLISH = `
 local now = serverMs()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

@@ -113,7 +113,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   }
 }
 
-/** Contains figures and names, never content. */
+/** The span contains figures and names, never a prompt or an answer. */
 function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
   const { held, end, spanId, sentMs } = attempt;
   const { deployment } = held;

@@ -110,7 +110,7 @@ export class RequestNotes implements RequestTrace {
     return traceId;
   }
 
-  /** The request's own span. Created on demand, because few requests need it. */
+  /** The request's own span, created on first use, because few requests need it. */
   get context(): TraceContext {
     this.#own ??= this.#newContext();
     return this.#own;

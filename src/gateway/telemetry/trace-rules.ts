@@ -104,7 +104,7 @@ export class KeepChance {
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
 
-  /** Only for traces whose id is the request id. */
+  /** True if the request is sampled. Applies only to traces whose id is the request id. */
   hasRequest(requestId: RequestId): boolean {
     return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
   }
@@ -134,7 +134,7 @@ export class KeepCeiling {
 
 /** Allows at most `max` in any period of one second. */
 class LastSecond {
-  /** The times of the last `max` that were allowed, as a ring. */
+  /** The times of the last `max` events that were allowed, as a ring buffer. */
   readonly #takenMs: Float64Array;
   #next = 0;
 

@@ -104,7 +104,7 @@ export class Conduct {
     }
   }
 
-  /** Call this when a listing has passed a conformance run. */
+  /** Drops the counts of a listing. Call this when the listing has passed a conformance run. */
   forget(listingId: string): void {
     this.#watched.delete(listingId);
   }
@@ -133,9 +133,9 @@ export class Conduct {
   }
 
   /**
-   * True if, without the answers of some one organization, enough answers are left and they are
-   * good. That organization's requests then cause the broken promises, and one customer must not
-   * demote a provider for all others.
+   * True if there is one organization without whose answers the remaining ones are enough and good.
+   * Its requests then cause the broken promises, and one customer must not demote a provider for
+   * all others.
    */
   #isContradicted(all: Share, older: Half, newer: Half): boolean {
     const { answersMin } = this.#policy;

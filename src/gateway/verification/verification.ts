@@ -139,8 +139,8 @@ export function judgeVerdict(
 const PERCENT_MAX = 100_000;
 
 /**
- * By how many percent the provider overbilled in the newest run; null if it did not, or if the run
- * does not tell.
+ * Returns by how many percent the provider overbilled in the newest run; null if it did not, or if
+ * the run does not tell.
  */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};

@@ -33,7 +33,7 @@ export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interva
 
 export interface DueListing<L extends ListingName = ListingName> {
   readonly listing: L;
-  /** In milliseconds; a time in the past means now. */
+  /** When the run is due, in milliseconds by the database's clock; a time in the past means now. */
   readonly atMs: number;
   readonly reason: DueReason;
 }
@@ -107,7 +107,7 @@ function computePhase(listing: ListingName): number {
 export interface WatchState {
   /** By the clock of the database, like every other time in this file. */
   readonly nowMs: number;
-  /** By `listingKey`. */
+  /** The runs of each listing, by `listingKey`. */
   readonly known: ReadonlyMap<string, KnownRuns>;
   /**
    * The cost of the scheduled runs of the last interval. A run that has not ended counts with its

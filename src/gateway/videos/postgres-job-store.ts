@@ -99,9 +99,9 @@ export class PostgresJobStore {
 
   /**
    * Stores an accepted job together with its attempt's provider job id, before the client is
-   * answered. False, and no job is stored, if recovery has closed the attempt, or will because a
-   * peer has declared this instance dead. May be repeated with the same job after a lost answer:
-   * the result is the same.
+   * answered. Returns false and stores nothing if recovery has closed the attempt, or will close it
+   * because another instance has declared this one dead. May be repeated with the same job after a
+   * lost answer: the result is the same.
    */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
@@ -116,9 +116,9 @@ export class PostgresJobStore {
   }
 
   /**
-   * Leases the next poll of a running job of this organization. Undefined if the last poll was less
-   * than `pollMinMs` ago or another process is polling. The poll must end within `leaseMs`; after
-   * that, other processes may lease it.
+   * Leases the next poll of a running job of this organization. Returns undefined if the last poll
+   * was less than `pollMinMs` ago or another process is polling. The poll must end within
+   * `leaseMs`; after that, other processes may lease it.
    */
   async takeOne(
     orgId: OrgId,
@@ -140,8 +140,8 @@ export class PostgresJobStore {
   }
 
   /**
-   * Stores a poll of a job that continues, and releases its lease. Does nothing if the job has
-   * ended meanwhile.
+   * Stores the result of a poll of a job that continues, and releases the job's lease. Does nothing
+   * if the job has ended meanwhile.
    */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;

@@ -40,7 +40,7 @@ export interface NewVideoJob {
   readonly seconds: number;
   readonly options: VideoOptions;
   readonly state: VideoState;
-  /** 0 to 100. */
+  /** Percent, 0 to 100. */
   readonly progress: number;
   /** Wall-clock time of the dispatch. */
   readonly startedAtMs: number;

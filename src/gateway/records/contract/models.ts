@@ -249,7 +249,7 @@ function findLowestPricing({
   return { prompt: usdPerToken(from.prompt), completion: usdPerToken(from.completion) };
 }
 
-/** The model in the format of wire_b. */
+/** One model in the wire_b format. */
 export const messagesModel = shape((is: DefineField<ListedModel>) => ({
   type: is(Type.Literal("model"), () => "model" as const),
   id: is(Type.String(), (model) => model.id),
