@@ -42,8 +42,8 @@ export class PostgresAbuseRestrictionStore {
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
    * if a limited one has ended recently. Two processes with the same finding create one
-   * restriction. Undefined if the organization has bought credit, or if the finding began before
-   * the last restriction was placed or lifted, and so is not new behavior.
+   * restriction. Returns undefined if the organization has bought credit, or if the finding began
+   * before the last restriction was placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (
@@ -197,17 +197,15 @@ const LIFT_SQL = `
 export interface UsageFinding {
   readonly orgId: OrgId;
   readonly family: CallFamily;
-  /**
-   * The figures that were unusual. Operators and support see this text, the customer never does.
-   */
+  /** The unusual figures, as text. Operators and support see it, the customer never does. */
   readonly reason: string;
   /** Milliseconds since the end of the oldest request that the finding counts. */
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
   /**
-   * For this many milliseconds after a limited restriction has ended, a finding leads to
-   * `restricted`.
+   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
+   * `restricted` one, which lasts until an operator lifts it.
    */
   readonly repeatMs: number;
 }

@@ -39,8 +39,8 @@ export interface UsageRule {
   /** How long the restriction for a first finding lasts, in milliseconds. */
   readonly limitedMs: number;
   /**
-   * For this many milliseconds after a limited restriction has ended, a finding leads to
-   * `restricted`.
+   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
+   * `restricted` one, which lasts until an operator lifts it.
    */
   readonly repeatMs: number;
 }
@@ -80,8 +80,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have placed the restriction after counting the same requests. Without
-    // this, the counts of this process would cause a second finding about them.
+    // Another process may have placed the restriction after counting the same requests. Counts that
+    // stayed in this process would cause a second finding about them.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -218,7 +218,10 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
   );
 }
 
-/** The message never reveals the finding or the thresholds. */
+/**
+ * Builds the refusal. Its message reveals neither the finding nor the thresholds, so that nobody
+ * can stay just below them.
+ */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -244,8 +247,9 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * The network by which clients are counted: an IPv4 address itself, or the first 64 bits of an IPv6
- * address, because one subscriber owns all addresses with these bits and can change at will.
+ * Returns the network by which clients are counted: an IPv4 address itself, or the first 64 bits of
+ * an IPv6 address, because one subscriber owns all addresses with these bits and can change at
+ * will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;
@@ -282,9 +286,9 @@ export interface FreshHold {
 
 interface UntoldFinding {
   readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
-  /** When the oldest request that the finding counts ended. */
+  /** Wall-clock time at which the oldest request that the finding counts ended. */
   readonly sinceMs: number;
-  /** The end of the restriction that this process applies until the store has answered. */
+  /** Wall-clock end of the restriction that this process applies until the store has answered. */
   readonly untilMs: number;
   readonly tries: number;
   readonly nextTryMs: number;

@@ -185,9 +185,11 @@ interface Slice {
 export class WindowUse {
   readonly #windowMs: number;
   readonly #clientsMax: number;
-  /** Oldest first, without empty slices. */
+  /** The slices that contain requests, oldest first. */
   readonly #slices: Slice[] = [];
-  /** For each client network, the number of the slice with its newest request; ascending. */
+  /**
+   * For each client network, the number of the slice with its newest request, in ascending order.
+   */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;
@@ -208,7 +210,7 @@ export class WindowUse {
     return this.#slices[0]?.sinceMs;
   }
 
-  /** If the clock has stepped back, the request counts in the newest slice. */
+  /** Counts a request; in the newest slice if the clock has stepped back. */
   note(request: CountedRequest, nowMs: number): void {
     this.#advance(nowMs);
     const slice = this.#newestSlice(nowMs);

@@ -139,7 +139,7 @@ export class AccountNotices {
 
   #drop(client: Client | undefined): void {
     if (this.#client === client) this.#client = undefined;
-    // Unlike `end`, this does not wait for a server that may be silent.
+    // Unlike `end`, `destroy` does not wait for a server that may be silent.
     client?.connection.stream.destroy();
   }
 }

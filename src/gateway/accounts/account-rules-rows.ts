@@ -236,7 +236,7 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
   assert(scope !== "org" || keyId === undefined, "a limit of scope org names no key");
 }
 
-/** The name of a key in the change log; a managed key is named by its purpose. */
+/** Returns the name of a key for the change log; a managed key is named by its purpose. */
 async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
   const { rows } = await queryInTime<{ origin: string }>(client, asked);

@@ -50,7 +50,8 @@ export async function createNotedKey(
 }
 
 /**
- * The change-log entry of a new key. It names the key by its id and contains no part of its secret.
+ * Builds the change-log entry of a new key, which names the key by its id and contains no part of
+ * its secret.
  */
 export function createdKey(
   key: Pick<KeySummary, "keyId" | "orgId" | "name" | "origin" | "requestsPerMinuteCeiling"> &

@@ -33,12 +33,15 @@ export interface KeyRecord {
   readonly origin: KeyOrigin;
   readonly name: string;
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer, lower than the ceiling; absent if not set. */
+  /** The customer's own limit, below the ceiling; absent if the customer has set none. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
-  /** From this instant on the key is refused like an unknown one; undefined if it never expires. */
+  /**
+   * Wall-clock time from which the key is refused like an unknown one; undefined if it never
+   * expires.
+   */
   readonly expiresAtMs?: number;
-  /** Ids of the models that the key may call; undefined: all. */
+  /** Ids of the models that the key may call; undefined means all. */
   readonly models?: readonly string[];
   readonly emailVerified: boolean;
   /** True if the organization has ever held bought or granted credit. */
@@ -48,8 +51,8 @@ export interface KeyRecord {
 
 export interface KeyStore {
   /**
-   * Finds keys by their SHA-256 digests, disabled keys too. The map is by digest in hexadecimal;
-   * unknown digests are missing.
+   * Finds keys, disabled ones too, by their SHA-256 digests. The keys of the map are digests in
+   * hexadecimal; unknown digests are missing.
    */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
@@ -103,7 +106,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
-/** Does not check how many keys an organization may have: the caller does. */
+/** Inserts a key. The caller has checked how many keys the organization may have. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),

@@ -53,8 +53,8 @@ export class SealedKeyFault extends Error {
 
 /**
  * Opens a vault with one encryption key of 32 bytes in base64, or with several, separated by
- * commas: the first seals, and all of them open. Undefined if the text is empty. `inForce` is read
- * at each use, so that the keys may change while the vault is open.
+ * commas: the first seals, and all of them open. Returns undefined if the text is empty. `inForce`
+ * is read at each use, so that the keys may change while the vault is open.
  */
 export function openKeyVault(
   keysBase64: string,

@@ -25,7 +25,7 @@ export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;
   readonly providerId: ProviderId;
-  /** Null if every key of the organization may use it. */
+  /** Null if every key of the organization may use the connection. */
   readonly keyId: KeyId | null;
   readonly name: string;
   readonly label: string;

@@ -244,7 +244,7 @@ function followClient(
   });
 }
 
-/** The result for a client that left before the attempt was sent. Nothing is charged. */
+/** Returns the result for a client that left before the attempt was sent. Nothing is charged. */
 function neverSent(): AttemptResult {
   return {
     bridge: undefined,

@@ -35,8 +35,9 @@ export interface CallKind<R extends CallRequest> extends Modality<R> {
 /** The estimated tokens that a call claims in its token windows. */
 export interface CallTokens extends TokenCount {
   /**
-   * Estimated prompt tokens minus the bytes of the request body; absent means 0. Not 0 for requests
-   * with media, and for decisions whose provider reads the state once per question.
+   * Estimated prompt tokens minus the bytes of the request body; absent means 0. A refusal
+   * subtracts it to name the bytes that fit. Not 0 for requests with media, and for decisions whose
+   * provider reads the state once per question.
    */
   readonly besideBytes?: number;
   /** True for modalities without `max_tokens`, whose clients cannot bound the output. */

@@ -181,7 +181,10 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/** A pool that is too small for the request never admits it, so its wait counts as infinite. */
+/**
+ * Returns the refusal with the shorter wait. A pool that is too small for the request never admits
+ * it, so its wait counts as infinite.
+ */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

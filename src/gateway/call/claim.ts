@@ -108,7 +108,7 @@ export interface ClaimPart {
 
 export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
-  /** Claimed in this order: the first part that refuses determines the refusal. */
+  /** The parts are claimed in this order, and the first that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
   /** Wall clock, for `retry_at`. */
@@ -159,8 +159,8 @@ export async function claimScopes(
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes may be reading some of these answers. If the end is unknown, the longest
-  // possible wait is reported.
+  // Other processes may be reading some of the answers. If the end is unknown, the longest possible
+  // wait is reported.
   const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
@@ -168,8 +168,8 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * A throttled window may be too small for the request even if no other request uses it: the wait
- * then lasts until the throttle ends.
+ * Sets the wait for a throttled window. It may be too small for the request even if no other
+ * request uses it: the wait then lasts until the throttle ends.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -265,8 +265,8 @@ export class MarketplaceClaim {
 }
 
 /**
- * The claim to make if the marketplace's key serves; undefined if it was made at the start of the
- * call or does not apply.
+ * Builds the claim to make if the marketplace's key serves; undefined if it was made at the start
+ * of the call or does not apply.
  */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,

@@ -110,7 +110,10 @@ function chooseCounter(
   return { ok: true, deployment: undefined };
 }
 
-/** Undefined if the provider returns no count in time, which does not affect its health. */
+/**
+ * Asks the provider for a count. Returns undefined if none comes in time, which does not affect the
+ * provider's health.
+ */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,

@@ -287,7 +287,7 @@ export function closeRow(
   };
 }
 
-/** The answer headers to store: those that were sent and that no other column contains. */
+/** Returns the answer headers to store: those that were sent and that no other column contains. */
 function answeredHeaders(
   { failure }: EndedAttempt["result"],
   { held, client }: ClosedFrom,

@@ -213,7 +213,9 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
 /** The public names of the token buckets, in the order of `TOKEN_BUCKET_NAMES`. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/** The series of one listing, or of all listings that are folded into one. */
+/**
+ * The metrics of one listing, or of all listings that share one series because there are too many.
+ */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;

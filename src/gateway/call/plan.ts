@@ -132,8 +132,8 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages. Undefined if the request has neither, or if no deployments have equal priority,
- * because the digest would have no use. Two organizations never share a digest.
+ * its messages. Returns undefined if the request has neither, or if no deployments have equal
+ * priority, because the digest would have no use. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -186,8 +186,8 @@ function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | 
 }
 
 /**
- * Returns the most that a call with this body could hold, whichever candidate serves it, including
- * those in cooldown. Holds, sends and claims nothing.
+ * Returns the highest amount that a call with this body could hold, whichever candidate serves it,
+ * including those in cooldown. Holds, sends and claims nothing.
  */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,

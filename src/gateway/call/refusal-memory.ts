@@ -37,9 +37,11 @@ export interface RefusalWindowOptions {
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /** Of organizations without credit: requests that are neither admitted nor refused yet. */
+  /**
+   * For each organization without credit, its requests that are neither admitted nor refused yet.
+   */
   readonly #undecided = new Map<OrgId, Set<object>>();
-  /** Of organizations without credit: how many refusals the window still allows. */
+  /** For each organization without credit, how many more refused requests its window allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
@@ -182,10 +184,10 @@ export class RefusalWindows {
 
 interface FullWindow {
   readonly refusal: Refusal;
-  /** Monotonic milliseconds. */
+  /** Monotonic time at which the wait ends, in milliseconds. */
   readonly untilMs: number;
   readonly orgId: OrgId;
-  /** True for a limit of admitted requests, false for a window of refused requests. */
+  /** True if a request limit is full, false if the window of refused requests is full. */
   readonly isOfLimits: boolean;
 }
 
@@ -229,7 +231,8 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
 /**
- * Compared by identity: the same object means that no change of the organization came in between.
+ * A marker that is compared by identity: while it is the same object, the organization has not
+ * changed.
  */
 type Unchanged = Record<never, never>;
 
@@ -314,7 +317,7 @@ export class Shortfalls {
   }
 }
 
-/** The amount that could still be held when the ledger answered. */
+/** Returns the amount that could still be held when the ledger answered. */
 function freeUnder(outcome: Shortfall): bigint {
   if (outcome.kind === "low_balance") return outcome.availableMicroUsd;
   const { capMicroUsd, settledMicroUsd, inFlightMicroUsd } = outcome;

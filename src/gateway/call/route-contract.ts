@@ -32,7 +32,7 @@ export interface ExcludedStep {
 
 export interface ShownRoute {
   readonly request: CallRequest;
-  /** In the order in which a call would try them. */
+  /** The candidates, in the order in which a call would try them. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
   /** Null if no candidate could serve, so that nothing would be held. */
@@ -63,7 +63,7 @@ const candidate = shape((is: DefineField<Candidate>) => ({
   reasons: is(List(Type.String()), listReasons),
 }));
 
-/** Explains a candidate's position, and which fields of the request it drops. */
+/** Lists the reasons for a candidate's position, and the fields of the request that it drops. */
 function listReasons({ request, ...step }: Candidate): string[] {
   const { deployment, upstream, servedLast, poolFull } = step;
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;

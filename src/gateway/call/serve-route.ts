@@ -47,7 +47,10 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** `wire` is the client's wire; undefined for modalities that have only one format. */
+/**
+ * Binds the dry run to one kind of call. `wire` is the client's wire; undefined for modalities that
+ * have only one format.
+ */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
   return (ports, client) => runDry(ports, client, { kind, wire });
 }

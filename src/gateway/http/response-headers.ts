@@ -5,7 +5,8 @@ import type { ServedHeaders } from "../call/client-exchange.ts";
 export type HeaderList = string[];
 
 /**
- * The first headers of every answer: the request id under two names, and CORS without credentials.
+ * Returns the first headers of every answer: the request id under two names, and CORS without
+ * credentials.
  */
 export function baseHeaders(requestId: string): HeaderList {
   return [
@@ -20,7 +21,10 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/** For answers to pages of our own origin: no other origin may read or frame them. */
+/**
+ * Returns the first headers of answers to pages of our own origin. No other origin may read or
+ * frame these answers.
+ */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,

@@ -39,7 +39,7 @@ export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer; can only lower the ceiling. */
+  /** The customer's own limit; has an effect only below the ceiling. */
   readonly requestsPerMinute?: number;
 }
 
@@ -83,8 +83,8 @@ export function limitScopes(
 }
 
 /**
- * The scopes of a request to a dedicated endpoint, except the scope of the endpoint itself. They
- * contain only limits that the customer set, and are often empty. Cached like the scopes of
+ * Lists the scopes of a request to a dedicated endpoint, except the scope of the endpoint itself.
+ * They contain only limits that the customer set, and are often empty. Cached like the scopes of
  * `limitScopes`.
  */
 export function endpointSelfScopes(
@@ -106,7 +106,10 @@ export interface LimitRow {
   readonly id: string;
   /** The id that customers see; often the same as `id`. */
   readonly shownId: string;
-  /** Set for a model under one key; `shownKeyId` is the key's id that customers see. */
+  /**
+   * Set if the row limits a model under one key; `shownKeyId` is the id of that key that customers
+   * see.
+   */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
   readonly ceilings: LimitCeilings;
@@ -155,8 +158,8 @@ export function endpointSelfRows(
 }
 
 /**
- * The scopes that all keys of the organization share. For a dedicated endpoint, they contain only
- * limits that the customer set.
+ * Lists the scopes that all keys of the organization share. For a dedicated endpoint, they contain
+ * only limits that the customer set.
  */
 export function orgScopes(
   org: LimitedOrg,
@@ -210,7 +213,10 @@ class ScopeMemo<T> {
 
 interface Remembered<T> {
   readonly general: T;
-  /** The named models, each computed on first use; undefined if no limit names a model. */
+  /**
+   * The result for each model that a limit names, computed on first use; undefined if no limit
+   * names a model.
+   */
   readonly byModel: Map<string, T | undefined> | undefined;
 }
 
@@ -265,8 +271,8 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 }
 
 /*
- * The limit for organizations without credit has its own scope. All requests count in the ordinary
- * scope, and only requests that are not exempt count in `#unfunded`.
+ * Lists the scopes of a row. The limit for organizations without credit has its own scope: all
+ * requests count in the ordinary scope, and only requests that are not exempt count in `#unfunded`.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
   return [toClaim(row), ...toUnfundedClaim(row)];
@@ -342,7 +348,9 @@ function modelRow(
   return [{ ...identity, ceilings, contract, self, limits: held }];
 }
 
-/** The row of a scope that always has limits: its ceilings, or the customer's lower values. */
+/**
+ * Builds the row of a scope that always has limits: its ceilings, or the customer's lower values.
+ */
 function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   const limits = takeLower(of.ceilings, of.self);
   const { requestsPerMinute = 0 } = limits;
@@ -353,7 +361,10 @@ function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   return { ...rest, limits, ...less };
 }
 
-/** The managed Playground key is exempt from the rule for organizations without credit. */
+/**
+ * Returns the limit for organizations without credit, from which the managed Playground key is
+ * exempt.
+ */
 function unfundedLimit(
   { funded, keyOrigin }: LimitedOrg & { readonly keyOrigin?: Origin },
   defaults: LimitDefaults,

@@ -55,7 +55,10 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** One percent returns per second, if no further 429 arrives. */
+/**
+ * Returns the seconds until the whole pool is usable: one percent returns per second if no further
+ * 429 arrives.
+ */
 export function secondsUntilWhole(percent: number): number {
   return 100 - percent;
 }

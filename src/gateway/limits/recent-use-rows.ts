@@ -36,7 +36,10 @@ export class PostgresRecentUse {
     this.#pool = pool;
   }
 
-  /** `membersOf` lists the listings of a pool, which the journal does not record. */
+  /**
+   * Returns the charges of one slot in the last minute. `membersOf` lists the listings of a pool,
+   * which the journal does not record.
+   */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],

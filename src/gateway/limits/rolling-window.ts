@@ -59,8 +59,8 @@ export class RollingWindow {
   }
 
   /**
-   * Seconds until charges of at least `amount` have left the window; until all charges have left if
-   * they are less than `amount` together.
+   * Returns the seconds until charges of at least `amount` have left the window; if all charges
+   * together are less, until all have left.
    */
   secondsUntilLeft(amount: number): number {
     let left = 0;

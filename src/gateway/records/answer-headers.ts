@@ -50,8 +50,8 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
 }
 
 /**
- * The client got the `retry-after` of the last attempt that was not throttled, or else of the last
- * attempt.
+ * Finds the `retry-after` that the client got: that of the last attempt that was not throttled, or
+ * else of the last attempt.
  */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =

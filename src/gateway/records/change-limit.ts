@@ -163,7 +163,6 @@ function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string
   return dedicated.some((id) => catalog.findDedicated(id, modelId) !== undefined);
 }
 
-/** The highest limit that the store can keep. */
 const STORED_LIMIT_MAX = 2_147_483_647;
 
 function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | undefined {
@@ -191,9 +190,12 @@ function limitCountProblem(
 
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
-  /** As the client sent it; `planLimitChange` checks whether the caller may name this key. */
+  /**
+   * The key's id as the client sent it; `planLimitChange` checks whether the caller may name this
+   * key.
+   */
   readonly keyId?: string;
-  /** Present if and only if the scope is `model`; as the client sent it. */
+  /** The model's id as the client sent it; present if and only if the scope is `model`. */
   readonly modelId?: string;
   /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
   readonly change: LimitChange;

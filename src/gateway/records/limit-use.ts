@@ -39,7 +39,7 @@ export interface LimitUse {
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
-  /** Narrowest first. */
+  /** For each slot: narrowest scope first, scopes of departed calls last. */
   readonly scopes: readonly UsedScope[];
 }
 

@@ -46,7 +46,7 @@ export interface ListingFilter {
 }
 
 export interface ListingHistory {
-  /** By UTC day, oldest first, without days that have no calls. */
+  /** Sums by UTC day, oldest first, without days that have no calls. */
   readonly days: readonly ListingSums[];
   readonly hours: readonly ListingSums[];
 }
@@ -101,7 +101,7 @@ const EXACT_BELOW_MS = 32;
 const SPANS_PER_DOUBLING = 16;
 
 /**
- * The middle, in whole milliseconds, of a histogram bucket with this number (SQL
+ * Returns the middle, in whole milliseconds, of the histogram bucket with this number (SQL
  * `first_byte_span`).
  */
 export function spanMiddleMs(span: number | null): number | null {

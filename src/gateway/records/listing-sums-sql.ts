@@ -148,7 +148,8 @@ export const UNPUBLISHED_DAY_SQL = `
   order by u.day limit 1`;
 
 /**
- * True if enough organizations made enough calls, and none of them has more than half of `weight`.
+ * Returns an SQL condition: enough organizations made enough calls, and none of them has more than
+ * half of `weight`. Published figures then reveal no single customer.
  */
 export function isOfManySql(calls: string, weight: string): string {
   return `count(*) filter (where ${calls} > 0) >= ${PUBLIC_FIGURES_ORGS_MIN}

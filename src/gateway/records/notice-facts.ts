@@ -53,8 +53,8 @@ export interface NoticeFacts {
    */
   readonly neededUnderCapMicroUsd: MicroUsd | null;
   /**
-   * When the first request after the last dispatched one was refused for lack of money; null if no
-   * request was.
+   * When the money ran out: the time of the first refusal for lack of money after the last
+   * dispatched request; null if there is none.
    */
   readonly refusedSinceMs: number | null;
   /** The fullest cap comes first. */

@@ -33,8 +33,8 @@ export interface Desk {
   /** The ten organizations with the most spend in `days`. */
   readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
   /**
-   * Providers that failed at least a tenth of twenty or more calls in the last day; most failures
-   * first.
+   * Providers with at least twenty calls in the last day of which a tenth or more failed; most
+   * failures first.
    */
   readonly providers: readonly {
     readonly providerId: string;
@@ -66,7 +66,7 @@ export interface Found {
 const FOUND_MAX = 20;
 const KEY_LABEL_CHARS = "tm_vk_".length + 6;
 
-/** Queries over all organizations: for operators, never for a customer. */
+/** Queries over all organizations. Only operators may see the results, never a customer. */
 export class PostgresOperatorDesk {
   readonly #pool: Pool;
 
@@ -270,8 +270,8 @@ export interface ListingLoss {
 }
 
 /**
- * Listings that lost money in the last `days`, largest loss first. Read from sums, which contain an
- * hour soon after its end.
+ * Returns the listings that lost money in the last `days`, largest loss first. Reads sums, which
+ * contain an hour soon after its end.
  */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
   return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);

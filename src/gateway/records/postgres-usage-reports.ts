@@ -86,8 +86,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The tokens of chat attempts, grouped by model and by the number of `bounds` that an attempt
-   * exceeds. Undefined if there are too many attempts to read one by one.
+   * Returns the tokens of chat attempts, grouped by model and by the number of `bounds` that an
+   * attempt exceeds; undefined if there are too many attempts to read one by one.
    */
   async tokensBySize(
     filter: SizeFilter,
@@ -136,7 +136,7 @@ export class PostgresUsageReports {
     return rows.map(activity.keyActivityColumns.read);
   }
 
-  /** The last `days` UTC days of one key, oldest first, including empty ones. */
+  /** Returns the last `days` UTC days of one key, oldest first, including days without requests. */
   async keyDays(
     orgId: OrgId,
     keyId: KeyId,

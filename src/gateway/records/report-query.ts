@@ -52,8 +52,8 @@ export interface ReportPlan {
 const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
- * One statement for the whole report, with rows of kind `total`, `group`, `bucket` and `part`.
- * First-byte times are counted separately (`timed`), because a daily sum stores them as a
+ * Builds one statement for the whole report, with rows of kind `total`, `group`, `bucket` and
+ * `part`. First-byte times are counted separately (`timed`), because a daily sum stores them as a
  * histogram.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
@@ -132,8 +132,8 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
 /*
- * A refused request may have attempts after all, if the ledger's answer to its hold was lost; then
- * the report counts only the attempts.
+ * Selects refused requests. A refused request may have attempts after all, if the ledger's answer
+ * to its hold was lost; then the report counts only the attempts.
  */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
@@ -245,7 +245,7 @@ function statusCounts(row: ReportRow): StatusCounts {
   return Object.fromEntries(STATUSES.map((each) => [each, Number(row[each])])) as StatusCounts;
 }
 
-/** The buckets, oldest first, including empty ones. */
+/** Returns the buckets, oldest first, including empty ones. */
 function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
   const { bucketMs } = plan;
   const buckets = new Map<number, FilledBucket>();

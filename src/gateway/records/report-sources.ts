@@ -32,7 +32,7 @@ export class ReportSources {
     this.#statementTimeoutMs = of.statementTimeoutMs;
   }
 
-  /** The age of the replica in milliseconds; undefined if no replica is used. */
+  /** Returns the age of the replica in milliseconds; undefined if no replica is used. */
   async replicaLagMs(): Promise<number | undefined> {
     let asOfMs: number | undefined;
     const isThere = async (): Promise<void> => undefined;

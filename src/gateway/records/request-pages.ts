@@ -99,7 +99,7 @@ export async function readRequests(
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
-  // Matches the condition of the partial index of attempts that did not complete.
+  // The condition must match that of the partial index of attempts that did not complete.
   const isRare = statuses?.includes("succeeded") === false;
   const rare = isRare ? " and outcome is distinct from 'completed'" : "";
   const parts = [
@@ -184,7 +184,7 @@ function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined
   return { sorted, order, behind };
 }
 
-/** For the order newest first, the cursor is the request id alone. */
+/** Writes a cursor. In the order newest first, the cursor is the request id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");

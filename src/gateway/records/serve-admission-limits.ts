@@ -66,7 +66,7 @@ export async function serveAdmissionLimits(
   if (!made.ok) return refuse(made.refusal);
   const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
-  // Here a stored limit with a key is always one of the calling key.
+  // This route stores limits of no other key, so a stored key id is that of the calling key.
   const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
   const body = Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;

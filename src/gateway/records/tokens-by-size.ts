@@ -15,7 +15,7 @@ import { hourUsageColumns, requestIdFrom, SUMMED_USAGE_SQL } from "../../ledger/
 import type { ReportQuery } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** Bounds, each a number of tokens; ascending and without repeats. */
+/** Bounds that divide attempts into groups by size, in tokens; ascending and without repeats. */
 export interface SizeBounds {
   /** The bounds of the tokens that were sent: prompt, cached and written together. */
   readonly promptTokens: readonly number[];

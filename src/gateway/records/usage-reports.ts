@@ -18,7 +18,7 @@ export interface ReportFilter {
    */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Matches requests of any of these models; absent: of all. */
+  /** Matches requests of any of these models; absent means all. */
   readonly modelIds?: readonly string[];
   /** Matches requests whose last attempt was at one of these providers. */
   readonly providerIds?: readonly string[];
@@ -120,9 +120,9 @@ export interface RequestSort {
 
 export interface RequestPageQuery {
   readonly limit: number;
-  /** The cursor that the previous page returned, in the same order. */
+  /** The cursor that the previous page of the same order returned. */
   readonly cursor?: string;
-  /** Absent for newest first. */
+  /** Absent means newest first. */
   readonly sort?: RequestSort;
 }
 

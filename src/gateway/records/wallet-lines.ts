@@ -18,7 +18,7 @@ export interface WalletLine {
     | "correction"
     | "other";
   readonly ref: string;
-  /** Positive if it increases the balance. */
+  /** Positive if the line increases the balance. */
   readonly amountMicroUsd: MicroUsd;
 }
 

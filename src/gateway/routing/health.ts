@@ -220,7 +220,10 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/** `probe` permits one request that tests a half-open circuit. */
+/**
+ * Returns whether a request may be sent; `probe` permits one request that tests a half-open
+ * circuit.
+ */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";

@@ -54,7 +54,7 @@ export interface PlanInput {
 }
 
 export interface ListingStanding {
-  /** False if verified listings are required and this one is not verified. */
+  /** False if verified listings are required and the deployment's listing is not verified. */
   mayRoute(deployment: Deployment): boolean;
   /**
    * True if the deployment broke promises of its listing. The model's other deployments are then
@@ -88,8 +88,8 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // The request allows only own provider keys, but the caller has none for a provider of this
-  // model.
+  // The request allows only the caller's own provider keys, but the caller has none for a provider
+  // of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -108,8 +108,8 @@ function chooseOwnKeys({ ownKey }: Deployment, controls: ProviderControls): OwnK
 }
 
 /**
- * Puts a copy of each deployment for which the caller has an own provider key before the
- * deployments with the marketplace's keys. `provider.connections` may exclude one of both.
+ * Adds, before the deployments with the marketplace's keys, a copy of each deployment for which the
+ * caller has its own provider key. `provider.connections` may exclude either kind.
  */
 export function withOwnKeys(
   deployments: readonly Deployment[],
@@ -143,8 +143,9 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * A model that is listed but not served to the caller gets the same 404 as an unknown id. If the
- * key may call only some models, the message says so in both cases.
+ * Returns the 404 for a model id. A model that is listed but not served to the caller gets the same
+ * 404 as an unknown id. A key that may call only some models is told so, whether the model is
+ * listed or not.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));
@@ -182,7 +183,7 @@ export function policyProblem(
 
 const NO_POLICY: PlanPolicy = {};
 
-/** The named providers come first; the others keep their order after them. */
+/** Puts the providers that `order` names first; the others keep their order after them. */
 function applyOrder(
   deployments: readonly Deployment[],
   order: readonly string[] | undefined,
@@ -285,7 +286,6 @@ function notPriced(modelId: string): Refusal {
   );
 }
 
-/** A 503: every deployment that could serve the model is cooling down. */
 export function allCooling(modelId: string): Refusal {
   return refusal(
     "gateway_error",
@@ -329,8 +329,8 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
  */
 const SERVED_MS = 300_000;
 /**
- * Above this number the oldest conversations are forgotten; their next request may meet a cold
- * prompt cache.
+ * The most remembered conversations. Above this number the oldest are forgotten; their next request
+ * may meet a cold prompt cache.
  */
 const CONVERSATIONS_MAX = 20_000;
 

@@ -6,7 +6,8 @@ export interface FailedRequest {
 
 const REPEAT_MS = 60_000;
 /**
- * Over this number the oldest failures are forgotten; their repeats then count as strikes again.
+ * The most remembered failures. Above this number the oldest are forgotten; their repeats then
+ * count as strikes again.
  */
 const REMEMBERED_MAX = 10_000;
 

@@ -60,7 +60,7 @@ export class HealthExchange {
     const poll = { askedMs };
     this.#poll = poll;
     const notices = await shared.read().catch(() => []);
-    // The poll was abandoned meanwhile, or the exchange was closed.
+    // The answer is too late: the poll was abandoned meanwhile, or the exchange was closed.
     if (this.#poll !== poll) return;
     this.#poll = undefined;
     const nowMs = this.#clock.monotonicMs();
@@ -84,7 +84,7 @@ export interface CooldownNotice {
 
 /** Shares cooldowns among instances. Without it each instance detects failures alone. */
 export interface SharedHealth {
-  /** Never throws, and nothing waits for it. */
+  /** Publishes a cooldown of this instance. Never throws, and nothing waits for it. */
   publish(notice: CooldownNotice): void;
   /** Returns the running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
@@ -199,8 +199,8 @@ return 1
 `;
 
 /**
- * ARGV: time, own instance. Returns the member and remaining milliseconds of each cooldown of
- * others.
+ * Reads the cooldowns of other instances. ARGV: time, own instance. Returns the member and the
+ * remaining milliseconds of each.
  */
 const READ = `
 local now, own, answer = serverMs(), ARGV[2] .. ' ', {}

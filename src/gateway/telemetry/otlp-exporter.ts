@@ -197,7 +197,7 @@ function spanContext(
   return { traceId, spanId, traceFlags: isRandom ? SAMPLED_RANDOM : SAMPLED, isRemote };
 }
 
-/** Seconds and nanoseconds: one number is not precise enough. */
+/** Returns seconds and nanoseconds, because one number is not precise enough. */
 function hrTime(sinceEpochMs: number): [number, number] {
   const seconds = Math.floor(sinceEpochMs / 1_000);
   const nanoseconds = Math.round((sinceEpochMs - seconds * 1_000) * 1_000_000);

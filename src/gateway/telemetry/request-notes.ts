@@ -110,7 +110,7 @@ export class RequestNotes implements RequestTrace {
     return traceId;
   }
 
-  /** The request's own span, created on first use, because few requests need it. */
+  /** The context of the request's own span, created on first use, because few requests need it. */
   get context(): TraceContext {
     this.#own ??= this.#newContext();
     return this.#own;
@@ -242,7 +242,7 @@ export function formatTraceparent({ traceId, spanId, isSampled, isRandom }: Trac
   return `00-${traceId}-${spanId}-0${flags}`;
 }
 
-/** The trace id of a request without a caller's trace: its request id without hyphens. */
+/** Returns the trace id of a request without a caller's trace: its request id without hyphens. */
 export function toTraceId(requestId: RequestId): string {
   return requestId.replaceAll("-", "");
 }

@@ -43,8 +43,8 @@ export class TraceRules {
   }
 
   /**
-   * Keeps the traces of failures and slow requests, and others by chance, all within the ceiling.
-   * Without a valid key only failures are kept.
+   * True for failures and slow requests, and for others by chance, as far as the ceiling allows.
+   * The trace of a request without a valid key is kept only if the request failed.
    */
   isKept(notes: JudgedRequest): boolean {
     const { end, startedMs, isAccepted } = notes;
@@ -132,7 +132,7 @@ export class KeepCeiling {
   }
 }
 
-/** Allows at most `max` in any period of one second. */
+/** Allows at most `max` events in any period of one second. */
 class LastSecond {
   /** The times of the last `max` events that were allowed, as a ring buffer. */
   readonly #takenMs: Float64Array;

@@ -39,7 +39,10 @@ export interface WatchedListing extends ListingName {
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
-/** After this many answers the older half of the counts is dropped. */
+/**
+ * After this many answers the older half of the counts is dropped, so that a listing is judged by
+ * its recent answers.
+ */
 const HALF_WINDOW_ANSWERS = 1_000;
 
 interface Share {
@@ -133,9 +136,9 @@ export class Conduct {
   }
 
   /**
-   * True if there is one organization without whose answers the remaining ones are enough and good.
-   * Its requests then cause the broken promises, and one customer must not demote a provider for
-   * all others.
+   * True if, once the answers to one organization are left out, enough answers remain and they are
+   * good. That organization's requests then cause the broken promises, and one customer must not
+   * demote a provider for all others.
    */
   #isContradicted(all: Share, older: Half, newer: Half): boolean {
     const { answersMin } = this.#policy;

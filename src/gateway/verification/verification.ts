@@ -135,7 +135,9 @@ export function judgeVerdict(
   return verdict.verdict === "warn" ? "verified_in_part" : "verified";
 }
 
-/** Bounds what a signed report of another program can claim. */
+/**
+ * The highest overbilling that is shown: a signed report of another program could claim any number.
+ */
 const PERCENT_MAX = 100_000;
 
 /**

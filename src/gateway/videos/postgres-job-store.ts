@@ -130,7 +130,10 @@ export class PostgresJobStore {
     return row === undefined ? undefined : takenColumns.read(row);
   }
 
-  /** Leases the polls of up to `limit` due jobs of all organizations; no job to two processes. */
+  /**
+   * Leases the polls of up to `limit` due jobs of all organizations. No job is leased to two
+   * processes at once.
+   */
   async takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
@@ -167,7 +170,7 @@ export class PostgresJobStore {
     return job;
   }
 
-  /** May be repeated after a lost answer, like every method of this class. */
+  /** Every statement of this class may be repeated after its answer was lost. */
   async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
     const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
     return rows;

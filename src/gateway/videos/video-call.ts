@@ -93,7 +93,10 @@ function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   };
 }
 
-/** A job that the provider has finished at once still ends only at its first poll. */
+/**
+ * Returns the state in which a job is stored. A job that the provider has finished at once still
+ * ends only at its first poll.
+ */
 function toFirstState({
   state,
   progress = 0,

@@ -42,7 +42,7 @@ export interface NewVideoJob {
   readonly state: VideoState;
   /** Percent, 0 to 100. */
   readonly progress: number;
-  /** Wall-clock time of the dispatch. */
+  /** Wall-clock time at which the request was sent to the provider. */
   readonly startedAtMs: number;
   /** The job is abandoned if it has not ended this long after the provider accepted it. */
   readonly deadlineMs: number;

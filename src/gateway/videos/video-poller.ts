@@ -77,7 +77,7 @@ export class VideoPoller {
   }
 
   /**
-   * False while stopping, and without the ledger's lease: this instance then sends nothing to
+   * False while this instance is stopping or has lost the ledger's lease: it then sends nothing to
    * providers.
    */
   get #mayPoll(): boolean {
@@ -246,7 +246,8 @@ const FLAG_LABELS = {
 } as const;
 
 /**
- * The account for which a provider limits polls: a deployment and the key with which it is called.
+ * Names the account for which a provider limits polls: a deployment and the key with which it is
+ * called.
  */
 function toPollAccount({
   deploymentId,
@@ -299,8 +300,8 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
 }
 
 /**
- * The cost to bill; undefined if the job failed or the provider reported no cost, `impossible` if
- * the cost is too far above the reserve.
+ * Returns the cost to bill; undefined if the job failed or the provider reported no cost,
+ * `impossible` if the cost is too far above the reserve.
  */
 function owedFor(
   job: VideoJob,

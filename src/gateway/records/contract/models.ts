@@ -35,7 +35,6 @@ import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
 
 export type Verdicts = Pick<Verification, "of">;
 
-/** The most rows on a page of any list. */
 export const LIST_ROWS_MAX = 1_000;
 
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
@@ -229,7 +228,7 @@ function findFirstListing(model: ListedModel): Deployment | undefined {
   return model.deployments[0];
 }
 
-/** The release day in Unix seconds; 2025-01-01 for a model without one. */
+/** Returns the release day in Unix seconds; 2025-01-01 for a model without one. */
 function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
