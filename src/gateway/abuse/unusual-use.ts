@@ -49,13 +49,15 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
  */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
-  /** Bound of the requests that the gateway refused before any dispatch. */
+  /** From this many requests that the gateway refused before any dispatch, use is unusual. */
   readonly refusedRequests: number | undefined;
-  /** Bound of the different client networks. */
+  /** From this many different client networks, use is unusual. */
   readonly clientAddresses: number | undefined;
-  /** Bound of the failed requests among the dispatched ones, in percent from 1 to 100. */
+  /**
+   * From this percentage (1 to 100) of failed requests among the dispatched ones, use is unusual.
+   */
   readonly errorPercent: number | undefined;
-  /** With fewer dispatched requests `errorPercent` is not checked. */
+  /** With fewer dispatched requests than this, `errorPercent` is not checked. */
   readonly requestsMin: number;
   readonly spendMicroUsd: MicroUsd | undefined;
 }
@@ -100,8 +102,8 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
 }
 
 /**
- * `dispatched` excludes requests that the gateway refused: otherwise refusals could hide that every
- * dispatched request fails.
+ * True if too many of the dispatched requests failed. `dispatched` excludes requests that the
+ * gateway refused: otherwise refusals could hide that every dispatched request fails.
  */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;

@@ -251,8 +251,8 @@ class KeyLookups {
   async #send(): Promise<void> {
     this.#isScheduled = false;
     const batch = this.#queue.splice(0, KEY_LOOKUP_KEYS_MAX);
-    // The pause starts before the answer, so that a slow store gets the next batch while it works
-    // on this one.
+    // The pause starts before the key store answers, so that a slow store gets the next batch while
+    // it works on this one.
     const pause = setTimeout(() => this.#resume(pause), KEY_LOOKUP_PAUSE_MS);
     this.#pause = pause;
     try {

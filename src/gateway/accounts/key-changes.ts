@@ -181,7 +181,7 @@ const ROTATE_SQL = `
     old_digest = case when $4::timestamptz is null then null else digest end
   where key_id = $1 returning ${keyColumns.sql}`;
 
-/** $1 is the list of key ids, so the assignments start at $2. */
+/** Returns the SQL assignments of an edit. $1 is the list of key ids, so they start at $2. */
 function assignments(edit: KeyEdit): {
   readonly sets: readonly string[];
   readonly setValues: readonly unknown[];

@@ -21,7 +21,7 @@ import {
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
-  /** `webhook` for the secret of one of the organization's webhooks. */
+  /** The provider of the key; `webhook` for the secret of one of the organization's webhooks. */
   readonly providerId: ProviderId | "webhook";
 }
 
@@ -114,9 +114,12 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/** First byte of sealed bytes in format version 1, which every released program can open. */
+/**
+ * First byte of format version 1, which does not name the encryption key. Every released program
+ * can open it.
+ */
 const UNNAMED = 1;
-/** First byte in format version 2: the name of the encryption key follows it. */
+/** First byte of format version 2, which is followed by the name of the encryption key. */
 const NAMED = 2;
 
 interface RingKey {

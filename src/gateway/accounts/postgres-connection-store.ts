@@ -189,7 +189,7 @@ const storedColumns: Columns<StoredConnection> = columns({
   sealedKey: opaque("sealed_key"),
 });
 
-/** $1 connection, $2 organization or null for an operator. */
+/** Selects a connection of an owner. $1 connection, $2 organization, or null for an operator. */
 const OWNED_SQL = "where connection_id = $1 and ($2::text is null or org_id = $2)";
 
 const RESEAL_SQL = `

@@ -34,7 +34,10 @@ export class CandidateList {
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
   #isAtFirst = true;
-  /** Created only after the first deployment has failed, because most calls need no other. */
+  /**
+   * The deployments after the first. Created only when the first has failed, because most calls
+   * need no other.
+   */
   #others: Iterator<Deployment> | undefined;
   #ready: Step | undefined;
 

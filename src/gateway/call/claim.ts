@@ -89,7 +89,10 @@ export function toClaimPart(
 
 const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
 
-/** Returns the same array each time, because the Redis store caches by the array's identity. */
+/**
+ * Returns the same array each time for an endpoint, because the Redis store caches by the array's
+ * identity.
+ */
 function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
   const known = endpointScopes.get(endpoint);
   if (known !== undefined) return known;
@@ -188,7 +191,8 @@ type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
   /**
-   * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
+   * The leases of the claims. The array is grown with `concat`, which allocates the exact length,
+   * because most requests hold one lease.
    */
   #leases: readonly LimitLease[] = NO_LEASES;
   /** For each lease, the scopes to which it moves when the client leaves; undefined if it stays. */

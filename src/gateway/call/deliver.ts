@@ -68,7 +68,7 @@ export class Delivery implements OutputSink, Deadline {
     this.#writable = true;
   }
 
-  /** `last` is the end of a stream, or else the whole body. */
+  /** Ends the answer. `last` is the end of a stream, or else the whole body. */
   finish(stream: boolean, last: WholeBody): void {
     if (this.#client.gone) return this.stop();
     if (stream) {
@@ -111,7 +111,10 @@ export interface EndedCall {
   readonly debited: MicroUsd;
 }
 
-/** Called after settlement, because the end of the answer contains the final cost. */
+/**
+ * Ends the answer to the client. Called after settlement, because the end of the answer contains
+ * the final cost.
+ */
 export function answerClient(client: ClientExchange, call: EndedCall): void {
   const { delivery, ended, stream, debited } = call;
   const last = ended.at(-1);

@@ -191,7 +191,7 @@ export function attemptToHold<R extends CallRequest>(
     readonly limits: ClaimedScopes;
     readonly candidate: Candidate;
     readonly ordinal: number;
-    /** Monotonic time. */
+    /** Monotonic time at which the attempt begins, in milliseconds. */
     readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {

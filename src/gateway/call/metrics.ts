@@ -103,7 +103,7 @@ export class GatewayMetrics {
     add(this.limitRefusals, `${scope}|${kind}|${refusal.origin ?? ""}`);
   }
 
-  /** `ownMs` is the gateway's own time before it sent a request to its first provider. */
+  /** Records the gateway's own time (`ownMs`) before it sent a request to its first provider. */
   dispatched(route: string, ownMs: number): void {
     this.#openRoute(route).overhead.observe(ownMs / 1000);
   }
@@ -227,7 +227,7 @@ interface ListingSeries {
   overrunMicroUsd: bigint;
 }
 
-/** `owedPicoUsd` is what the provider is owed for the attempt. */
+/** What one attempt costs the customer, and what the provider is owed for it. */
 interface Cost {
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;

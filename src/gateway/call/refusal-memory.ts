@@ -195,7 +195,9 @@ const ORG_FACTOR = 3;
 /** A request can count in a one-minute window for up to 61 seconds. */
 const MEMORY_MS = 61_000;
 
-/** Includes the credit state, so that buying credit ends a remembered refusal. */
+/**
+ * Returns a key that includes the credit state, so that buying credit ends a remembered refusal.
+ */
 function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }

@@ -35,7 +35,7 @@ export interface ShownRoute {
   /** The candidates, in the order in which a call would try them. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
-  /** Null if no candidate could serve, so that nothing would be held. */
+  /** The amount that a call would hold; null if no candidate could serve it. */
   readonly reserve: MicroUsd | null;
   readonly refusal: Refusal | undefined;
 }

@@ -29,7 +29,7 @@ export interface ExchangeInput {
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly route: string;
-  /** Formats error bodies, in the wire of the request's path. */
+  /** Formats error bodies as the wire of the request's path does. */
   readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
   /** Monotonic time at which the gateway began to serve the request. */
@@ -38,7 +38,10 @@ export interface ExchangeInput {
   readonly clientAddresses: ClientAddresses;
   readonly writeIdleMs: number;
   readonly unread: UnreadAnswers;
-  /** The first headers of every answer: request ids, and the origins that may read the answer. */
+  /**
+   * Returns the first headers of every answer: request ids, and the origins that may read the
+   * answer.
+   */
   readonly baseHeaders: (requestId: string) => HeaderList;
   readonly trace: RequestTrace | undefined;
   /** Called last, when the answer is complete or the connection has closed. */

@@ -13,7 +13,7 @@ import {
 
 export interface ReadBody {
   readonly body: Buffer;
-  /** Undefined if `body` is not in a pooled buffer. */
+  /** The loan of the pooled buffer that `body` uses; undefined if it uses none. */
   readonly loan: LentBuffer | undefined;
 }
 
@@ -42,7 +42,10 @@ export function readBody(
   });
 }
 
-/** Calls `done` with undefined if there are more than `bytesMax` bytes. */
+/**
+ * Collects the chunks of a body. Calls `done` with undefined if they have more than `bytesMax`
+ * bytes.
+ */
 function collect(
   request: IncomingMessage,
   bytesMax: number,

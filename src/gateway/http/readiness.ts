@@ -84,12 +84,15 @@ export class Readiness {
     };
   }
 
-  /** Call this when all listeners are open. */
+  /** Makes the instance ready. Call this when all listeners are open. */
   serve(): void {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /** Call this before the instance stops, so that balancers send requests elsewhere. */
+  /**
+   * Makes the instance unready, so that balancers send requests elsewhere. Call this before it
+   * stops.
+   */
   drain(): void {
     this.#state = "draining";
   }

@@ -105,7 +105,7 @@ export type ClaimOutcome =
        */
       readonly used?: number;
       readonly asked?: number;
-      /** True if the request was refused because of calls whose clients have left. */
+      /** True if calls whose clients have left fill the limit. */
       readonly isDeparted?: true;
     }
   /** The store did not answer; the request must be refused. */
@@ -172,8 +172,8 @@ export function pacingWaitUs(nextSlotUs: number, nowUs: number): number {
 }
 
 /**
- * Returns the microseconds from one turn to the next, rounded up so that the pace is never
- * exceeded.
+ * Returns the microseconds from one request's pacing turn to the next, rounded up so that the pace
+ * is never exceeded.
  */
 export function pacingIntervalUs(pace: Pace): number {
   return Math.ceil(1_000_000 / pace.perSecond);

@@ -231,7 +231,7 @@ function invalid(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** `readJsonObject` refuses this key at every depth, so its scan must know it. */
+/** `readJsonObject` refuses the key `__proto__` at every depth, so its scan must know this word. */
 const WORDS = new WordTable(["__proto__"]);
 const MESSAGES = { missing: 'is missing; send "org" or "key" or "model"', unknown: "" };
 const checkNamed = schemaCheck(NamedLimit, MESSAGES);

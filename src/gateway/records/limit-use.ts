@@ -39,7 +39,10 @@ export interface LimitUse {
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
-  /** For each slot: narrowest scope first, scopes of departed calls last. */
+  /**
+   * For each slot of the limit store, the narrowest scope first and the scopes of departed calls
+   * last.
+   */
   readonly scopes: readonly UsedScope[];
 }
 

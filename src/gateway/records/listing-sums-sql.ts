@@ -21,7 +21,7 @@ const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
 export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_died')
   and coalesce(error_class, '') not in (${BLAMES.map((each) => `'${each}'`).join(", ")})`;
 
-/* An answer in one piece has no time to the first token. */
+/* Selects complete streams: an answer in one piece has no time to the first token. */
 const STREAMED_SQL =
   "outcome = 'completed' and stream and completion > 0 and duration_ms > first_byte_ms";
 
@@ -100,8 +100,8 @@ export const SUM_DAY_SQL = `
   group by 1, 2, 3, 4`;
 
 /**
- * $1 organizations, $2 the day. Deletes the sums that a previous run stored for the day and its
- * hours.
+ * Deletes the sums that a previous run stored for a day and its hours. $1 organizations, $2 the
+ * day.
  */
 export const FORGET_DAY_SQL: readonly string[] = [
   "delete from listing_day_sum where day = $2 and org_id = any ($1)",

@@ -57,7 +57,7 @@ import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
 
 /**
- * $1 is the organization. Selects the keys that the marketplace made for its own use, such as the
+ * Selects the keys of organization $1 that the marketplace made for its own use, such as the
  * playground's. Reports show their purpose in place of a name.
  */
 export const MANAGED_KEY_SQL: string = `

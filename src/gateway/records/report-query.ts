@@ -45,7 +45,10 @@ export interface ReportPlan {
   readonly rank: ReportRank;
   readonly bucket: UsageReport["bucket"];
   readonly bucketMs: number;
-  /** A report with buckets shorter than a day reads no daily sums. */
+  /**
+   * The span of the report, with the days that are read from sums: none if buckets are shorter than
+   * a day.
+   */
   readonly span: SummedSpan;
 }
 

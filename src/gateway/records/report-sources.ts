@@ -40,7 +40,10 @@ export class ReportSources {
     return asOfMs === undefined ? undefined : Math.max(0, Math.round(this.#clock.nowMs() - asOfMs));
   }
 
-  /** Runs a query whose data may be as old as the replica's. */
+  /**
+   * Runs a query on the replica if that is recent enough, otherwise on the primary. The data may be
+   * as old as the replica's.
+   */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const replica = this.#replica;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);

@@ -99,7 +99,8 @@ export async function readRequests(
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
-  // The condition must match that of the partial index of attempts that did not complete.
+  // Must match the condition of the partial index of attempts that did not complete, so that the
+  // planner uses the index.
   const isRare = statuses?.includes("succeeded") === false;
   const rare = isRare ? " and outcome is distinct from 'completed'" : "";
   const parts = [
@@ -115,8 +116,8 @@ export async function readRequests(
     select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
     where ${behind} order by ${order} limit $4)`;
   const page = `select * from (${parts.map(firstSql).join(UNION_SQL)}) u order by ${order} limit $4`;
-  // The planner overestimates how many requests match a status, and would read and sort all of
-  // them.
+  // Turns sorting off: the planner overestimates how many requests match a status, and would read
+  // and sort all of them.
   if (sort.by === "time") await client.query("set local enable_sort = off");
   const found = (await client.query<Row>(namedSql(page, order), values)).rows;
   const rows = found.slice(0, limit).map(reportedRequest);

@@ -115,7 +115,10 @@ function json(exchange: ClientExchange, body: string): void {
   exchange.answer(JSON_TYPE, {}, Buffer.from(body));
 }
 
-/** `GET /v1/models` in the wire_a shape, as JSON in pieces. */
+/**
+ * Renders `GET /v1/models` in the wire_a format as JSON in pieces, so that a long list does not
+ * block other requests.
+ */
 export function modelListA(
   models: readonly ListedModel[],
   verdicts: Verdicts,
@@ -149,7 +152,10 @@ function verdictText({ state, verdict, suspect }: ListingVerification): string {
   return `${state} ${verdict?.checkedAtMs ?? ""} ${suspect?.sinceMs ?? ""}`;
 }
 
-/** `GET /v1/models` in the wire_b shape, as JSON in pieces. */
+/**
+ * Renders `GET /v1/models` in the wire_b format as JSON in pieces, so that a long list does not
+ * block other requests.
+ */
 export function modelListB(
   models: readonly ListedModel[],
   query: ModelPage,

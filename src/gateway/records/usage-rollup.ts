@@ -199,7 +199,10 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** $1 is an interval: how long after the end of a day its sums are due. */
+/**
+ * Finds the newest day whose sums are due. $1 is how long after the end of a day they are due, an
+ * interval.
+ */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i
@@ -225,8 +228,8 @@ export const REMEMBER_DAY_SQL = "insert into usage_day (day) values ($1) on conf
 export const FINISH_DAY_SQL = "update usage_day set is_done = true where day = $1";
 
 /**
- * $1 the day, $2 its first id, $3 the id after its last, $4 rows. Finds organizations without a
- * rollup by skipping through the index from one organization to the next.
+ * Finds organizations without a rollup of a day by skipping through the index from one organization
+ * to the next. $1 the day, $2 its first id, $3 the id after its last, $4 most rows.
  */
 const UNROLLED_ORGS_SQL = `
   with recursive org as (
@@ -243,7 +246,7 @@ const UNROLLED_ORGS_SQL = `
     and not exists (select from usage_rolled r where r.org_id = org.org_id and r.day = $1)
   limit $4`;
 
-/** $1 is the number of rows. Finds organizations whose sums of a day are no longer valid. */
+/** Finds organizations whose sums of a day are no longer valid. $1 is the most rows. */
 const STALE_ORGS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, org_id from (
     select distinct s.day, s.org_id from usage_stale s
@@ -252,7 +255,10 @@ const STALE_ORGS_SQL = `
   ) stale
   order by day, org_id limit $1`;
 
-/** $1 organizations, $2 the day. Deletes only notes whose changes this snapshot sees. */
+/**
+ * Deletes the sums of a day, and only notes of changes that this snapshot sees. $1 organizations,
+ * $2 the day.
+ */
 const FORGET_SQL: readonly string[] = [
   "delete from usage_stale where day = $2 and org_id = any ($1)",
   "delete from usage_sum where day = $2 and org_id = any ($1)",
@@ -263,9 +269,9 @@ const SUMMED = ["debit", ...SKUS];
 const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ");
 
 /**
- * $1 organizations, $2 the day, $3 its first id, $4 the id after its last. Rolls up the requests
- * whose last attempt is of that day, even if other attempts are open. Attempts of the day are
- * counted separately, since a request can span days.
+ * Sums a day. Counts the requests whose last attempt is of that day, even if other attempts are
+ * open. Attempts of the day are counted separately, since a request can span days. $1
+ * organizations, $2 the day, $3 its first id, $4 the id after its last.
  */
 export const ROLL_SQL = `
   with request as materialized (

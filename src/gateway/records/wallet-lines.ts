@@ -64,7 +64,7 @@ export function walletQuery(
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
       kind, ref`;
 
-/** $1 is the organization. Lists the movements that belong to no request. */
+/** Lists the movements of organization $1 that belong to no request. */
 export const CREDIT_LINES_SQL: string = `select ${TRANSFER_COLUMNS}, amount from transfer
     where credit_account = 'wallet:' || $1 and attempt_id is null
     union all

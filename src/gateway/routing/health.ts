@@ -20,7 +20,7 @@ export interface DeploymentHealth {
 }
 
 export interface HealthOptions {
-  /** Returns a number in [0, 1). Default `Math.random`. */
+  /** Returns a number in [0, 1) that varies the cooldowns. Default `Math.random`. */
   readonly random?: () => number;
   /** Milliseconds after which a probe that has not reported is replaced. Default 20 s. */
   readonly probeLeaseMs?: number;
@@ -336,7 +336,10 @@ function halves(outcome: "strike" | "timeout"): number {
   return outcome === "strike" ? HALVES_PER_STRIKE : 1;
 }
 
-/** A streak ends with a success, or when its newest failure is older than the window. */
+/**
+ * Returns the streak if it still counts; a streak ends with a success, or when its newest failure
+ * is older than the window.
+ */
 function recentStreak(state: ClosedCircuit, second: number): number {
   const newest = state.buckets.at(-1);
   return newest !== undefined && second - newest.second < WINDOW_SECONDS ? state.streak : 0;

@@ -30,7 +30,7 @@ export interface PlanPolicy {
 }
 
 export interface PlanInput {
-  /** As the client sent it; the refusal of an unknown id repeats it. */
+  /** The model's id as the client sent it; the refusal of an unknown id repeats it. */
   readonly modelId: string;
   readonly model: ListedModel | undefined;
   /** The models that the caller's key may call; undefined means all. */

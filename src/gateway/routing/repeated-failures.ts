@@ -13,8 +13,8 @@ const REMEMBERED_MAX = 10_000;
 
 /**
  * Recognizes repeats of a failed request for one minute. Clients resend a request that its provider
- * cannot process, so repeats do not count as strikes: only failures of three different requests
- * (organization and body) open a closed circuit.
+ * cannot process, so repeats do not count as strikes: only failures of at least three different
+ * requests (organization and body) open a closed circuit.
  */
 export class RepeatedFailures {
   readonly #countedMs: Map<string, number> = new Map();

@@ -143,7 +143,10 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/** Keeps the longest cooldown of each circuit and pool. */
+/**
+ * Reads the script's answer. Several instances may cool the same circuit or pool: the longest
+ * cooldown is kept.
+ */
 function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();
@@ -169,9 +172,10 @@ const COOLDOWN_MS_MAX = 75_000;
 const COOLDOWNS_MAX = 1_000;
 
 /**
- * KEYS[1]: a sorted set of "<instance> <kind> <id>" by the millisecond in which each cooldown ends.
- * ARGV[1]: the time in microseconds in tests, else empty. An entry that ends later than any
- * cooldown can was written before the server's clock stepped back, and is dropped.
+ * The beginning of both scripts. KEYS[1]: a sorted set of "<instance> <kind> <id>" by the
+ * millisecond in which each cooldown ends. ARGV[1]: the time in microseconds in tests, else empty.
+ * An entry that ends later than any cooldown can was written before the server's clock stepped
+ * back, and is dropped.
  */
 const COMMON = `
 local function serverMs()

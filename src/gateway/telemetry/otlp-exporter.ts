@@ -121,7 +121,7 @@ export class OtlpTraceSender {
   }
 }
 
-/** The value of `ExportResultCode.SUCCESS`. */
+/** The result code of a successful export (`ExportResultCode.SUCCESS`). */
 const EXPORTED: ReadonlySet<number> = new Set([0]);
 
 function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
@@ -139,7 +139,7 @@ function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans
   );
 }
 
-/** Returns an `ExportTraceServiceRequest` of OTLP 1. */
+/** Encodes spans as an `ExportTraceServiceRequest` of OTLP 1. */
 export function encodeSpans(spans: SdkSpans): Uint8Array | undefined {
   return ProtobufTraceSerializer.serializeRequest(spans);
 }

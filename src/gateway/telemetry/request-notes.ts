@@ -116,12 +116,15 @@ export class RequestNotes implements RequestTrace {
     return this.#own;
   }
 
-  /** The caller's span, if this request is part of the caller's trace. */
+  /** The caller's span; undefined if this request does not join the caller's trace. */
   get parent(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? this.#incoming : undefined;
   }
 
-  /** The caller's span, if this request has a separate trace. */
+  /**
+   * The caller's span, to which a separate trace of this request links; undefined if the request
+   * joins the caller's trace.
+   */
   get link(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }

@@ -98,7 +98,10 @@ export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: numb
   return Math.min(isEarly ? ownMs + intervalMs / 2 : ownMs, lastMs + intervalMs);
 }
 
-/** Returns a fraction in [0, 1), the same in every process. */
+/**
+ * Returns a fraction in [0, 1) that spreads the runs of listings over an interval; the same in
+ * every process.
+ */
 function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;

@@ -189,7 +189,9 @@ const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and 
 
 const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
-/** `leaseAt` is the placeholder ($n) of the lease in milliseconds. */
+/**
+ * Builds the SQL that leases jobs. `leaseAt` is the placeholder ($n) of the lease in milliseconds.
+ */
 function takeSql(due: string, leaseAt: string): string {
   const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
   return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
@@ -208,15 +210,15 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * $5: the provider did not know the job (a missing poll). It is counted only if the last counted
- * missing poll was at least $7 milliseconds ago.
+ * True for a missing poll that counts. $5: the provider did not know the job (a missing poll). It
+ * counts only if the last counted missing poll was at least $7 milliseconds ago.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
 /**
- * $4: the poll had no result, so it neither confirms nor refutes that the provider does not know
- * the job.
+ * Stores the result of a poll. $4: the poll had no result, so the count of missing polls stays as
+ * it is.
  */
 const KEEP_SQL = `
   update video_job set

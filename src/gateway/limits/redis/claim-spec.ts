@@ -149,8 +149,8 @@ interface Reason {
 }
 
 /**
- * Indexed by the reason number of the script's refusal; the declared windows have the numbers after
- * these.
+ * The reasons of refusals, indexed by the number in the script's answer; the declared windows have
+ * the numbers after these.
  */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),

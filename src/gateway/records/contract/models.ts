@@ -40,7 +40,10 @@ export const LIST_ROWS_MAX = 1_000;
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
 const LOGGING = ["none", "retained"] as const;
 const INPUTS = ["text", "image", "file", "audio", "video"] as const;
-/** Larger than any context, and within the nine digits that a query may have. */
+/**
+ * The highest number of tokens that a filter may name: larger than any context, and within the nine
+ * digits that a query may have.
+ */
 const TOKENS_MAX = 999_999_999;
 const VALUES_MAX = 16;
 
