@@ -219,8 +219,8 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
 }
 
 /**
- * Builds the refusal. Its message reveals neither the finding nor the thresholds, so that nobody
- * can stay just below them.
+ * The message reveals neither the finding nor the thresholds, so that nobody can stay just below
+ * them.
  */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;

@@ -196,7 +196,6 @@ export class WindowUse {
   #newest = 0;
   #lastMs = 0;
 
-  /** At most `clientsMax` different client networks are counted. */
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;

@@ -92,8 +92,8 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   let changes = 0;
 
   /*
-   * Looks up a key and caches the result. The age of a cached key counts from before the query, so
-   * that a key that is disabled during the query is refused within `cacheMs`.
+   * The age of a cached key counts from before the query, so that a key that is disabled during the
+   * query is refused within `cacheMs`.
    */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();

@@ -106,7 +106,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
-/** Inserts a key. The caller has checked how many keys the organization may have. */
+/** The caller has checked how many keys the organization may have. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),

@@ -230,8 +230,8 @@ const SET_POLICY_SQL = `
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
 
 /**
- * Returns the values to store. An empty list becomes null, because as a default of `provider.only`
- * it would exclude every provider.
+ * An empty list becomes null, because as a default of `provider.only` it would exclude every
+ * provider.
  */
 function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
   const filled = (list: readonly string[] = []): readonly string[] | null =>

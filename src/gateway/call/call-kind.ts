@@ -23,7 +23,6 @@ export interface AcceptedJob {
   readonly startedAtMs: number;
 }
 
-/** A modality and, for videos, the function that stores an accepted job. */
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
    * Set for videos, whose attempts stay open after the answer. Stores the job and returns the body

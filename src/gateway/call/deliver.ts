@@ -40,7 +40,6 @@ export class Delivery implements OutputSink, Deadline {
         : ports.clock.monotonicMs() + commitSilenceMs;
   }
 
-  /** Sets the bridge whose answer is delivered from now on, and returns it. */
   carry(bridge: AnswerBridge): AnswerBridge {
     this.#bridge = bridge;
     return bridge;
@@ -68,7 +67,7 @@ export class Delivery implements OutputSink, Deadline {
     this.#writable = true;
   }
 
-  /** Ends the answer. `last` is the end of a stream, or else the whole body. */
+  /** `last` is the end of a stream, or else the whole body. */
   finish(stream: boolean, last: WholeBody): void {
     if (this.#client.gone) return this.stop();
     if (stream) {
@@ -111,10 +110,7 @@ export interface EndedCall {
   readonly debited: MicroUsd;
 }
 
-/**
- * Ends the answer to the client. Called after settlement, because the end of the answer contains
- * the final cost.
- */
+/** Called after settlement, because the end of the answer contains the final cost. */
 export function answerClient(client: ClientExchange, call: EndedCall): void {
   const { delivery, ended, stream, debited } = call;
   const last = ended.at(-1);

@@ -297,7 +297,10 @@ export class Shortfalls {
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /** Call this when the organization may have more money; undefined means all organizations. */
+  /**
+   * Drops the remembered refusals of an organization that may have more money; undefined means all
+   * organizations.
+   */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);

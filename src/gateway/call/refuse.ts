@@ -92,8 +92,8 @@ export interface FaultLog {
 }
 
 /**
- * Turns a fault into a refusal. A store that does not answer is a 503; any other fault is a bug and
- * is logged with the request id.
+ * A store that does not answer is a 503; any other fault is a bug and is logged with the request
+ * id.
  */
 export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
   if (isStoreFault(fault)) {

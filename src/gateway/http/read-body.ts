@@ -42,10 +42,7 @@ export function readBody(
   });
 }
 
-/**
- * Collects the chunks of a body. Calls `done` with undefined if they have more than `bytesMax`
- * bytes.
- */
+/** Calls `done` with undefined if the body has more than `bytesMax` bytes. */
 function collect(
   request: IncomingMessage,
   bytesMax: number,

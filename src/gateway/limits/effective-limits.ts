@@ -271,8 +271,8 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 }
 
 /*
- * Lists the scopes of a row. The limit for organizations without credit has its own scope: all
- * requests count in the ordinary scope, and only requests that are not exempt count in `#unfunded`.
+ * The limit for organizations without credit has its own scope: all requests count in the ordinary
+ * scope, and only requests that are not exempt count in `#unfunded`.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
   return [toClaim(row), ...toUnfundedClaim(row)];

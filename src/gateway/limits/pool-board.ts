@@ -106,7 +106,6 @@ export class PoolBoard {
     this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
-  /** Moves the pool to the end of the map, and drops the oldest entries if they have expired. */
   #remember(poolId: string, throttle: PoolThrottle, nowMs: number): void {
     this.#throttles.delete(poolId);
     this.#throttles.set(poolId, throttle);

@@ -62,7 +62,6 @@ export interface NoticeFacts {
   readonly models: readonly string[];
 }
 
-/** Derives the `RefusalCause` of a row of `refused_request`. */
 export const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
   when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'

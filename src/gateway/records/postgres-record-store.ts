@@ -140,7 +140,7 @@ export class PostgresRecordStore implements SpendReads {
     };
   }
 
-  /** Runs a query. A client waits for the result, so a slow query counts as a store fault. */
+  /** A client waits for the result, so a slow query counts as a store fault. */
   #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
     return queryInTime<R>(this.#pool, { text, values });
   }

@@ -93,7 +93,6 @@ export interface UsageQuery {
   readonly fromMs?: number;
   readonly toMs?: number;
   readonly limit: number;
-  /** The opaque cursor that the previous page returned. */
   readonly cursor?: string;
 }
 

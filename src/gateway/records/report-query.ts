@@ -135,8 +135,8 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
 /*
- * Selects refused requests. A refused request may have attempts after all, if the ledger's answer
- * to its hold was lost; then the report counts only the attempts.
+ * A refused request may have attempts after all, if the ledger's answer to its hold was lost; then
+ * the report counts only the attempts.
  */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { from, end, rolledDays } = plan.span;

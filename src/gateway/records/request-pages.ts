@@ -185,7 +185,7 @@ function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined
   return { sorted, order, behind };
 }
 
-/** Writes a cursor. In the order newest first, the cursor is the request id alone. */
+/** In the order newest first, the cursor is the request id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");

@@ -143,9 +143,8 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * Returns the 404 for a model id. A model that is listed but not served to the caller gets the same
- * 404 as an unknown id. A key that may call only some models is told so, whether the model is
- * listed or not.
+ * A model that is listed but not served to the caller gets the same 404 as an unknown id. A key
+ * that may call only some models is told so, whether the model is listed or not.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));

@@ -40,7 +40,6 @@ export class OtlpTraceSender {
   readonly #process: ExportingProcess;
   #open: SdkSpan[] = [];
   readonly #full: SdkSpans[] = [];
-  /** The number of spans that wait to be sent. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;

@@ -2,7 +2,6 @@ import { type Static, Type } from "typebox";
 
 import { MaybeInteger, MaybeText, nullable, oneOf } from "../../../kernel/json/schema-parts.ts";
 
-/** Maps the JSON name of each limit to its name in the program. */
 export const LIMIT_NAMES = {
   rpm: "requestsPerMinute",
   tpm: "tokensPerMinute",
