@@ -267,8 +267,8 @@ const groupColumns: Columns<FoundGroup> = columns({
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
- * Returns the range of request ids of a query. It ends at the query's cursor, which is the last id
- * of the previous page.
+ * Returns the range of request ids of a query. It ends at the query's cursor, if it has one: the
+ * last id of the previous page.
  */
 export function toRequestSpan(query: UsageQuery): RequestSpan {
   const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);

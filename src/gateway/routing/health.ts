@@ -311,7 +311,7 @@ function toSecond(nowMs: number): number {
 }
 
 /**
- * True if the streak is long enough, or if the window has enough failures and they outweigh its
+ * True if the streak is long enough, or if the window has enough failures and at least as many as
  * successes. Counts in half-strikes: a strike is two, a timeout is one.
  */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
