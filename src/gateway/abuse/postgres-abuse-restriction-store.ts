@@ -27,8 +27,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions for unusual use, which all processes share. Findings on one organization
- * are handled one at a time, whichever processes they come from.
+ * Stores the restrictions that unusual use causes; all processes share them. Findings on one
+ * organization are handled one at a time, even if different processes report them.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -42,8 +42,8 @@ export class PostgresAbuseRestrictionStore {
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
    * if a limited one has ended recently. Two processes with the same finding create one
-   * restriction. Undefined if the organization has bought credit, or if the finding began before
-   * the last restriction was placed or lifted, and so is not new behavior.
+   * restriction. Returns undefined if the organization has bought credit, or if the finding began
+   * before the last restriction was placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (
@@ -69,7 +69,10 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Newest first, at most `LISTED_MAX`. Without `isWithPast` only restrictions in effect. */
+  /**
+   * Lists at most `LISTED_MAX` restrictions, newest first. Without `isWithPast`, lists only those
+   * in effect.
+   */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -119,7 +122,7 @@ function holdFacts({ family, state, untilMs }: AbuseRestriction): {
   return { kind: family, state, until };
 }
 
-/** Bounds the wait for the lock on the organization. */
+/** Limits how long a finding may wait for the lock on its organization's row. */
 const LIMITS_SQL = `
   set local statement_timeout = ${STORE_ANSWER_TIMEOUT_MS};
   set local idle_in_transaction_session_timeout = ${STORE_ANSWER_TIMEOUT_MS}`;
@@ -194,17 +197,15 @@ const LIFT_SQL = `
 export interface UsageFinding {
   readonly orgId: OrgId;
   readonly family: CallFamily;
-  /**
-   * The figures that were unusual. Operators and support see this text, the customer never does.
-   */
+  /** The unusual figures, as text. Operators and support see it, the customer never does. */
   readonly reason: string;
   /** Milliseconds since the end of the oldest request that the finding counts. */
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
   /**
-   * For this many milliseconds after a limited restriction has ended, a finding leads to
-   * `restricted`.
+   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
+   * `restricted` one, which lasts until an operator lifts it.
    */
   readonly repeatMs: number;
 }

@@ -28,7 +28,8 @@ import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restr
  */
 const WATCHED_MAX = 10_000;
 /**
- * How often this process tries to store a finding. The wait between tries doubles, from one second.
+ * How often this process tries to store one finding. The wait before the next try doubles each
+ * time, from one second.
  */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
@@ -38,8 +39,8 @@ export interface UsageRule {
   /** How long the restriction for a first finding lasts, in milliseconds. */
   readonly limitedMs: number;
   /**
-   * For this many milliseconds after a limited restriction has ended, a finding leads to
-   * `restricted`.
+   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
+   * `restricted` one, which lasts until an operator lifts it.
    */
   readonly repeatMs: number;
 }
@@ -79,8 +80,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have placed the restriction after counting the same requests. Without
-    // this, the counts of this process would cause a second finding about them.
+    // Another process may have placed the restriction after counting the same requests. Counts that
+    // stayed in this process would cause a second finding about them.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -89,8 +90,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // Neither requests that the restriction refused count, nor requests that were in flight when it
-    // began.
+    // While a restriction is in effect, nothing is counted: neither the requests that it refused,
+    // nor those that were in flight when it began.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -217,7 +218,10 @@ function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefine
   );
 }
 
-/** The message never reveals the finding or the thresholds. */
+/**
+ * The message reveals neither the finding nor the thresholds, so that nobody can stay just below
+ * them.
+ */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -243,8 +247,9 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * The network by which clients are counted: an IPv4 address itself, or the first 64 bits of an IPv6
- * address, because one subscriber owns all addresses with these bits and can change at will.
+ * Returns the network by which clients are counted: an IPv4 address itself, or the first 64 bits of
+ * an IPv6 address, because one subscriber owns all addresses with these bits and can change at
+ * will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;
@@ -255,11 +260,12 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** The most restrictions that are kept until cached principals include them. */
+/** The most restrictions that this process keeps until its cached principals include them. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * When an organization's principals are read again, its stored restrictions are kept for this many
- * more milliseconds: a request whose body is still arriving uses a principal that was read before.
+ * After an organization's cached principals are dropped, this process applies its own copy of the
+ * stored restrictions for this many milliseconds more, because a request whose body is still
+ * arriving uses a principal that was read before.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
@@ -280,17 +286,17 @@ export interface FreshHold {
 
 interface UntoldFinding {
   readonly finding: Omit<UsageFinding, "ageMs" | "limitedMs">;
-  /** When the oldest request that the finding counts ended. */
+  /** Wall-clock time at which the oldest request that the finding counts ended. */
   readonly sinceMs: number;
-  /** The end of the restriction that this process applies until the store has answered. */
+  /** Wall-clock end of the restriction that this process applies until the store has answered. */
   readonly untilMs: number;
   readonly tries: number;
   readonly nextTryMs: number;
 }
 
 /**
- * Restrictions that cached principals may not include yet. They expire, and their number is
- * bounded.
+ * Restrictions that this process has placed and that its cached principals may not include yet.
+ * They expire, and their number is bounded.
  */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
@@ -320,8 +326,9 @@ class FreshHolds {
   }
 
   /**
-   * Lets the stored restrictions of an organization (undefined: of all) expire soon, because
-   * principals that are read from now on include them.
+   * Lets the stored restrictions of an organization expire after `REQUESTS_ON_THEIR_WAY_MS`,
+   * because principals that are read from now on include them. An undefined `orgId` means all
+   * organizations.
    */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;

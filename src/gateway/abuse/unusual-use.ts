@@ -30,8 +30,8 @@ export interface AbuseMonitor {
    */
   note(event: UsageEvent, nowMs: number): void;
   /**
-   * Called when the principals of an organization are read again; undefined means all
-   * organizations.
+   * Called when an organization has changed and its principals will be read again; undefined means
+   * all organizations.
    */
   forget(orgId: OrgId | undefined): void;
 }
@@ -43,16 +43,21 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   forget: () => undefined,
 });
 
-/** The bounds of use within the window. An undefined bound is not checked. */
+/**
+ * Bounds of an organization's use within the window; use that reaches one is unusual. An undefined
+ * bound is not checked.
+ */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
-  /** Bound of the requests that the gateway refused before any dispatch. */
+  /** From this many requests that the gateway refused before any dispatch, use is unusual. */
   readonly refusedRequests: number | undefined;
-  /** Bound of the different client networks. */
+  /** From this many different client networks, use is unusual. */
   readonly clientAddresses: number | undefined;
-  /** Bound of the failed requests among the dispatched ones, in percent from 1 to 100. */
+  /**
+   * From this percentage (1 to 100) of failed requests among the dispatched ones, use is unusual.
+   */
   readonly errorPercent: number | undefined;
-  /** With fewer dispatched requests `errorPercent` is not checked. */
+  /** With fewer dispatched requests than this, `errorPercent` is not checked. */
   readonly requestsMin: number;
   readonly spendMicroUsd: MicroUsd | undefined;
 }
@@ -97,8 +102,8 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
 }
 
 /**
- * `dispatched` excludes requests that the gateway refused: otherwise refusals could hide that every
- * dispatched request fails.
+ * True if too many of the dispatched requests failed. `dispatched` excludes requests that the
+ * gateway refused: otherwise refusals could hide that every dispatched request fails.
  */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
@@ -118,7 +123,7 @@ export interface WatchedBounds {
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
-  /** The longest idle entry first. */
+  /** In order of the last request: the longest idle entry is first. */
   readonly #uses = new Map<string, WindowUse>();
 
   constructor(bounds: WatchedBounds) {
@@ -182,14 +187,15 @@ interface Slice {
 export class WindowUse {
   readonly #windowMs: number;
   readonly #clientsMax: number;
-  /** Oldest first, without empty slices. */
+  /** The slices that contain requests, oldest first. */
   readonly #slices: Slice[] = [];
-  /** For each client network, the number of the slice with its newest request; ascending. */
+  /**
+   * For each client network, the number of the slice with its newest request, in ascending order.
+   */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;
 
-  /** At most `clientsMax` different client networks are counted. */
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;
@@ -205,7 +211,7 @@ export class WindowUse {
     return this.#slices[0]?.sinceMs;
   }
 
-  /** If the clock has stepped back, the request counts in the newest slice. */
+  /** Counts a request; in the newest slice if the clock has stepped back. */
   note(request: CountedRequest, nowMs: number): void {
     this.#advance(nowMs);
     const slice = this.#newestSlice(nowMs);

@@ -19,8 +19,8 @@ export type AccountListener = (orgId: OrgId | undefined) => void;
 
 /**
  * Listens on a separate connection for changes of organizations by this and other processes. The
- * database sends the notice with the commit of the change. Notices are lost while the connection is
- * down: until it is back, cached facts change only by expiring; then all of them are dropped.
+ * database sends the notice with the commit of the change. While the connection is down, notices
+ * are lost and cached facts can only expire; once it is back, all cached facts are dropped.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -58,8 +58,8 @@ export class AccountNotices {
   }
 
   /**
-   * Replaces the connection, unless one is being opened: after a failover of the database, the old
-   * one may lead to a server that is no longer the primary.
+   * Replaces the open connection, because after a failover of the database it may lead to a server
+   * that is no longer the primary. Does nothing if no connection is open.
    */
   renew(): void {
     if (this.#client === undefined) return;
@@ -139,7 +139,7 @@ export class AccountNotices {
 
   #drop(client: Client | undefined): void {
     if (this.#client === client) this.#client = undefined;
-    // Unlike `end`, this does not wait for a server that may be silent.
+    // Unlike `end`, `destroy` does not wait for a server that may be silent.
     client?.connection.stream.destroy();
   }
 }

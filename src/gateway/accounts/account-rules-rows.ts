@@ -61,7 +61,7 @@ const ACCOUNT_RULES_COLUMNS: string = `
       where org_id = k.org_id and lifted_at is null and (until_at is null or until_at > now())
       order by family, until_at desc nulls first) h) as usage_holds`;
 
-/** The raw columns; a list without rows is null. */
+/** The raw values of `ACCOUNT_RULES_COLUMNS`; a list without rows is null. */
 export interface AccountRulesRow {
   readonly is_trial: boolean;
   readonly keys_may_set_org_limits: boolean;
@@ -183,7 +183,7 @@ export async function changeLimit(
 
 /**
  * Locks the organization's row until the transaction ends, so that its settings change one at a
- * time. False if it does not exist.
+ * time. Returns false if the organization does not exist.
  */
 export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
   const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
@@ -236,7 +236,7 @@ function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
   assert(scope !== "org" || keyId === undefined, "a limit of scope org names no key");
 }
 
-/** The name of a key in the change log; a managed key is named by its purpose. */
+/** Returns the name of a key for the change log; a managed key is named by its purpose. */
 async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
   const { rows } = await queryInTime<{ origin: string }>(client, asked);

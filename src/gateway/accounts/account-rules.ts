@@ -10,7 +10,9 @@ export interface DedicatedEndpoint {
 }
 
 export interface RoutingPolicy {
-  /** Routing deadline in milliseconds, shorter than the installation's. */
+  /**
+   * Routing deadline in milliseconds; has an effect only if it is shorter than the installation's.
+   */
   readonly timeoutMs?: number;
   /**
    * Defaults of the request's `provider.only` and `provider.ignore`; a request that sends its own
@@ -26,7 +28,7 @@ export interface RoutingPolicy {
 export interface Connection {
   readonly connectionId: string;
   readonly providerId: ProviderId;
-  /** Absent if every key of the organization may use it. */
+  /** Absent if every key of the organization may use the connection. */
   readonly keyId?: KeyId;
   readonly sealedKey: Buffer;
 }
@@ -52,7 +54,8 @@ export interface AccountRules {
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];
   /**
-   * True if the organization has never bought credit. Only its calls are checked for unusual use.
+   * True if the organization has never bought credit. Only calls of such organizations are checked
+   * for unusual use.
    */
   readonly isTrial: boolean;
   readonly keysMaySetOrgLimits: boolean;

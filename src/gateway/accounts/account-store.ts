@@ -38,8 +38,8 @@ export interface KeyEdit {
 }
 
 /**
- * Whose keys an operation may see: those of one organization, without the managed ones, or all keys
- * (for operators).
+ * Selects the keys that an operation may see: those of one organization except its managed keys,
+ * or, for operators, all keys.
  */
 export type Whose = OrgId | "anyone";
 

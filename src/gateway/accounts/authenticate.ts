@@ -146,7 +146,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
 }
 
 interface Expiring {
-  /** Wall clock; undefined if the key never expires. */
+  /** Wall-clock time from which the key is refused; undefined if the key never expires. */
   readonly expiresAtMs?: number | undefined;
 }
 
@@ -243,16 +243,16 @@ class KeyLookups {
   #schedule(): void {
     if (this.#isScheduled || this.#pause !== undefined || this.#queue.length === 0) return;
     this.#isScheduled = true;
-    // Sent after this turn of the event loop, so that requests that arrived together share one
-    // query.
+    // The batch is sent after this turn of the event loop, so that requests that arrived together
+    // share one query.
     setImmediate(() => void this.#send());
   }
 
   async #send(): Promise<void> {
     this.#isScheduled = false;
     const batch = this.#queue.splice(0, KEY_LOOKUP_KEYS_MAX);
-    // The pause starts before the answer, so that a slow store gets the next batch while it works
-    // on this one.
+    // The pause starts before the key store answers, so that a slow store gets the next batch while
+    // it works on this one.
     const pause = setTimeout(() => this.#resume(pause), KEY_LOOKUP_PAUSE_MS);
     this.#pause = pause;
     try {

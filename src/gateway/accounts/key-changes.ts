@@ -50,7 +50,8 @@ export async function createNotedKey(
 }
 
 /**
- * The change-log entry of a new key. It names the key by its id and contains no part of its secret.
+ * Builds the change-log entry of a new key, which names the key by its id and contains no part of
+ * its secret.
  */
 export function createdKey(
   key: Pick<KeySummary, "keyId" | "orgId" | "name" | "origin" | "requestsPerMinuteCeiling"> &
@@ -118,8 +119,8 @@ const CHANGE_ORG_CAP_SQL = `
   where o.org_id = was.org_id returning o.org_id, was_cap`;
 
 /**
- * Changes all keys of `keyIds` and records each change. Undefined, and nothing is changed, if a key
- * does not match `where`; the values of `where` start at $2.
+ * Changes all keys of `keyIds` and records each change. Returns undefined and changes nothing if a
+ * key does not match `where`; the values of `where` start at $2.
  */
 export async function editKeys(
   client: PoolClient,
@@ -180,7 +181,7 @@ const ROTATE_SQL = `
     old_digest = case when $4::timestamptz is null then null else digest end
   where key_id = $1 returning ${keyColumns.sql}`;
 
-/** $1 is the list of key ids, so the assignments start at $2. */
+/** Returns the SQL assignments of an edit. $1 is the list of key ids, so they start at $2. */
 function assignments(edit: KeyEdit): {
   readonly sets: readonly string[];
   readonly setValues: readonly unknown[];

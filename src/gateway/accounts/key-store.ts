@@ -33,12 +33,15 @@ export interface KeyRecord {
   readonly origin: KeyOrigin;
   readonly name: string;
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer, lower than the ceiling; absent if not set. */
+  /** The customer's own limit, below the ceiling; absent if the customer has set none. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
-  /** From this instant on the key is refused like an unknown one; undefined if it never expires. */
+  /**
+   * Wall-clock time from which the key is refused like an unknown one; undefined if it never
+   * expires.
+   */
   readonly expiresAtMs?: number;
-  /** Ids of the models that the key may call; undefined: all. */
+  /** Ids of the models that the key may call; undefined means all. */
   readonly models?: readonly string[];
   readonly emailVerified: boolean;
   /** True if the organization has ever held bought or granted credit. */
@@ -48,8 +51,8 @@ export interface KeyRecord {
 
 export interface KeyStore {
   /**
-   * Finds keys by their SHA-256 digests, disabled keys too. The map is by digest in hexadecimal;
-   * unknown digests are missing.
+   * Finds keys, disabled ones too, by their SHA-256 digests. The keys of the map are digests in
+   * hexadecimal; unknown digests are missing.
    */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
@@ -65,11 +68,11 @@ export interface KeySummary {
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
   /**
-   * Null if it never expires. An expired key works again if its expiry is moved; a disabled key
-   * never does.
+   * Null if the key never expires. An expired key works again if its expiry is moved; a disabled
+   * key never does.
    */
   readonly expiresAtMs: number | null;
-  /** Null: every model. A list is never empty. */
+  /** Ids of the models that the key may call; null means every model. A list is never empty. */
   readonly models: readonly string[] | null;
   /** Labels that the owner chose, sorted. */
   readonly tags: readonly string[];
@@ -103,7 +106,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
-/** The caller checks how many keys an organization may have. */
+/** The caller has checked how many keys the organization may have. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),
@@ -122,7 +125,7 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
   return keyColumns.read(rows[0]);
 }
 
-/* Sends a notice, because a process may have cached that this key does not exist. */
+/* Sends a notice, because other processes may have cached that this key does not exist. */
 const INSERT_KEY_SQL = `
   insert into api_key
     (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,

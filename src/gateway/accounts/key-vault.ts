@@ -21,7 +21,7 @@ import {
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
-  /** `webhook` for the secret of one of the organization's webhooks. */
+  /** The provider of the key; `webhook` for the secret of one of the organization's webhooks. */
   readonly providerId: ProviderId | "webhook";
 }
 
@@ -53,8 +53,8 @@ export class SealedKeyFault extends Error {
 
 /**
  * Opens a vault with one encryption key of 32 bytes in base64, or with several, separated by
- * commas: the first seals, and all of them open. Undefined if the text is empty. `inForce` is read
- * at each use, so that the keys may change while the vault is open.
+ * commas: the first seals, and all of them open. Returns undefined if the text is empty. `inForce`
+ * is read at each use, so that the keys may change while the vault is open.
  */
 export function openKeyVault(
   keysBase64: string,
@@ -114,9 +114,12 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/** First byte of sealed bytes in format version 1, which every released program can open. */
+/**
+ * First byte of format version 1, which does not name the encryption key. Every released program
+ * can open it.
+ */
 const UNNAMED = 1;
-/** First byte in format version 2: the name of the encryption key follows it. */
+/** First byte of format version 2, which is followed by the name of the encryption key. */
 const NAMED = 2;
 
 interface RingKey {
@@ -224,7 +227,9 @@ export interface SealedRow {
 export interface SealedRows {
   /** Lists the sealed rows of at most `max` ids after `after`, in the order of the ids. */
   listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
-  /** Replaces the bytes of each row that still has its old bytes; returns the number of rows. */
+  /**
+   * Replaces the bytes of each row that still has its old bytes; returns how many were replaced.
+   */
   reseal(
     changed: readonly (SealedRow & { readonly resealed: Buffer })[],
     by: ChangedBy,
@@ -234,13 +239,13 @@ export interface SealedRows {
 export interface Resealed {
   readonly resealed: number;
   readonly kept: number;
-  /** Ids of rows that no key opens; they are not changed. */
+  /** Ids of rows that none of the vault's keys opens; they are not changed. */
   readonly unopened: readonly string[];
 }
 
 /**
- * Seals again, with the first encryption key, every row that another key has sealed. The rows may
- * be in use meanwhile. May be repeated.
+ * Seals again, with the first encryption key, every row that another key has sealed. Rows may be
+ * read and changed meanwhile. May be repeated after an interruption.
  */
 export async function resealRows(
   tables: readonly SealedRows[],

@@ -138,8 +138,8 @@ export class PostgresAccountStore implements KeyStore {
   }
 
   /**
-   * Changes all keys of `keyIds` or none, and records each change in the change log. Undefined if
-   * one of the keys does not belong to `whose`.
+   * Changes all keys of `keyIds` or none, and records each change in the change log. Returns
+   * undefined if one of the keys is not visible to `whose`.
    */
   async editKeys(
     whose: Whose,
@@ -157,14 +157,16 @@ export class PostgresAccountStore implements KeyStore {
     });
   }
 
-  /** Returns the one Playground key, created on first use without a usable secret. */
+  /**
+   * Returns the organization's Playground key. The first call creates it, without a usable secret.
+   */
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
     await this.#changes.write(byGateway("playground"), async (client, note) => {
       const keyId = createKeyId();
       const rpm = MANAGED_KEY_REQUESTS_PER_MINUTE;
-      // The digest is random and belongs to no known text, so the key can never be used.
+      // The digest is random and belongs to no known text, so no client can ever use the key.
       const digest = randomBytes(DIGEST_BYTES);
       const values = [keyId, orgId, digest, rpm];
       const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);

@@ -25,7 +25,7 @@ export interface ConnectionSummary {
   readonly connectionId: string;
   readonly orgId: OrgId;
   readonly providerId: ProviderId;
-  /** Null if every key of the organization may use it. */
+  /** Null if every key of the organization may use the connection. */
   readonly keyId: KeyId | null;
   readonly name: string;
   readonly label: string;
@@ -42,7 +42,7 @@ export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs
 
 export type ConnectionOwner = OrgId | "operator";
 
-/** The caller checks the key with `providerKeyProblem` first. */
+/** Encrypts a provider key for storage. The caller has checked it with `providerKeyProblem`. */
 export function sealConnection(
   vault: KeyVault,
   wanted: Pick<NewConnection, "orgId" | "providerId" | "keyId" | "name"> & {
@@ -74,8 +74,8 @@ export class PostgresConnectionStore {
   }
 
   /**
-   * `taken`: the organization or this key already has an active connection to the provider.
-   * Undefined if the organization does not exist or the key is not one of its keys.
+   * Returns `taken` if the organization or this key already has an active connection to the
+   * provider; undefined if the organization does not exist or the key is not one of its keys.
    */
   async create(
     connection: NewConnection,
@@ -143,7 +143,7 @@ export class PostgresConnectionStore {
 
   /**
    * Disables the connection permanently and deletes its sealed key. A second call keeps the
-   * original `disabled_at`. Undefined if the owner has no such connection.
+   * original `disabled_at`. Returns undefined if the owner has no such connection.
    */
   async disable(
     connectionId: string,
@@ -189,7 +189,7 @@ const storedColumns: Columns<StoredConnection> = columns({
   sealedKey: opaque("sealed_key"),
 });
 
-/** $1 connection, $2 organization or null for an operator. */
+/** Selects a connection of an owner. $1 connection, $2 organization, or null for an operator. */
 const OWNED_SQL = "where connection_id = $1 and ($2::text is null or org_id = $2)";
 
 const RESEAL_SQL = `

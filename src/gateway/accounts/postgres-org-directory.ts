@@ -50,7 +50,7 @@ export function createdOrg(orgId: OrgId, name: string, email: string): Change {
   return { action: "org.create", orgId, target: orgId, before: null, after };
 }
 
-/** All organizations of the installation: for operators, never for a customer. */
+/** Reads all organizations of the installation. Only operators may see them, never a customer. */
 export class PostgresOrgDirectory {
   readonly #pool: Pool;
 
@@ -58,7 +58,10 @@ export class PostgresOrgDirectory {
     this.#pool = pool;
   }
 
-  /** Newest first. `search` is a part of the name, the e-mail or the id; empty for all. */
+  /**
+   * Returns one page of organizations, newest first. `search` is a part of the name, the e-mail or
+   * the id; empty matches all. `after` is the last id of the previous page.
+   */
   async page(asked: {
     readonly search: string;
     readonly after?: string;

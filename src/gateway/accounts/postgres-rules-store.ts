@@ -56,8 +56,8 @@ export class PostgresRulesStore {
 
   /**
    * Changes a stored limit, and deletes it if no value is left; returns the stored result. The
-   * caller has checked the values against the ceilings. Undefined if the organization does not
-   * exist or the key is not one of its keys.
+   * caller has checked the values against the ceilings. Returns undefined if the organization does
+   * not exist or the key is not one of its keys.
    */
   async changeLimit(
     orgId: OrgId,
@@ -84,8 +84,8 @@ export class PostgresRulesStore {
   }
 
   /**
-   * Assigns the private manifest to the organization. `taken` if it belongs to an endpoint already;
-   * undefined if the organization does not exist.
+   * Reserves a provider's private manifest for the organization. Returns `taken` if an endpoint has
+   * it already; undefined if the organization does not exist.
    */
   async createEndpoint(
     endpoint: NewEndpoint,
@@ -123,7 +123,8 @@ export class PostgresRulesStore {
   }
 
   /**
-   * Replaces the whole policy; an empty one removes it. False if the organization does not exist.
+   * Replaces the organization's whole policy; an empty policy removes it. Returns false if the
+   * organization does not exist.
    */
   async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
     const values = policyValues(policy);
@@ -229,7 +230,8 @@ const SET_POLICY_SQL = `
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
 
 /**
- * An empty list is stored as null: as a default of `provider.only` it would exclude every provider.
+ * An empty list becomes null, because as a default of `provider.only` it would exclude every
+ * provider.
  */
 function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
   const filled = (list: readonly string[] = []): readonly string[] | null =>

@@ -13,7 +13,7 @@ export interface Principal {
   readonly funded: boolean;
   /** True for a key that the marketplace created for its own use; billed like any key. */
   readonly managed: boolean;
-  /** Ids of the models that the key may call; undefined: all. */
+  /** Ids of the models that the key may call; undefined means all. */
   readonly models?: ReadonlySet<string>;
   readonly rules: AccountRules;
 }

@@ -145,7 +145,9 @@ type JobOutcome =
   | { readonly ok: true; readonly body: Output }
   | { readonly ok: false; readonly result: AttemptResult };
 
-/** Stores a job that the provider accepted. If it cannot be stored, the attempt has failed. */
+/**
+ * Stores a job that the provider accepted. If it cannot be stored, the attempt counts as failed.
+ */
 async function acceptJob(
   accept: NonNullable<CallKind<CallRequest>["accept"]>,
   result: AttemptResult,
@@ -242,7 +244,7 @@ function followClient(
   });
 }
 
-/** The result for a client that left before the attempt was sent. Nothing is charged. */
+/** Returns the result for a client that left before the attempt was sent. Nothing is charged. */
 function neverSent(): AttemptResult {
   return {
     bridge: undefined,
@@ -265,9 +267,9 @@ export interface NotedAnswer {
 }
 
 /**
- * Records which promises of its listing (`BREACH`) a provider's answer broke, from facts that
- * settlement has read already. Considers only 2xx answers that did not time out. Of failed ones it
- * considers only malformed answers, because then the provider is certainly at fault.
+ * Records which promises of its listing (`BREACH`) a provider's answer broke. Ignores an answer
+ * that is not 2xx or timed out, and a failed answer that is not malformed: there the provider is
+ * not certainly at fault.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;

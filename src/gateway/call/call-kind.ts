@@ -23,7 +23,6 @@ export interface AcceptedJob {
   readonly startedAtMs: number;
 }
 
-/** A modality and, for videos, the function that stores an accepted job. */
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
    * Set for videos, whose attempts stay open after the answer. Stores the job and returns the body
@@ -35,8 +34,9 @@ export interface CallKind<R extends CallRequest> extends Modality<R> {
 /** The estimated tokens that a call claims in its token windows. */
 export interface CallTokens extends TokenCount {
   /**
-   * Estimated prompt tokens minus the bytes of the request body; absent means 0. Not 0 for requests
-   * with media, and for decisions whose provider reads the state once per question.
+   * Estimated prompt tokens minus the bytes of the request body; absent means 0. A refusal
+   * subtracts it to name the bytes that fit. Not 0 for requests with media, and for decisions whose
+   * provider reads the state once per question.
    */
   readonly besideBytes?: number;
   /** True for modalities without `max_tokens`, whose clients cannot bound the output. */

@@ -95,7 +95,8 @@ interface ClaimedCall<R extends CallRequest> {
 }
 
 /**
- * Holds the worst-case cost at the first candidate with capacity. Nothing was sent if it refuses.
+ * Acquires the first candidate with capacity and holds the worst-case cost of its attempt. If this
+ * refuses, nothing was sent to a provider.
  */
 async function holdFirst<R extends CallRequest>(
   ports: CallPorts,

@@ -34,7 +34,10 @@ export class CandidateList {
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
   #isAtFirst = true;
-  /** Created only after the first deployment has failed, because most calls need no other. */
+  /**
+   * The deployments after the first. Created only when the first has failed, because most calls
+   * need no other.
+   */
   #others: Iterator<Deployment> | undefined;
   #ready: Step | undefined;
 
@@ -85,7 +88,10 @@ export class CandidateList {
 
 export interface PoolClaim {
   readonly tokens: CallTokens;
-  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
+  /**
+   * The claim to add if a candidate is called with the marketplace's provider key instead of the
+   * customer's own key; undefined if no claim is needed.
+   */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
@@ -95,7 +101,8 @@ export interface WantedCandidate extends PoolClaim {
 
 /**
  * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
- * the refusal of the full pool with the shortest wait, or else that of the cooling circuits.
+ * the refusal of the full pool with the shortest wait; if no pool was full, the refusal that the
+ * deployments are cooling down.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -177,7 +184,10 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/** A pool that is too small for the request never admits it, so its wait counts as infinite. */
+/**
+ * Returns the refusal with the shorter wait. A pool that is too small for the request never admits
+ * it, so its wait counts as infinite.
+ */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

@@ -74,7 +74,10 @@ export function claimParts(
   return parts;
 }
 
-/** Adds the scopes for calls whose clients have left, if `scopes` limit concurrency. */
+/**
+ * Builds one part of a claim. If `scopes` limit concurrency, adds the scopes to which the claim
+ * moves when its client leaves.
+ */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -86,7 +89,10 @@ export function toClaimPart(
 
 const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
 
-/** Returns one array per endpoint, because a shared store caches by the array's identity. */
+/**
+ * Returns the same array each time for an endpoint, because the Redis store caches by the array's
+ * identity.
+ */
 function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
   const known = endpointScopes.get(endpoint);
   if (known !== undefined) return known;
@@ -105,7 +111,7 @@ export interface ClaimPart {
 
 export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
-  /** Claimed in this order: the first part that refuses determines the refusal. */
+  /** The parts are claimed in this order, and the first that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
   /** Wall clock, for `retry_at`. */
@@ -150,14 +156,14 @@ export async function claimScopes(
 }
 
 /**
- * If calls of departed clients fill a limit, sets the wait until enough of their answers will have
- * been read.
+ * If calls whose clients have left fill a limit, sets the wait until the gateway will have read
+ * enough of their answers.
  */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes may be reading some of these answers. If the end is unknown, the longest
-  // possible wait is reported.
+  // Other processes may be reading some of the answers. If the end is unknown, the longest possible
+  // wait is reported.
   const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
@@ -165,8 +171,8 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * A throttled window may be too small for the request even if no other request uses it: the wait
- * then lasts until the throttle ends.
+ * Sets the wait for a throttled window. It may be too small for the request even if no other
+ * request uses it: the wait then lasts until the throttle ends.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -185,12 +191,16 @@ type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
   /**
-   * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
+   * The leases of the claims. The array is grown with `concat`, which allocates the exact length,
+   * because most requests hold one lease.
    */
   #leases: readonly LimitLease[] = NO_LEASES;
-  /** For each lease, the scopes to move it to when the client leaves; undefined: it stays. */
+  /** For each lease, the scopes to which it moves when the client leaves; undefined if it stays. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
-  /** The least that remains in any scope; `Number.MAX_SAFE_INTEGER` if no scope limits requests. */
+  /**
+   * The fewest requests that any scope still allows; `Number.MAX_SAFE_INTEGER` if no scope limits
+   * requests.
+   */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   /** The pacing delay in milliseconds. */
@@ -247,7 +257,7 @@ export class MarketplaceClaim {
     this.#part = part;
   }
 
-  /** Returns what must be claimed for this candidate in addition to its pool. */
+  /** Returns the claims that this candidate needs in addition to its pool. */
   partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }
@@ -259,8 +269,8 @@ export class MarketplaceClaim {
 }
 
 /**
- * The claim to make if the marketplace's key serves; undefined if it was made at the start of the
- * call or does not apply.
+ * Builds the claim to make if the marketplace's key serves; undefined if it was made at the start
+ * of the call or does not apply.
  */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,

@@ -3,7 +3,10 @@ import type { MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
 import type { Output, WholeBody } from "../../formats/index.ts";
 import type { RequestTrace } from "./trace.ts";
 
-/** Headers that the serving code sets. The `http` folder adds ids, CORS and error headers. */
+/**
+ * Values of answer headers that the `call` folder sets. The `http` folder adds ids, CORS and error
+ * headers.
+ */
 export interface ServedHeaders {
   readonly provider?: string;
   readonly attempts?: number;
@@ -33,7 +36,7 @@ export interface ClientExchange {
    * the time that its body took to arrive.
    */
   readonly ownTimeFromMs: number;
-  /** `name` is in lower case. */
+  /** Returns the value of a request header; `name` is in lower case. */
   header(name: string): string | undefined;
   readonly gone: boolean;
   /** True once a status line was written; from then on no other provider can be tried. */

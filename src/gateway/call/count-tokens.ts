@@ -110,7 +110,10 @@ function chooseCounter(
   return { ok: true, deployment: undefined };
 }
 
-/** Undefined if the provider returns no count in time, which does not affect its health. */
+/**
+ * Asks the provider for a count. Returns undefined if none comes in time, which does not affect the
+ * provider's health.
+ */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,
@@ -204,7 +207,10 @@ async function claimIn(
 
 const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
 
-/** Returns one array per `scopes`, because a shared store caches by the array's identity. */
+/**
+ * Returns the same array for the same `scopes`, because the Redis store caches by the array's
+ * identity.
+ */
 function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
   const known = requestScopes.get(scopes);
   if (known !== undefined) return known;

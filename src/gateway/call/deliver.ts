@@ -40,7 +40,6 @@ export class Delivery implements OutputSink, Deadline {
         : ports.clock.monotonicMs() + commitSilenceMs;
   }
 
-  /** Sets the bridge whose answer is delivered from now on, and returns it. */
   carry(bridge: AnswerBridge): AnswerBridge {
     this.#bridge = bridge;
     return bridge;

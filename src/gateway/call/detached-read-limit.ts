@@ -11,8 +11,8 @@ export interface DepartedRequest {
 }
 
 /**
- * Bounds how many answers this process reads on after their clients left. It reads on because the
- * end of an answer reports the usage by which the attempt is settled.
+ * Bounds how many answers this process keeps reading after their clients left. It keeps reading
+ * because the end of an answer reports the usage by which the attempt is settled.
  */
 export class DetachedReadLimit {
   readonly #max: number;

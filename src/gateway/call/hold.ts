@@ -30,12 +30,16 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly request: R;
   readonly candidates: CandidateList;
   /**
-   * Keeps a conversation at the deployment that served it last; undefined if the request has none.
+   * A digest that identifies the conversation, so that the deployment that served it last can be
+   * tried first; undefined if the route does not depend on it.
    */
   readonly conversation: string | undefined;
   readonly tokens: CallTokens;
   readonly limited: LimitedCall;
-  /** The claim to add if the marketplace's key serves the request; undefined if none is needed. */
+  /**
+   * The claim to add if a candidate is called with the marketplace's provider key instead of the
+   * customer's own key; undefined if no claim is needed.
+   */
   readonly marketplace: MarketplaceClaim | undefined;
   /** The longest time in milliseconds from the claim until the last provider is tried. */
   readonly timeoutMs: number;
@@ -175,8 +179,9 @@ export class CallHold {
 }
 
 /**
- * Builds the hold of the next attempt, at the highest cost that the attempt can have. Whenever the
- * attempt ends, its prices are those at the time in its id, which is by the ledger's clock.
+ * Builds the hold of the next attempt, for the highest cost that the attempt can have. The attempt
+ * is charged at the prices that are in force at the instant in its id (by the ledger's clock),
+ * however long it runs.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,
@@ -186,7 +191,7 @@ export function attemptToHold<R extends CallRequest>(
     readonly limits: ClaimedScopes;
     readonly candidate: Candidate;
     readonly ordinal: number;
-    /** Monotonic. */
+    /** Monotonic time at which the attempt begins, in milliseconds. */
     readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {
@@ -282,7 +287,7 @@ export function closeRow(
   };
 }
 
-/** The answer headers to store: those that were sent and that no other column contains. */
+/** Returns the answer headers to store: those that were sent and that no other column contains. */
 function answeredHeaders(
   { failure }: EndedAttempt["result"],
   { held, client }: ClosedFrom,

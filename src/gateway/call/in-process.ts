@@ -223,7 +223,7 @@ class InProcessExchange implements ClientExchange {
     this.hasBroken = true;
   }
 
-  /** The caller may reuse its signal for other calls. */
+  /** Removes the listener, because the caller may reuse its signal for other calls. */
   close(): void {
     this.#request.signal.removeEventListener("abort", this.#leave);
   }

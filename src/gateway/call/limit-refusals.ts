@@ -43,7 +43,7 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
     limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
-/** `nowMs` is the wall clock. */
+/** Builds the refusal of a claim. `nowMs` is wall-clock time, from which `retry_at` is computed. */
 export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
@@ -166,8 +166,8 @@ const NEXT_STEP = {
 export interface HoldAsked {
   readonly needed: MicroUsd;
   /**
-   * The most output tokens that `micros` micro-USD pay for; undefined if they do not affect the
-   * price.
+   * The most output tokens that `micros` micro-USD pay for; undefined if the number of output
+   * tokens does not affect the price.
    */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }

@@ -56,13 +56,12 @@ export class GatewayMetrics {
   readonly requests: Map<string, number> = new Map();
   /** Attempts by `provider|model|outcome`. */
   readonly attempts: Map<string, number> = new Map();
-  /** Complete answers that `lacksUsage` finds, by `provider|model`. */
+  /** Complete answers without usage or a reported cost to charge, by `provider|model`. */
   readonly usageMissing: Map<string, number> = new Map();
   /** Answers whose reported usage or cost was impossible, by `provider|model`. */
   readonly usageImpossible: Map<string, number> = new Map();
   /** Answers from another model than the listing allows, by `provider|model`. */
   readonly substituted: Map<string, number> = new Map();
-  /** Debits by model. */
   readonly debitedMicroUsd: Map<string, bigint> = new Map();
   /** Requests that a limit refused, by `scope|kind|origin`. */
   readonly limitRefusals: Map<string, number> = new Map();
@@ -104,7 +103,7 @@ export class GatewayMetrics {
     add(this.limitRefusals, `${scope}|${kind}|${refusal.origin ?? ""}`);
   }
 
-  /** `ownMs`: the gateway's own time before it sent a request to its first provider. */
+  /** Records the gateway's own time (`ownMs`) before it sent a request to its first provider. */
   dispatched(route: string, ownMs: number): void {
     this.#openRoute(route).overhead.observe(ownMs / 1000);
   }
@@ -214,7 +213,9 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
 /** The public names of the token buckets, in the order of `TOKEN_BUCKET_NAMES`. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/** The series of one listing, or of all listings that are folded into one. */
+/**
+ * The metrics of one listing, or of all listings that share one series because there are too many.
+ */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;
@@ -226,7 +227,7 @@ interface ListingSeries {
   overrunMicroUsd: bigint;
 }
 
-/** `owedPicoUsd` is what the provider is owed for the attempt. */
+/** What one attempt costs the customer, and what the provider is owed for it. */
 interface Cost {
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;

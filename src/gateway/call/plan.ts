@@ -31,7 +31,10 @@ import { tokenCount } from "../limits/limit-store.ts";
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/** Reads a request and plans its route: every check that can refuse before a limit is claimed. */
+/**
+ * Reads a request and plans its route. Makes every check that can refuse the request before a limit
+ * is claimed.
+ */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -129,8 +132,8 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages. Undefined if the request has neither, or if no deployments have equal priority,
- * because the digest would have no use. Two organizations never share a digest.
+ * its messages. Returns undefined if the request has neither, or if no deployments have equal
+ * priority, because the digest would have no use. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -156,8 +159,8 @@ export interface PlanNeeds {
 }
 
 /**
- * Adds to `needs` the organization's routing policy and, if this installation can decrypt them, its
- * own provider keys.
+ * Adds to `needs` the organization's routing policy and its own provider keys. The keys are left
+ * out if this installation cannot decrypt them.
  */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
@@ -183,8 +186,8 @@ function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | 
 }
 
 /**
- * Returns the most that a call with this body could hold, whichever candidate serves it, including
- * those in cooldown. Holds, sends and claims nothing.
+ * Returns the highest amount that a call with this body could hold, whichever candidate serves it,
+ * including those in cooldown. Holds, sends and claims nothing.
  */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,

@@ -24,8 +24,8 @@ export interface CallTimeouts {
   readonly routingMs: number;
   readonly keepaliveMs: number;
   /**
-   * After this many milliseconds without content, the status 200 of a stream is written even so; 0
-   * means never.
+   * If a stream has no content for this many milliseconds, its status 200 is written all the same;
+   * 0 means never.
    */
   readonly commitSilenceMs: number;
 }

@@ -23,9 +23,9 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** The bound for one key; an organization has `ORG_FACTOR` times as many. */
+  /** The most refused requests of one key; an organization has `ORG_FACTOR` times as many. */
   readonly refusalsPerMinute: number;
-  /** The bound for an organization without credit, and for each of its keys. */
+  /** The most refused requests of an organization without credit, and of each of its keys. */
   readonly unfundedRequestsPerMinute: number;
 }
 
@@ -37,9 +37,11 @@ export interface RefusalWindowOptions {
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /** Of organizations without credit: requests that are neither admitted nor refused yet. */
+  /**
+   * For each organization without credit, its requests that are neither admitted nor refused yet.
+   */
   readonly #undecided = new Map<OrgId, Set<object>>();
-  /** Of organizations without credit: how many refusals the window still allows. */
+  /** For each organization without credit, how many more refused requests its window allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
@@ -86,8 +88,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Forgets full limits that may have been changed; undefined means those of all organizations.
-   * Full windows of refused requests stay, because an organization cannot change them.
+   * Forgets that an organization's request limits were full, because they may have been changed;
+   * undefined means all organizations. Full windows of refused requests stay, because an
+   * organization cannot change them.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
@@ -145,7 +148,10 @@ export class RefusalWindows {
     return outcome instanceof Promise ? outcome.then(release) : release(outcome);
   }
 
-  /** Returns one array per principal, because a shared store caches by the array's identity. */
+  /**
+   * Returns the same array for the same principal, because the Redis store caches by the array's
+   * identity.
+   */
   #listScopes(principal: Principal): readonly ScopeClaim[] {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;
@@ -178,18 +184,20 @@ export class RefusalWindows {
 
 interface FullWindow {
   readonly refusal: Refusal;
-  /** Monotonic milliseconds. */
+  /** Monotonic time at which the wait ends, in milliseconds. */
   readonly untilMs: number;
   readonly orgId: OrgId;
-  /** True for a limit of admitted requests, false for a window of refused requests. */
+  /** True if a request limit is full, false if the window of refused requests is full. */
   readonly isOfLimits: boolean;
 }
 
 const ORG_FACTOR = 3;
-/** A charge can stay in a one-minute window for up to 61 seconds. */
+/** A request can count in a one-minute window for up to 61 seconds. */
 const MEMORY_MS = 61_000;
 
-/** Includes the credit state, so that buying credit ends a remembered refusal. */
+/**
+ * Returns a key that includes the credit state, so that buying credit ends a remembered refusal.
+ */
 function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
@@ -225,7 +233,8 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
 /**
- * Compared by identity: the same object means that no change of the organization came in between.
+ * A marker that is compared by identity: while it is the same object, the organization has not
+ * changed.
  */
 type Unchanged = Record<never, never>;
 
@@ -288,7 +297,10 @@ export class Shortfalls {
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /** Call this when the organization may have more money; undefined means all organizations. */
+  /**
+   * Drops the remembered refusals of an organization that may have more money; undefined means all
+   * organizations.
+   */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);
@@ -310,7 +322,7 @@ export class Shortfalls {
   }
 }
 
-/** The amount that could still be held when the ledger answered. */
+/** Returns the amount that could still be held when the ledger answered. */
 function freeUnder(outcome: Shortfall): bigint {
   if (outcome.kind === "low_balance") return outcome.availableMicroUsd;
   const { capMicroUsd, settledMicroUsd, inFlightMicroUsd } = outcome;

@@ -92,8 +92,8 @@ export interface FaultLog {
 }
 
 /**
- * A store that does not answer becomes a 503. Any other fault is a bug: it is logged with the
- * request id.
+ * A store that does not answer is a 503; any other fault is a bug and is logged with the request
+ * id.
  */
 export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
   if (isStoreFault(fault)) {
@@ -128,14 +128,17 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
   );
 }
 
-/** Recorded for a client that left before dispatch; never sent. */
+/**
+ * Returns the refusal that is recorded for a client that left before dispatch; it is never sent.
+ */
 export function clientLeft(): Refusal {
   return CLIENT_HAS_LEFT;
 }
 const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
 
 /**
- * The refusal of a request that waited for its pacing turn when this process began to shut down.
+ * Returns the refusal of a request that waited for its pacing turn when this process began to shut
+ * down.
  */
 export function shuttingDown(): Refusal {
   return refusal(

@@ -32,10 +32,10 @@ export interface ExcludedStep {
 
 export interface ShownRoute {
   readonly request: CallRequest;
-  /** In the order in which a call would try them. */
+  /** The candidates, in the order in which a call would try them. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
-  /** Null if no candidate could serve, so that nothing would be held. */
+  /** The amount that a call would hold; null if no candidate could serve it. */
   readonly reserve: MicroUsd | null;
   readonly refusal: Refusal | undefined;
 }
@@ -63,7 +63,7 @@ const candidate = shape((is: DefineField<Candidate>) => ({
   reasons: is(List(Type.String()), listReasons),
 }));
 
-/** Explains a candidate's position, and which fields of the request it drops. */
+/** Lists the reasons for a candidate's position, and the fields of the request that it drops. */
 function listReasons({ request, ...step }: Candidate): string[] {
   const { deployment, upstream, servedLast, poolFull } = step;
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;
@@ -123,7 +123,10 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   ]),
 }));
 
-/** The values of `for`, in the order in which the refusal of an unknown value lists them. */
+/**
+ * The values of the query parameter `for`, in the order in which the refusal of an unknown value
+ * lists them.
+ */
 const KINDS = ["chat", "messages", "images", "videos", "decisions"] as const;
 
 export const dryRunRoute = {

@@ -47,7 +47,10 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** `wire` is the client's wire; undefined for modalities that have only one format. */
+/**
+ * Binds the dry run to one kind of call. `wire` is the client's wire; undefined for modalities that
+ * have only one format.
+ */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
   return (ports, client) => runDry(ports, client, { kind, wire });
 }
@@ -135,7 +138,7 @@ async function poolProblem(
   return entered.ok ? undefined : entered.refusal;
 }
 
-/** Null if there is no candidate, because then nothing could be held. */
+/** Quotes what a call would hold for its first candidate; null if there is no candidate. */
 function quoteReserve<R extends CallRequest>(
   { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,

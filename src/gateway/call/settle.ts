@@ -86,7 +86,9 @@ function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Us
   return withoutHourWrites(usage);
 }
 
-/** True if the usage fits into the context window plus one full output. */
+/**
+ * True if the reported usage can be right: it fits into the context window plus one full output.
+ */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
   // For images the output bound is a price ceiling, and the context length does not limit pictures.
@@ -108,7 +110,10 @@ export function lacksUsage(
   return modality !== "video" && (usage ?? declaredUsage) === undefined && !hasCost;
 }
 
-/** A complete answer without usage is counted by its estimated tokens. */
+/**
+ * Returns the tokens to count in token windows. A complete answer without usage counts as
+ * estimated.
+ */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

@@ -57,7 +57,7 @@ export interface AttemptTrace {
   /** Returns the `traceparent` for the provider; undefined if the provider gets none. */
   sent(): string | undefined;
   ended(nowMs: number): void;
-  /** Not called for a job that continues after the call. */
+  /** Called with the result of the attempt, except for a job that continues after the call. */
   observed(end: ObservedAttempt): void;
   /** Called when the closing row of the attempt is in the journal or queued for it. */
   settled(debitMicroUsd: MicroUsd): void;

@@ -53,7 +53,7 @@ export function answerClientErrors(server: Server, options: ClientErrorOptions):
     const open = options.openRequestOf(socket);
     if (open === undefined) answerBytes(options, socket, { value, path: readPath(fault) });
     else if (open.isAnswered) closeConnection(socket, options.lingerMs);
-    // An answer has begun or may begin: a client would read a second one as a part of it.
+    // The request is being served: a client would read a second answer as a part of the first.
     else if (!open.refuseUnread(value)) socket.destroy();
   });
 }
@@ -83,7 +83,7 @@ function toParserRefusal(code: string | undefined): Refusal {
   );
 }
 
-/** Empty if the faulty bytes do not begin with a request line. */
+/** Returns the path of the request; empty if the faulty bytes do not begin with a request line. */
 function readPath({ rawPacket }: ClientFault): string {
   const line = rawPacket?.toString("latin1", 0, 256) ?? "";
   return /^[A-Z]+ (\/[^ ?\r\n]*)/.exec(line)?.[1] ?? "";

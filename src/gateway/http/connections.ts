@@ -34,7 +34,8 @@ export class ConnectionBound {
         socket.on("close", onClosed);
         return;
       }
-      // A refused connection occupies a file descriptor too, so further ones get no answer.
+      // A refused connection occupies a file descriptor until it closes, so above this number
+      // connections are destroyed without an answer.
       if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
@@ -65,9 +66,9 @@ const TOO_MANY_CONNECTIONS: Refusal = refusal(
 const closing = new WeakSet<Duplex>();
 
 /**
- * Closes a connection after its last written bytes. Reads it for `lingerMs` more, because closing
- * it with unread bytes would reset it and lose the answer. Then destroys it, because a client that
- * keeps its side open would occupy the file descriptor.
+ * Closes a connection after its last written bytes. Keeps reading it for `lingerMs`, because
+ * closing it with unread bytes would reset it and lose the answer. Then destroys it, because a
+ * client that keeps its side open would occupy the file descriptor.
  */
 export function closeConnection(socket: Duplex, lingerMs: number): void {
   if (closing.has(socket)) return;
@@ -88,7 +89,10 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
-/** Reads the rest of a body and discards it. Destroys the connection if there is too much. */
+/**
+ * Reads the rest of a body and discards it. Destroys the connection if the rest is longer than
+ * `DISCARD_BYTES_MAX`.
+ */
 export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   request.on("data", (chunk: Buffer) => {
@@ -100,17 +104,20 @@ export function discardBody(request: IncomingMessage, onEnd: () => void): void {
 }
 
 export interface ClientTimeouts {
-  /** From the first byte of a request to the end of its headers. */
+  /** The longest time from the first byte of a request to the end of its headers. */
   readonly headersMs: number;
-  /** From the first byte of a request to the end of its body; at least `headersMs`. */
+  /**
+   * The longest time from the first byte of a request to the end of its body; at least `headersMs`.
+   */
   readonly bodyMs: number;
   /** The longest time in which a client may read no byte of an answer. */
   readonly writeIdleMs: number;
   /**
-   * How long a connection is still read after its last answer, so that the client gets that answer.
+   * How long a connection is still read after its last answer: closing it earlier could lose the
+   * answer.
    */
   readonly lingerMs: number;
-  /** How often all connections are checked. Headers and bodies may be late by this much. */
+  /** How often all connections are checked, so a late request is cut off up to this much later. */
   readonly checkEveryMs: number;
 }
 
@@ -139,7 +146,7 @@ export interface UnreadBounds {
  */
 export class UnreadAnswers {
   readonly #bounds: UnreadBounds;
-  /** In the order in which the answers last progressed, oldest first. */
+  /** Ordered by the time at which the client last read bytes of the answer, longest ago first. */
   readonly #waiting = new Set<UnreadAnswer>();
   readonly #bytesOf = new Map<KeyId, number>();
   #bytes = 0;
@@ -188,8 +195,8 @@ export class UnreadAnswers {
 }
 
 /**
- * A response class that closes its connection while the instance drains: on a kept connection
- * another request would reach a listener that is about to close.
+ * Returns a response class that closes its connection while the instance drains, because the next
+ * request on a kept connection would reach a listener that is about to close.
  */
 export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {
   return class DrainingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {

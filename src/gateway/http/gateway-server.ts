@@ -35,7 +35,9 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly clientTimeouts: ClientTimeouts;
-  /** Connections open at once in this process; further ones are answered 503 and closed. */
+  /**
+   * The most connections open at once in this process; further ones are answered 503 and closed.
+   */
   readonly connectionsMax: number;
   readonly unread: UnreadAnswers;
   readonly authenticator: Authenticator;
@@ -56,14 +58,16 @@ export interface GatewayServerOptions {
 
 const KEEP_ALIVE_MS = 65_000;
 /**
- * A constant, not an echo of the request: without credentials `*` allows every header but
- * `authorization` (Fetch standard).
+ * The headers that a browser may send. Without credentials, `*` allows every header except
+ * `authorization` (Fetch standard), so this needs no echo of the request.
  */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
 
-/** The gateway's listener: Node's strict parser, with bounds on time, size and connections. */
+/**
+ * Creates the gateway's listener: Node's strict parser, with bounds on time, size and connections.
+ */
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
@@ -211,7 +215,6 @@ class RequestWalk implements OpenRequest {
     return true;
   }
 
-  /** Refuses the request and then closes the connection. */
   refuseLast(value: Refusal): void {
     this.#exchange.closeAfterRefusal(this.#options.clientTimeouts.lingerMs);
     this.#exchange.refuse(value);
@@ -332,7 +335,7 @@ class RequestWalk implements OpenRequest {
 const NO_BODY = Buffer.alloc(0);
 
 function noSuchRoute(method: string, path: string): Refusal {
-  // Some clients call this route by default and can be configured for the supported one.
+  // Some clients call `/v1/responses` by default and can be configured for the supported route.
   const next =
     path === "/v1/responses"
       ? "use POST /v1/chat/completions (in your client, choose the chat completions API)"

@@ -29,7 +29,7 @@ export interface ExchangeInput {
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly route: string;
-  /** The wire whose error format this path has. */
+  /** Formats error bodies as the wire of the request's path does. */
   readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
   /** Monotonic time at which the gateway began to serve the request. */
@@ -38,7 +38,10 @@ export interface ExchangeInput {
   readonly clientAddresses: ClientAddresses;
   readonly writeIdleMs: number;
   readonly unread: UnreadAnswers;
-  /** The first headers of every answer: request ids, and the origins that may read the answer. */
+  /**
+   * Returns the first headers of every answer: request ids, and the origins that may read the
+   * answer.
+   */
   readonly baseHeaders: (requestId: string) => HeaderList;
   readonly trace: RequestTrace | undefined;
   /** Called last, when the answer is complete or the connection has closed. */
@@ -226,8 +229,8 @@ export class HttpExchange implements ClientExchange, Deadline {
   /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer has no socket until the earlier answers end, which have their own
-    // deadlines.
+    // A pipelined answer gets its socket only after the earlier answers have ended. They have
+    // deadlines too, so this answer waits once more.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }

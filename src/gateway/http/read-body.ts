@@ -13,7 +13,7 @@ import {
 
 export interface ReadBody {
   readonly body: Buffer;
-  /** Undefined if `body` is not in a pooled buffer. */
+  /** The loan of the pooled buffer that `body` uses; undefined if it uses none. */
   readonly loan: LentBuffer | undefined;
 }
 
@@ -42,7 +42,7 @@ export function readBody(
   });
 }
 
-/** Calls `done` with undefined if there are more than `bytesMax` bytes. */
+/** Calls `done` with undefined if the body has more than `bytesMax` bytes. */
 function collect(
   request: IncomingMessage,
   bytesMax: number,
@@ -73,8 +73,8 @@ function collect(
 }
 
 /**
- * Borrows the buffer only when all chunks have arrived, so that slow uploads do not occupy the
- * pool.
+ * Borrows the pooled buffer only when all chunks have arrived, so that slow uploads do not occupy
+ * the pool.
  */
 function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
   const [only] = chunks;

@@ -36,8 +36,8 @@ const CHECK_EVERY_MS = 1_000;
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * Decides whether this instance may take traffic; a probe queries no store. A fault that all
- * instances share leaves them ready: a balancer without ready instances could not pass on the
+ * Decides whether this instance may take traffic; answering a probe queries no store. A fault that
+ * all instances share leaves them ready: a balancer without ready instances could not pass on the
  * refusals that tell clients when to retry. Lost ledger entries make all instances unready, because
  * an operator must act first. Create it after the catalog and the ledger: its report states that
  * both are there.
@@ -47,7 +47,7 @@ export class Readiness {
   readonly #timer: NodeJS.Timeout;
   #state: InstanceState = "starting";
   #isPinging = false;
-  /** Since when the database answers although the lease is lost. */
+  /** Monotonic time since which the database answers although the lease is lost. */
   #aloneSinceMs: number | undefined;
   #aloneUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -84,12 +84,15 @@ export class Readiness {
     };
   }
 
-  /** Call this when all listeners are open. */
+  /** Makes the instance ready. Call this when all listeners are open. */
   serve(): void {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /** Call this before the instance stops, so that balancers send requests elsewhere. */
+  /**
+   * Makes the instance unready, so that balancers send requests elsewhere. Call this before it
+   * stops.
+   */
   drain(): void {
     this.#state = "draining";
   }

@@ -5,7 +5,8 @@ import type { ServedHeaders } from "../call/client-exchange.ts";
 export type HeaderList = string[];
 
 /**
- * The first headers of every answer: the request id under two names, and CORS without credentials.
+ * Returns the first headers of every answer: the request id under two names, and CORS without
+ * credentials.
  */
 export function baseHeaders(requestId: string): HeaderList {
   return [
@@ -20,7 +21,10 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/** For answers to pages of our own origin: no other origin may read or frame them. */
+/**
+ * Returns the first headers of answers to pages of our own origin. No other origin may read or
+ * frame these answers.
+ */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -57,7 +61,10 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/** Official clients retry every 429 and 5xx unless a header forbids it. */
+/**
+ * Classes of refusals that carry `x-should-retry: false`. Without it, official clients would retry
+ * every 429 and 5xx.
+ */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /**
@@ -98,7 +105,10 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   return list;
 }
 
-/** The text may come from a client: replaces all but visible ASCII, and bounds the length. */
+/**
+ * Makes a text that may come from a client safe for a header: replaces all but visible ASCII, and
+ * bounds the length.
+ */
 function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }

@@ -40,7 +40,9 @@ export class RouteTable {
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
   }
 
-  /** The wire whose error format this path has, even if there is no such route. */
+  /**
+   * Returns the wire in whose format errors of this path are written, even if no such route exists.
+   */
   findErrorWire(path: string): Wire {
     return this.#wires.ofPath(path);
   }

@@ -39,7 +39,7 @@ export interface LimitedKey extends LimitedOrg {
   readonly keyId: KeyId;
   readonly keyOrigin: Origin;
   readonly requestsPerMinuteCeiling: number;
-  /** Set by the customer; can only lower the ceiling. */
+  /** The customer's own limit; has an effect only below the ceiling. */
   readonly requestsPerMinute?: number;
 }
 
@@ -59,8 +59,9 @@ export interface AskedRequest {
    */
   readonly ownKeysOnly?: boolean;
   /**
-   * True to claim only the limits from which requests on own provider keys are exempt, because the
-   * request falls back from these keys to the platform's. Default false.
+   * True if a request that tried the organization's own provider keys falls back to the platform's.
+   * Only the limits for organizations without credit are claimed then, because the others were
+   * claimed when the request began. Default false.
    */
   readonly unfundedOnly?: boolean;
 }
@@ -82,8 +83,8 @@ export function limitScopes(
 }
 
 /**
- * The scopes of a request to a dedicated endpoint, except the scope of the endpoint itself. They
- * contain only limits that the customer set, and are often empty. Cached like the scopes of
+ * Lists the scopes of a request to a dedicated endpoint, except the scope of the endpoint itself.
+ * They contain only limits that the customer set, and are often empty. Cached like the scopes of
  * `limitScopes`.
  */
 export function endpointSelfScopes(
@@ -105,7 +106,10 @@ export interface LimitRow {
   readonly id: string;
   /** The id that customers see; often the same as `id`. */
   readonly shownId: string;
-  /** Set for a model under one key; `shownKeyId` is the key's id that customers see. */
+  /**
+   * Set if the row limits a model under one key; `shownKeyId` is the id of that key that customers
+   * see.
+   */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
   readonly ceilings: LimitCeilings;
@@ -154,8 +158,8 @@ export function endpointSelfRows(
 }
 
 /**
- * The scopes that all keys of the organization share. For a dedicated endpoint, they contain only
- * limits that the customer set.
+ * Lists the scopes that all keys of the organization share. For a dedicated endpoint, they contain
+ * only limits that the customer set.
  */
 export function orgScopes(
   org: LimitedOrg,
@@ -209,7 +213,10 @@ class ScopeMemo<T> {
 
 interface Remembered<T> {
   readonly general: T;
-  /** The named models, each computed on first use; undefined if no limit names a model. */
+  /**
+   * The result for each model that a limit names, computed on first use; undefined if no limit
+   * names a model.
+   */
   readonly byModel: Map<string, T | undefined> | undefined;
 }
 
@@ -221,8 +228,9 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
 }
 
 /**
- * A request is exempt if the limit for organizations without credit does not apply to it. `counted`
- * and `exempt` are often the same array.
+ * The scopes of requests by one key for one model. A request is exempt if the limit for
+ * organizations without credit does not apply to it: it claims `exempt`, any other request
+ * `counted`. Both are often the same array.
  */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
@@ -240,8 +248,8 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
 }
 
 /*
- * The scope is that of ordinary requests. Requests to a dedicated endpoint use up its request limit
- * only if the customer set one, never the default.
+ * Requests to a dedicated endpoint count in the same scope as the key's ordinary requests, but
+ * against its request limit only if the customer set one, never against the default.
  */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;
@@ -263,7 +271,7 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 }
 
 /*
- * The limit for organizations without credit has its own scope. All requests count in the ordinary
+ * The limit for organizations without credit has its own scope: all requests count in the ordinary
  * scope, and only requests that are not exempt count in `#unfunded`.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
@@ -340,7 +348,9 @@ function modelRow(
   return [{ ...identity, ceilings, contract, self, limits: held }];
 }
 
-/** The row of a scope that always has limits: its ceilings, or the customer's lower values. */
+/**
+ * Builds the row of a scope that always has limits: its ceilings, or the customer's lower values.
+ */
 function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   const limits = takeLower(of.ceilings, of.self);
   const { requestsPerMinute = 0 } = limits;
@@ -351,7 +361,10 @@ function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   return { ...rest, limits, ...less };
 }
 
-/** The managed Playground key is exempt from the rule for organizations without credit. */
+/**
+ * Returns the limit for organizations without credit, from which the managed Playground key is
+ * exempt.
+ */
 function unfundedLimit(
   { funded, keyOrigin }: LimitedOrg & { readonly keyOrigin?: Origin },
   defaults: LimitDefaults,

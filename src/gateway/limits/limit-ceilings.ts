@@ -48,7 +48,7 @@ export interface CeilingKey {
   readonly rules: { readonly limits: readonly StoredLimit[] };
 }
 
-/** The ceilings of a key, or of one model under it: those of a contract, or else the defaults. */
+/** Returns the ceilings of a key, or of one model under it. A contract replaces the defaults. */
 export function keyCeilings(
   key: CeilingKey,
   modelId: string | undefined,
@@ -95,7 +95,8 @@ export function orgCeilings(
 }
 
 /**
- * The contract limits of a key: a contract for this key takes precedence over one for every key.
+ * Returns the contract limits of a key. A contract for this key takes precedence over one for every
+ * key.
  */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {

@@ -15,15 +15,15 @@ export interface TokenCount {
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * The window has 60 buckets: of a second, a minute or 24 minutes. A charge counts for the window
-   * and at most one bucket longer.
+   * The window has 60 buckets: of a second, a minute or 24 minutes. A charge counts for the length
+   * of the window, and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
 }
 
 export interface Pace {
-  /** Above 0; may be a fraction. */
+  /** Requests per second; above 0, may be a fraction. */
   readonly perSecond: number;
   /** The longest wait in milliseconds; a request that would wait longer is refused. */
   readonly waitMsMax: number;
@@ -34,7 +34,7 @@ export interface LimitSet {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
   readonly concurrent?: number;
-  /** Requests in one whole second of the store's clock. */
+  /** The most requests in one whole second of the store's clock. */
   readonly requestsPerSecond?: number;
   readonly paced?: Pace;
   readonly windows?: readonly DeclaredWindow[];
@@ -100,12 +100,12 @@ export type ClaimOutcome =
       readonly limit: number;
       readonly retryAfterSeconds: number;
       /**
-       * The use before this request, and the amount that the request would add; absent for a
-       * cooldown or a full pacing queue.
+       * `used` is the use before this request, `asked` what the request would add. Both are absent
+       * for a cooldown or a full pacing queue.
        */
       readonly used?: number;
       readonly asked?: number;
-      /** True if the request was refused because of calls whose clients have left. */
+      /** True if calls whose clients have left fill the limit. */
       readonly isDeparted?: true;
     }
   /** The store did not answer; the request must be refused. */
@@ -134,7 +134,8 @@ export interface LimitStore {
    */
   undo(lease: LimitLease, nowMs: number): void;
   /**
-   * Reads the use of each scope, in the order of `scopes`. Undefined if the store does not answer.
+   * Reads the use of each scope, in the order of `scopes`. Returns undefined if the store does not
+   * answer.
    */
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
@@ -162,15 +163,18 @@ export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
 }
 
 /**
- * The wait of a request that arrives at `nowUs`. One number, the time of the next free turn,
- * represents the whole first-in, first-out queue (virtual scheduling). Times are whole
+ * Returns how long a request that arrives at `nowUs` must wait. One number, the start of the next
+ * free turn, represents the whole first-in, first-out queue (virtual scheduling). Times are whole
  * microseconds.
  */
 export function pacingWaitUs(nextSlotUs: number, nowUs: number): number {
   return Math.max(0, nextSlotUs - nowUs);
 }
 
-/** Microseconds from one turn to the next, rounded up so that the pace is never exceeded. */
+/**
+ * Returns the microseconds from one request's pacing turn to the next, rounded up so that the pace
+ * is never exceeded.
+ */
 export function pacingIntervalUs(pace: Pace): number {
   return Math.ceil(1_000_000 / pace.perSecond);
 }
@@ -219,8 +223,8 @@ export function neverFits(
 }
 
 /**
- * Seconds until every throttled scope that is now too small for the request has its full limits
- * again; 0 if no scope is too small.
+ * Returns the seconds until every throttled scope that is now too small for the request has its
+ * full limits again; 0 if no scope is too small.
  */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
@@ -229,7 +233,9 @@ export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCou
   return Math.max(0, ...waits);
 }
 
-/** The most tokens that all of these scopes allow one request; infinite if none limits them. */
+/**
+ * Returns the most tokens that all of these scopes allow one request; infinite if none limits them.
+ */
 export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
   const limits = scopes.map(({ whole, limits: now }) => whole?.limits ?? now);
   const windows = limits.flatMap((each) => each.windows ?? []);
@@ -248,11 +254,11 @@ const builtScopes = new WeakMap<
 >();
 
 /**
- * The concurrency scopes of calls whose clients have left: for each model as many calls as the
- * widest of `scopes` allows in flight, and four times that for all models together. A provider that
- * sends nothing then blocks its own model only, and the number of unread answers is bounded. Empty
- * if concurrency is not limited. Returns the same array on every call, because a shared store
- * caches what it derives from it.
+ * Returns the concurrency scopes of calls whose clients have left: for each model as many calls as
+ * the widest of `scopes` allows in flight, and four times that for all models together. A provider
+ * that sends nothing then blocks its own model only, and the number of unread answers is bounded.
+ * Empty if concurrency is not limited. Returns the same array on every call, because the Redis
+ * store caches what it derives from it.
  */
 export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,

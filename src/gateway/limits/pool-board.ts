@@ -24,8 +24,8 @@ export interface PoolBoardOptions {
 }
 
 /**
- * Entries checked for expiry on each 429 or notice of one: more than one, so that old pools do not
- * accumulate.
+ * How many remembered pools are checked for expiry on each 429 or notice of one. More than one, so
+ * that expired entries do not accumulate.
  */
 const SWEPT_PER_THROTTLE = 2;
 
@@ -54,7 +54,7 @@ export class PoolBoard {
 
   /**
    * Returns the claim of an organization; undefined if the pool has no limits. Returns the same
-   * object until the limits change, because a shared store prepares its scopes once.
+   * object until the limits change, because the Redis store caches what it derives from the scopes.
    */
   buildClaim(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
     if (!hasLimits(pool)) return undefined;
@@ -106,7 +106,6 @@ export class PoolBoard {
     this.#remember(poolId, applyRemoteCooldown(known, { cooldownMs: forMs, nowMs }), nowMs);
   }
 
-  /** Moves the pool to the end of the map, and drops the oldest entries if they have expired. */
   #remember(poolId: string, throttle: PoolThrottle, nowMs: number): void {
     this.#throttles.delete(poolId);
     this.#throttles.set(poolId, throttle);

@@ -79,8 +79,8 @@ export function portion(limit: number, percent: number): number {
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
 /**
- * Requests per minute become `requestsPerMinute` instead of a window, so that clients see how many
- * are left.
+ * Converts a pool's declared capacity to limits. Requests per minute become `requestsPerMinute`
+ * instead of a window, so that clients see how many are left.
  */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
@@ -115,8 +115,8 @@ function portionOfAll(limits: LimitSet, percent: number): LimitSet {
 }
 
 /**
- * Milliseconds of one generation; an organization's claim is dropped after one to two generations
- * without use.
+ * How long one generation of cached claims lasts, in milliseconds. An organization's claim is
+ * dropped after one to two generations without use.
  */
 const ROUND_MS = 600_000;
 /** The most organizations in one generation; the previous generation is kept too. */
@@ -124,7 +124,7 @@ const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
  * Caches the claims of one pool by organization. Returns the same object until the limits change,
- * because a shared store prepares a claim's scopes once. Two generations bound the memory.
+ * because the Redis store caches what it derives from the scopes. Two generations bound the memory.
  */
 export class PoolClaims {
   readonly #pool: Pool;

@@ -1,6 +1,6 @@
 import { RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
 
-/** Times are monotonic milliseconds. */
+/** How far a provider's 429s have throttled one pool. Times are monotonic milliseconds. */
 export interface PoolThrottle {
   readonly cooldownUntilMs: number;
   /** The end of the cooldown that the other instances know of. */
@@ -39,7 +39,9 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/** The throttle after another instance's notice of a 429, unless that 429 is known already. */
+/**
+ * Returns the throttle after another instance's notice of a 429, unless that 429 is known already.
+ */
 export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const cooldownUntilMs = cooldownEnd(known, event);
   const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
@@ -53,7 +55,10 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** One percent returns per second, if no further 429 arrives. */
+/**
+ * Returns the seconds until the whole pool is usable: one percent returns per second if no further
+ * 429 arrives.
+ */
 export function secondsUntilWhole(percent: number): number {
   return 100 - percent;
 }

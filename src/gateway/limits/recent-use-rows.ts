@@ -36,7 +36,10 @@ export class PostgresRecentUse {
     this.#pool = pool;
   }
 
-  /** `membersOf` lists the listings of a pool, which the journal does not record. */
+  /**
+   * Returns the charges of one slot in the last minute. `membersOf` lists the listings of a pool,
+   * which the journal does not record.
+   */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
@@ -95,7 +98,7 @@ export class PostgresRecentUse {
 }
 
 interface RecentRow {
-  /** Grouping columns; a query returns only those by which it groups. */
+  /** The columns by which queries group; a query returns only those of its own grouping. */
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;
@@ -131,14 +134,14 @@ function tokensSql(observed: string): string {
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
 /*
- * The attempt's id contains the time by this database's clock, and has an index over all
- * organizations.
+ * Selects recent attempts. Their ids contain the time by this database's clock, and have an index
+ * over all organizations.
  */
 const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*
- * The request's id contains the time by the gateway's clock, which is less than an hour off. This
- * condition only narrows the index scan of an organization.
+ * Selects recent attempts of an organization. The request's id contains the time by the gateway's
+ * clock, which is less than an hour off; the condition on it only narrows the index scan.
  */
 const RECENT_OF_ORG_SQL = `${RECENT_SQL}
     and request_id >= (lpad(to_hex(

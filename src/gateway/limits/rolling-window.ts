@@ -18,7 +18,7 @@ export class RollingWindow {
   #newest = 0;
   #sum = 0;
 
-  /** Right only after `advance` to the present second. */
+  /** The sum of the window; correct only after `advance` to the present second. */
   get total(): number {
     return this.#sum;
   }
@@ -59,8 +59,8 @@ export class RollingWindow {
   }
 
   /**
-   * Seconds until charges of at least `amount` have left the window; until all charges have left if
-   * they are less than `amount` together.
+   * Returns the seconds until charges of at least `amount` have left the window; if all charges
+   * together are less, until all have left.
    */
   secondsUntilLeft(amount: number): number {
     let left = 0;

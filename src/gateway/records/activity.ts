@@ -20,12 +20,15 @@ export interface KeyActivity {
   readonly keyId: KeyId;
   /** The minute of the key's newest request; null if the journal has none. */
   readonly lastUsedAtMs: number | null;
-  /** Spend of this UTC month, by the time of admission. */
+  /** The key's spend in this UTC month; a request counts in the month in which it was admitted. */
   readonly spentMonthMicroUsd: MicroUsd;
   readonly inFlightMicroUsd: MicroUsd;
 }
 
-/** $1 is the organization, $2 the days that are read from sums. */
+/**
+ * Reads the activity of an organization's keys. $1 is the organization, $2 the days whose attempts
+ * are read from daily sums.
+ */
 export function keyActivitySql(rolledDays: readonly string[]): string {
   return `
   with late as (
@@ -69,7 +72,7 @@ export const keyActivityColumns: Columns<KeyActivity> = columns({
 /** The most attempts that are read from each end of the organization's journal. */
 const CHECKED_MAX = 1_000;
 
-/** $1 is the organization. Finds one successful request among its oldest and newest attempts. */
+/** Finds one successful request among the oldest and newest attempts of organization $1. */
 export const FIRST_SUCCESS_SQL = `
   select request_id from (
     (select request_id, outcome from attempt where org_id = $1
@@ -94,7 +97,7 @@ export interface ProviderActivity {
 export interface Substitution {
   readonly providerId: string;
   readonly modelId: string;
-  /** The model name that the provider reported most often. */
+  /** The name of the wrong model that the provider reported most often. */
   readonly servedModel: string;
   /**
    * Of the answers that named a model, the share that named a wrong one; null if the answers, or

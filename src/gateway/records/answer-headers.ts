@@ -7,7 +7,10 @@ export interface AnsweredRequest {
   readonly refused?: Refused;
 }
 
-/** The fields that the gateway dropped for the provider that answered, or before it refused. */
+/**
+ * Lists the request fields that were not sent to the provider that answered, or those that the
+ * gateway dropped before it refused.
+ */
 export function listDroppedParams({ attempts, refused }: AnsweredRequest): readonly string[] {
   const last = attempts.at(-1);
   if (last === undefined) return refused?.reason?.dropped_params ?? [];
@@ -47,8 +50,8 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
 }
 
 /**
- * The client got the `retry-after` of the last attempt that was not throttled, or else of the last
- * attempt.
+ * Finds the `retry-after` that the client got: that of the last attempt that was not throttled, or
+ * else of the last attempt.
  */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =

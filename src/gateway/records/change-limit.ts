@@ -101,7 +101,7 @@ export async function makeLimitChange(
   return stored === undefined ? refused(NO_SUCH_KEY) : { ok: true, stored };
 }
 
-/* The same answer for a key of another organization and for one that never existed. */
+/* The answer does not tell whether the key belongs to another organization or does not exist. */
 const NOT_YOUR_KEY: Refusal = invalidRequest(
   "key_id must be the id of the calling key, or be left out; limits of other keys are set in the console",
 );
@@ -112,7 +112,7 @@ const ORG_NOT_OPEN: Refusal = invalidRequest(
   'scope "org" may not be set by the keys of this organization; set the limit in the console, or allow it there',
 );
 
-/** The key that the limit applies to; undefined for the limit of the whole organization. */
+/** Returns the key that the limit applies to; undefined if it applies to the whole organization. */
 function keyNamed(
   actor: LimitActor,
   { scope, keyId }: LimitRequest,
@@ -163,7 +163,6 @@ function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string
   return dedicated.some((id) => catalog.findDedicated(id, modelId) !== undefined);
 }
 
-/** The highest limit that the store can keep. */
 const STORED_LIMIT_MAX = 2_147_483_647;
 
 function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | undefined {
@@ -191,15 +190,21 @@ function limitCountProblem(
 
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
-  /** As the client sent it; `planLimitChange` checks whether the caller may name this key. */
+  /**
+   * The key's id as the client sent it; `planLimitChange` checks whether the caller may name this
+   * key.
+   */
   readonly keyId?: string;
-  /** Present if and only if the scope is `model`; as the client sent it. */
+  /** The model's id as the client sent it; present if and only if the scope is `model`. */
   readonly modelId?: string;
   /** Whole numbers of at least 1, or null to remove a limit; at least one field is set. */
   readonly change: LimitChange;
 }
 
-/** Refuses with the 400 that names the invalid field and its valid values. */
+/**
+ * Reads the body of a limit change; refuses with the 400 that names the invalid field and its valid
+ * values.
+ */
 export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
   const read = readJsonObject(body, WORDS);
   if (!read.ok) return read;
@@ -226,7 +231,7 @@ function invalid(message: string): Refused {
   return refused(invalidRequest(message));
 }
 
-/** `readJsonObject` refuses this key at every depth, so its scan must know it. */
+/** `readJsonObject` refuses the key `__proto__` at every depth, so its scan must know this word. */
 const WORDS = new WordTable(["__proto__"]);
 const MESSAGES = { missing: 'is missing; send "org" or "key" or "model"', unknown: "" };
 const checkNamed = schemaCheck(NamedLimit, MESSAGES);

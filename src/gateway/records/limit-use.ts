@@ -24,7 +24,7 @@ export type LimitUseDeps = Pick<
   "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
 >;
 
-/** A scope and its use, which is undefined if the limit store did not answer. */
+/** A limit scope and its use; `usage` is undefined if the limit store did not answer. */
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
@@ -39,7 +39,10 @@ export interface LimitUse {
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
-  /** Narrowest first. */
+  /**
+   * For each slot of the limit store, the narrowest scope first and the scopes of departed calls
+   * last.
+   */
   readonly scopes: readonly UsedScope[];
 }
 
@@ -84,7 +87,7 @@ export async function readOrgScopes(
 }
 
 /**
- * The scopes that a request would claim, without the platform's scopes, which belong to no
+ * Lists the scopes that a request would claim, without the platform's scopes, which belong to no
  * organization.
  */
 function listParts(

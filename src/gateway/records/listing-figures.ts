@@ -27,7 +27,7 @@ export interface ListingSums {
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
-/** The figures of sums; null if there is nothing to compute a figure from. */
+/** Figures computed from `ListingSums`; a figure is null if there is nothing to compute it from. */
 export interface ListingFigures {
   readonly calls: number;
   /** The share of calls that succeeded, 0 to 1. */
@@ -46,7 +46,7 @@ export interface ListingFilter {
 }
 
 export interface ListingHistory {
-  /** By UTC day, oldest first, without days that have no calls. */
+  /** Sums by UTC day, oldest first, without days that have no calls. */
   readonly days: readonly ListingSums[];
   readonly hours: readonly ListingSums[];
 }
@@ -101,7 +101,7 @@ const EXACT_BELOW_MS = 32;
 const SPANS_PER_DOUBLING = 16;
 
 /**
- * The middle, in whole milliseconds, of a histogram bucket with this number (SQL
+ * Returns the middle, in whole milliseconds, of the histogram bucket with this number (SQL
  * `first_byte_span`).
  */
 export function spanMiddleMs(span: number | null): number | null {

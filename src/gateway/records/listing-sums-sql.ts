@@ -21,7 +21,7 @@ const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
 export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_died')
   and coalesce(error_class, '') not in (${BLAMES.map((each) => `'${each}'`).join(", ")})`;
 
-/* An answer in one piece has no time to the first token. */
+/* Selects complete streams: an answer in one piece has no time to the first token. */
 const STREAMED_SQL =
   "outcome = 'completed' and stream and completion > 0 and duration_ms > first_byte_ms";
 
@@ -100,8 +100,8 @@ export const SUM_DAY_SQL = `
   group by 1, 2, 3, 4`;
 
 /**
- * $1 organizations, $2 the day. Deletes the sums that a previous run stored for the day and its
- * hours.
+ * Deletes the sums that a previous run stored for a day and its hours. $1 organizations, $2 the
+ * day.
  */
 export const FORGET_DAY_SQL: readonly string[] = [
   "delete from listing_day_sum where day = $2 and org_id = any ($1)",
@@ -111,8 +111,8 @@ export const FORGET_DAY_SQL: readonly string[] = [
 ];
 
 /**
- * The newest hour that is over and was not summed yet, or was summed before its late attempts had
- * ended.
+ * Finds the newest hour that is over and was not summed yet, or was summed before its late attempts
+ * had ended.
  */
 export const DUE_HOUR_SQL = `
   select due.hour, extract(epoch from due.hour)::bigint as seconds
@@ -126,7 +126,7 @@ export const DUE_HOUR_SQL = `
 
 export const FORGET_HOUR_SQL = "delete from listing_hour_sum where hour = $1";
 
-/** $1 the first id of an hour, $2 the id after its last. */
+/** Sums one hour. $1 is its first attempt id, $2 the id after its last. */
 export const FOLD_HOUR_SQL = `
   with ${partsSql("attempt_id >= $1 and attempt_id < $2")}
   ${HOURS_OF_PARTS_SQL}`;
@@ -136,7 +136,8 @@ export const MARK_HOUR_SQL = `
   on conflict (hour) do update set folded_at = excluded.folded_at`;
 
 /**
- * The oldest day that is summed for every organization and not yet published across organizations.
+ * Finds the oldest day that is summed for every organization and not yet published across
+ * organizations.
  */
 export const UNPUBLISHED_DAY_SQL = `
   select to_char(u.day, 'YYYY-MM-DD') as day from usage_day u
@@ -147,14 +148,18 @@ export const UNPUBLISHED_DAY_SQL = `
   order by u.day limit 1`;
 
 /**
- * True if enough organizations made enough calls, and none of them has more than half of `weight`.
+ * Returns an SQL condition: enough organizations made enough calls, and none of them has more than
+ * half of `weight`. Published figures then reveal no single customer.
  */
 export function isOfManySql(calls: string, weight: string): string {
   return `count(*) filter (where ${calls} > 0) >= ${PUBLIC_FIGURES_ORGS_MIN}
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;
 }
 
-/** $1 is the day. Figures of streams are left out if too few organizations used them. */
+/**
+ * Publishes the sums of day $1 over all organizations. Figures of streams are left out if too few
+ * organizations used them.
+ */
 export const PUBLISH_DAY_SQL = `
   with known as (
     select provider_id, model_id, sum(succeeded) as succeeded, sum(failed) as failed,

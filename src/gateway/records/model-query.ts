@@ -21,7 +21,7 @@ export interface ModelFilter extends Omit<
   readonly completionPriceMax?: bigint | undefined;
 }
 
-/** Each filter may be given once, except for lists. */
+/** Reads the filters of `GET /v1/models`. Each may be given once, except for lists. */
 export function readModelFilter(query: URLSearchParams): Result<{ readonly filter: ModelFilter }> {
   const twice = SINGLE_NAMES.find((name) => query.getAll(name).length > 1);
   if (twice !== undefined) return refused(invalidRequest(`${twice} must be given once`));

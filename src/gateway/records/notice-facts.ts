@@ -53,8 +53,8 @@ export interface NoticeFacts {
    */
   readonly neededUnderCapMicroUsd: MicroUsd | null;
   /**
-   * When the first request after the last dispatched one was refused for lack of money; null if no
-   * request was.
+   * When the money ran out: the time of the first refusal for lack of money after the last
+   * dispatched request; null if there is none.
    */
   readonly refusedSinceMs: number | null;
   /** The fullest cap comes first. */
@@ -62,7 +62,6 @@ export interface NoticeFacts {
   readonly models: readonly string[];
 }
 
-/** Derives the `RefusalCause` of a row of `refused_request`. */
 export const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
   when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'
@@ -77,12 +76,12 @@ export const CAUSE_SQL = `case
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ROWS_MAX = 1_000;
-/** Enough for 20 keys: each has up to three caps. */
+/** The most caps that are returned: enough for 20 keys, because each has up to three caps. */
 const CAPS_MAX = 60;
 
 /**
- * $1 organization, $2 first request id of the last hour, $3 of the last day. Reads a bounded number
- * of rows.
+ * Reads the facts for the notices of organization $1, from a bounded number of rows. $2 is the
+ * first request id of the last hour, $3 that of the last day.
  */
 export const NOTICE_FACTS_SQL = `
   with lately as (
@@ -143,7 +142,10 @@ export const NOTICE_FACTS_SQL = `
       (select model_id from lately where cause = 'provider')
     ) m where model_id is not null) as models`;
 
-/** $1 organization, $2 first request id. Counts the newest refused requests by cause. */
+/**
+ * Counts the newest refused requests of organization $1 by cause. $2 is the first request id that
+ * counts.
+ */
 export const REFUSED_CAUSES_SQL = `
   select cause, count(*)::integer as requests from (
     select ${CAUSE_SQL} as cause from refused_request

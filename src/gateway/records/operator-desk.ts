@@ -33,8 +33,8 @@ export interface Desk {
   /** The ten organizations with the most spend in `days`. */
   readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
   /**
-   * Providers that failed at least a tenth of twenty or more calls in the last day; most failures
-   * first.
+   * Providers with at least twenty calls in the last day of which a tenth or more failed; most
+   * failures first.
    */
   readonly providers: readonly {
     readonly providerId: string;
@@ -51,7 +51,7 @@ export interface Desk {
     readonly name: string;
     readonly balanceMicroUsd: MicroUsd;
   }[];
-  /** The time up to which calls are summed; null if none are. */
+  /** The time up to which calls are summed; null if no calls are summed yet. */
   readonly untilMs: number | null;
 }
 
@@ -66,7 +66,7 @@ export interface Found {
 const FOUND_MAX = 20;
 const KEY_LABEL_CHARS = "tm_vk_".length + 6;
 
-/** Queries over all organizations: for operators, never for a customer. */
+/** Queries over all organizations. Only operators may see the results, never a customer. */
 export class PostgresOperatorDesk {
   readonly #pool: Pool;
 
@@ -270,8 +270,8 @@ export interface ListingLoss {
 }
 
 /**
- * Listings that lost money in the last `days`, largest loss first. Read from sums, which contain an
- * hour soon after its end.
+ * Returns the listings that lost money in the last `days`, largest loss first. Reads sums, which
+ * contain an hour soon after its end.
  */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
   return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);
@@ -298,7 +298,7 @@ export async function flaggedListings(
 
 const flaggedColumns = columns<FlaggedListing>({ flag: text("error_class"), ...counted });
 
-// The condition on ids, which contain the time, excludes older partitions.
+// Attempt ids contain the time, so the condition on them excludes older partitions.
 const FLAGGED_SQL = `
   select error_class, provider_id, model_id, count(*) as attempts from attempt
   where attempt_id >= attempt_id_at(now() - $1::integer * interval '1 day')

@@ -7,7 +7,7 @@ import {
 } from "./listing-figures.ts";
 import type { ReportSources } from "./report-sources.ts";
 
-/** The most rows of a query; the oldest beyond them are left out. */
+/** The most rows that a query returns, newest first; older rows are left out. */
 const ROWS_MAX = 50_000;
 
 export type ListingFiguresStore = Public<PostgresListingFigures>;
@@ -39,8 +39,8 @@ export class PostgresListingFigures {
   }
 
   /**
-   * The sums over all organizations, without the days on which they would reveal something about
-   * one organization.
+   * Returns sums over all organizations, without the days on which they would reveal something
+   * about one organization.
    */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];
@@ -63,7 +63,10 @@ const OF_FILTER_SQL = `org_id = $1 and ($2::text is null or model_id = $2)
 const HOURS_OF_DAY_SQL = `${DAY_MS_SQL} as from_ms,
     bit_count(used_hours::bit(24)) as used_hours, bit_count(up_hours::bit(24)) as up_hours`;
 
-/** $1 organization, $2 model or null, $3 provider or null, $4 the first instant. */
+/**
+ * Reads an organization's daily sums. $1 organization, $2 model or null, $3 provider or null, $4
+ * the first instant.
+ */
 const OWN_DAYS_SQL = `
   select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_day_sum
   where ${OF_FILTER_SQL} and day >= ($4::timestamptz at time zone 'utc')::date

@@ -57,7 +57,7 @@ import { ATTEMPTED_SQL } from "./request-pages.ts";
 import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
 
 /**
- * $1 is the organization. Selects the keys that the marketplace made for its own use, such as the
+ * Selects the keys of organization $1 that the marketplace made for its own use, such as the
  * playground's. Reports show their purpose in place of a name.
  */
 export const MANAGED_KEY_SQL: string = `
@@ -87,7 +87,10 @@ export class PostgresRecordStore implements SpendReads {
     return rows.map(periodColumns.read);
   }
 
-  /** Requests, newest first. The debit of a request is the sum over its attempts. */
+  /**
+   * Returns one page of requests, newest first. The debit of a request is the sum over its
+   * attempts.
+   */
   async usagePage(
     query: UsageQuery,
   ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
@@ -197,8 +200,8 @@ const MONTH_SPEND_SQL = `
   where o.org_id = $1 and ($2 is null or k.org_id = o.org_id)`;
 
 /**
- * $1 organization, $2 key or null for all keys. For each key, the week's row comes before the
- * day's.
+ * Reads the spend of keys that have a weekly or daily cap. $1 organization, $2 key or null for all
+ * keys. For each key, the week's row comes before the day's.
  */
 const PERIOD_SPEND_SQL = `
   with d as (select (now() at time zone 'utc')::date as today,
@@ -222,7 +225,9 @@ const periodColumns: Columns<PeriodSpend> = columns({
   capMicroUsd: micro("cap"),
 });
 
-/** $1 organization, $2 first request id, $3 the id after the last one. */
+/**
+ * Returns the query parameters: $1 organization, $2 first request id, $3 the id after the last one.
+ */
 function rangeValues(query: UsageQuery): [string, string, string] {
   const { from, end } = toRequestSpan(query);
   return [query.orgId, from, end];
@@ -261,7 +266,10 @@ const groupColumns: Columns<FoundGroup> = columns({
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The range of request ids of a query, which ends at its cursor if it has one. */
+/**
+ * Returns the range of request ids of a query. It ends at the query's cursor, if it has one: the
+ * last id of the previous page.
+ */
 export function toRequestSpan(query: UsageQuery): RequestSpan {
   const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);
   const cursor = query.cursor ?? LAST_ID;
@@ -270,7 +278,8 @@ export function toRequestSpan(query: UsageQuery): RequestSpan {
 
 /**
  * Sums requests by one of their columns; by provider it sums attempts, since a request may have
- * attempts at several. Past days come from the daily sums, on the same snapshot as the rest.
+ * attempts at several. Past days are read from daily sums, in the same snapshot as the requests of
+ * other days.
  */
 export async function readUsageGroups(
   client: PoolClient,

@@ -64,8 +64,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The reports for one answer. `onServed` gets the time of the data whenever a replica served a
-   * part of the answer. Wallets, single requests and current key activity are never read from a
+   * Returns reports for one answer. `onServed` gets the time of the data whenever a replica served
+   * a part of the answer. Wallets, single requests and current key activity are never read from a
    * replica.
    */
   noting(onServed: AsOfListener): UsageReports {
@@ -86,8 +86,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * The tokens of chat attempts, grouped by model and by the number of `bounds` that an attempt
-   * exceeds. Undefined if there are too many attempts to read one by one.
+   * Returns the tokens of chat attempts, grouped by model and by the number of `bounds` that an
+   * attempt exceeds; undefined if there are too many attempts to read one by one.
    */
   async tokensBySize(
     filter: SizeFilter,
@@ -136,7 +136,7 @@ export class PostgresUsageReports {
     return rows.map(activity.keyActivityColumns.read);
   }
 
-  /** The last `days` UTC days of one key, oldest first, including empty ones. */
+  /** Returns the last `days` UTC days of one key, oldest first, including days without requests. */
   async keyDays(
     orgId: OrgId,
     keyId: KeyId,
@@ -157,7 +157,10 @@ export class PostgresUsageReports {
     });
   }
 
-  /** A successful request of the organization, the first one if it has few; undefined if none. */
+  /**
+   * Returns a successful request of the organization, the first one if it has few requests;
+   * undefined if it has none.
+   */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
     const sql = activity.FIRST_SUCCESS_SQL;
     const { rows } = await this.#sources.runNow((client) =>
@@ -166,7 +169,7 @@ export class PostgresUsageReports {
     return rows[0]?.request_id;
   }
 
-  /** Reads the newest 200,000 attempts of all customers in the last 24 hours. */
+  /** Reads at most 200,000 attempts of all customers: the newest of the last 24 hours. */
   async providerActivity(): Promise<readonly activity.ProviderActivity[]> {
     const rows = await this.#rows<Row>(activity.PROVIDER_ACTIVITY_SQL, []);
     return rows.map(activity.providerActivityColumns.read);

@@ -60,8 +60,8 @@ export interface ReadUsageQuery {
 }
 
 /**
- * `isFile` is chosen by `format`, else by the `accept` header: JSON unless CSV has the higher
- * weight.
+ * Reads the query of `GET /v1/usage`. The answer is a CSV file (`isFile`) if `format` says so.
+ * Without `format` the `accept` header decides: JSON unless CSV has the higher weight.
  */
 export function readUsageQuery(
   query: URLSearchParams,
@@ -89,7 +89,7 @@ function prefersCsv(accept: string | undefined): boolean {
   );
 }
 
-/** The weight of a media type, 0 to 1; 0 unless the header names the type explicitly. */
+/** Returns the weight of a media type, 0 to 1; 0 unless the header names the type explicitly. */
 function parseWeight(accept: string, mediaType: string): number {
   for (const range of accept.toLowerCase().split(",")) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());

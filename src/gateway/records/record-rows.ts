@@ -65,7 +65,7 @@ export interface SettledSheet {
 /** Prices in pico-dollars per token. */
 export type PinnedPrices = BySku<PicoUsd>;
 
-/** An attempt with the prices of its sheet; null if they are not stored. */
+/** An attempt with the prices of its sheet; `prices` is null if they are not stored. */
 export interface PricedAttempt extends AttemptRecord {
   readonly prices: PinnedPrices | null;
 }
@@ -93,7 +93,6 @@ export interface UsageQuery {
   readonly fromMs?: number;
   readonly toMs?: number;
   readonly limit: number;
-  /** The opaque cursor that the previous page returned. */
   readonly cursor?: string;
 }
 
@@ -117,7 +116,7 @@ export interface UsageGroup {
   readonly debitMicroUsd: MicroUsd;
 }
 
-/* Without usage, the sheet of the shortest prompt applies. */
+/* Without usage, the sheet for the shortest prompts applies. */
 const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
   (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
   order by s.above_prompt_tokens desc limit 1`;

@@ -10,7 +10,7 @@ export interface ReportQuery {
 export type Bind = (value: unknown) => string;
 
 export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
-/** The token buckets, and one-hour cache writes. */
+/** The columns of the token buckets, and of one-hour cache writes. */
 export const SKUS: readonly string[] = Object.values(SKU_NAMES);
 export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 
@@ -21,7 +21,7 @@ export function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The first attempt id of a UTC day and the first of the day after; the day is `YYYY-MM-DD`. */
+/** Returns the first attempt id of a UTC day and that of the day after; the day is `YYYY-MM-DD`. */
 export function idsOfDay(day: string): { readonly first: bigint; readonly end: bigint } {
   const startMs = Date.parse(`${day}T00:00:00Z`);
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + DAY_MS) };
@@ -32,8 +32,8 @@ export function idsOfHour(startMs: number): { readonly first: bigint; readonly e
 }
 
 /**
- * The condition for attempts outside `days`, which must be sorted. The ranges of ids are literals,
- * so that the planner skips the tables of these days.
+ * Returns the SQL condition for attempts outside `days`, which must be sorted. The ranges of ids
+ * are literals, so that the planner skips the tables of these days.
  */
 export function attemptsOutsideSql(days: readonly string[]): string {
   const ranges: string[] = [];
@@ -47,9 +47,9 @@ export function attemptsOutsideSql(days: readonly string[]): string {
 }
 
 /**
- * The days for which this organization's sums are valid in this transaction, `YYYY-MM-DD`, oldest
- * first. The table lock prevents all other days from being removed from the journal until the
- * transaction ends.
+ * Returns the days for which this organization's sums are valid in this transaction, `YYYY-MM-DD`,
+ * oldest first. The table lock prevents all other days from being removed from the journal until
+ * the transaction ends.
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");

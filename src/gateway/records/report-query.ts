@@ -45,15 +45,18 @@ export interface ReportPlan {
   readonly rank: ReportRank;
   readonly bucket: UsageReport["bucket"];
   readonly bucketMs: number;
-  /** A report with buckets shorter than a day reads no daily sums. */
+  /**
+   * The span of the report, with the days that are read from sums: none if buckets are shorter than
+   * a day.
+   */
   readonly span: SummedSpan;
 }
 
 const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
- * One statement for the whole report, with rows of kind `total`, `group`, `bucket` and `part`.
- * First-byte times are counted separately (`timed`), because a daily sum stores them as a
+ * Builds one statement for the whole report, with rows of kind `total`, `group`, `bucket` and
+ * `part`. First-byte times are counted separately (`timed`), because a daily sum stores them as a
  * histogram.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
@@ -219,7 +222,7 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   };
 }
 
-/** In the rows, the name of a day is its number of days since 1970-01-01. */
+/** A row names a day by its number of days since 1970-01-01; the report names it by its date. */
 function toGroupName({ by }: ReportPlan, { name }: ReportRow): string {
   return by === "day" && name !== "other" ? isoDay(Number(name) * DAY_MS) : name;
 }
@@ -245,7 +248,7 @@ function statusCounts(row: ReportRow): StatusCounts {
   return Object.fromEntries(STATUSES.map((each) => [each, Number(row[each])])) as StatusCounts;
 }
 
-/** The buckets, oldest first, including empty ones. */
+/** Returns the buckets, oldest first, including empty ones. */
 function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
   const { bucketMs } = plan;
   const buckets = new Map<number, FilledBucket>();

@@ -32,7 +32,7 @@ export class ReportSources {
     this.#statementTimeoutMs = of.statementTimeoutMs;
   }
 
-  /** The age of the replica in milliseconds; undefined if no replica is used. */
+  /** Returns the age of the replica in milliseconds; undefined if no replica is used. */
   async replicaLagMs(): Promise<number | undefined> {
     let asOfMs: number | undefined;
     const isThere = async (): Promise<void> => undefined;
@@ -40,7 +40,10 @@ export class ReportSources {
     return asOfMs === undefined ? undefined : Math.max(0, Math.round(this.#clock.nowMs() - asOfMs));
   }
 
-  /** Runs a query whose data may be as old as the replica's. */
+  /**
+   * Runs a query on the replica if that is recent enough, otherwise on the primary. The data may be
+   * as old as the replica's.
+   */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const replica = this.#replica;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
@@ -61,7 +64,10 @@ export class ReportSources {
     return await this.runNow(query);
   }
 
-  /** Runs a query that needs current data: money, keys, and rows from a second ago. */
+  /**
+   * Runs a query on the primary, because it needs current data: money, keys, and rows from a second
+   * ago.
+   */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
     return await onConnection(this.#primary, (client) => this.#read(client, query));
   }
@@ -96,7 +102,10 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** A wait for a connection, while other reports use them all, is a timeout too. */
+/**
+ * Turns a canceled query, and a wait for a connection while other reports use them all, into a
+ * `ReportTimeout`.
+ */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

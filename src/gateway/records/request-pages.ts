@@ -73,7 +73,7 @@ function reportedRequest(row: Row): ReportedRequest {
   };
 }
 
-/* $1 organization, $2 first request id, $3 the id after the last, $4 rows. */
+/* Parameters: $1 organization, $2 first request id, $3 the id after the last, $4 most rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 const UNION_SQL = "\n    union all ";
 
@@ -99,7 +99,8 @@ export async function readRequests(
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
-  // Matches the condition of the partial index of attempts that did not complete.
+  // Must match the condition of the partial index of attempts that did not complete, so that the
+  // planner uses the index.
   const isRare = statuses?.includes("succeeded") === false;
   const rare = isRare ? " and outcome is distinct from 'completed'" : "";
   const parts = [
@@ -115,8 +116,8 @@ export async function readRequests(
     select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
     where ${behind} order by ${order} limit $4)`;
   const page = `select * from (${parts.map(firstSql).join(UNION_SQL)}) u order by ${order} limit $4`;
-  // The planner overestimates how many requests match a status, and would read and sort all of
-  // them.
+  // Turns sorting off: the planner overestimates how many requests match a status, and would read
+  // and sort all of them.
   if (sort.by === "time") await client.query("set local enable_sort = off");
   const found = (await client.query<Row>(namedSql(page, order), values)).rows;
   const rows = found.slice(0, limit).map(reportedRequest);
@@ -184,13 +185,13 @@ function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined
   return { sorted, order, behind };
 }
 
-/** For the order newest first, the cursor is the request id alone. */
+/** In the order newest first, the cursor is the request id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");
 }
 
-/** Undefined for the first page, or if the cursor belongs to another order. */
+/** Returns undefined for the first page, or if the cursor belongs to another order. */
 function readCursor(text: string, sort: RequestSort): SortedPlace | undefined {
   const [id = "", value = "0", direction = "desc", by = "time"] = text.split(".").toReversed();
   const requestId = parseRequestId(id);

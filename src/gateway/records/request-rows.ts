@@ -27,7 +27,10 @@ export const END_SQL: string = `case when outcome = 'completed' then 'ok'
       when attempts = 0 then 'none/' || error_class
       else outcome || '/' || coalesce(error_class, '') end`;
 
-/** The public status of an end: a SQL version of `toRequestStatus`, generated from its results. */
+/**
+ * Returns SQL for the public status of an end. It is generated from the results of
+ * `toRequestStatus`, so that both agree.
+ */
 export function statusOfEndSql(end: string): string {
   const whens = ATTEMPT_OUTCOMES.flatMap((outcome) => {
     const classifyEnd = (errorClass: string | null): string =>
@@ -46,7 +49,8 @@ export function statusOfEndSql(end: string): string {
 }
 
 /**
- * A column of a request's final `attempt` row, plus its sum over the request's earlier attempts.
+ * Returns SQL for a column of a request's final `attempt` row plus its sum over the request's
+ * earlier attempts.
  */
 export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
@@ -64,15 +68,17 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
-/** Requests that have ended. The row of the final attempt has the figures of its request. */
+/**
+ * Selects requests that have ended. The row of the final attempt has the figures of its request.
+ */
 export function endedRequestsSql(org: string, where: string): string {
   return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = ${org} and ${where}
       and request_id not in (select request_id from hold where org_id = ${org} and not annulled)`;
 }
 
 /**
- * Requests with an open attempt, which are few, with the usage of their finished attempts. A
- * finished attempt may have a later ordinal than the open one. Each request is looked up
+ * Selects requests with an open attempt, which are few, with the usage of their finished attempts.
+ * A finished attempt may have a later ordinal than the open one. Each request is looked up
  * separately, because a join over many holds would make the planner read all attempts.
  */
 export function openRequestsSql(org: string, where: string): string {
@@ -111,15 +117,15 @@ export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null a
       null::integer as duration_ms`;
 
 /**
- * False if the filter excludes refused requests: by status, or by a provider, because they never
- * reached one.
+ * Returns false if the filter excludes refused requests: by status, or by a provider, because they
+ * never reached one.
  */
 export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
   return providerIds === undefined && isAsked !== false;
 }
 
-/** The SQL condition of a filter. Managed keys cannot be selected by their ids. */
+/** Returns the SQL condition of a filter. Managed keys cannot be selected by their ids. */
 export function matchSql(
   filter: Omit<ReportFilter, "fromMs" | "toMs">,
   { org, status }: { readonly org: string; readonly status: string },
@@ -154,7 +160,7 @@ export interface SummedSpan extends RequestSpan {
   readonly rolledDays: readonly string[];
 }
 
-/** The last day with a year of four digits. */
+/** Dates are written with a year of four digits, so later days cannot be named. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
 /**
@@ -174,9 +180,9 @@ export async function findSums(
 }
 
 /**
- * Reads every request of a span that reached a provider exactly once: from its own row
- * (`request_id`) or from a daily sum (`request_day`). Both give the same figures. If a request in a
- * sum turns out to be in flight, its row is subtracted.
+ * Reads each request of a span that reached a provider, once: from its own row (`request_id`) or
+ * from a daily sum (`request_day`). Both give the same figures. If a request in a sum turns out to
+ * be in flight, its row is subtracted.
  */
 export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;

@@ -16,8 +16,9 @@ import { type LimitDeps, readLimitUse } from "./limit-use.ts";
 import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 
 /**
- * `GET /v1/limits?model=`: the limits of the calling key now, with or without one model. Counts
- * against no limit. Shows a changed limit at once, while requests see it after seconds.
+ * Answers `GET /v1/limits?model=` with the current limits of the calling key, and of the model if
+ * one is named. The request counts against no limit. A changed limit is shown at once, although
+ * calls obey it only seconds later.
  */
 export async function serveLimits(
   deps: LimitDeps,
@@ -43,9 +44,9 @@ export async function serveLimits(
 }
 
 /**
- * `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model under it
- * or, where the organization allows it, of the organization. Free; counted in a separate window. A
- * refused change has no effect and is not counted.
+ * Answers `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model
+ * under it or, where the organization allows it, of the organization. The request is free and
+ * counts in a separate window. A change that is not allowed has no effect and is not counted.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,
@@ -65,7 +66,7 @@ export async function serveAdmissionLimits(
   if (!made.ok) return refuse(made.refusal);
   const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
-  // Here a stored limit with a key is always one of the calling key.
+  // This route stores limits of no other key, so a stored key id is that of the calling key.
   const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
   const body = Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;

@@ -46,7 +46,7 @@ export async function serveModels(
 
 const readPage = queryReader(ModelPage);
 
-/** `GET /v1/models/{id}` returns the entry, or the 404 that a call would get. */
+/** `GET /v1/models/{id}` returns one model, or the 404 that a call of it would get. */
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
   const model = deps.catalog.current.find(id);
   const isAllowed = exchange.principal.models?.has(id) !== false;
@@ -83,7 +83,10 @@ export async function serveUsage(
   json(exchange, printJson(usagePage.show(shown)));
 }
 
-/** `GET /v1/generation?id=`. An id of another organization is answered like an unknown one. */
+/**
+ * `GET /v1/generation?id=` returns one request. An id of another organization is answered like an
+ * unknown one.
+ */
 export async function serveGeneration(
   deps: RecordDeps,
   exchange: ClientExchange,
@@ -112,7 +115,10 @@ function json(exchange: ClientExchange, body: string): void {
   exchange.answer(JSON_TYPE, {}, Buffer.from(body));
 }
 
-/** `GET /v1/models` in the wire_a shape, as JSON in pieces. */
+/**
+ * Renders `GET /v1/models` in the wire_a format as JSON in pieces, so that a long list does not
+ * block other requests.
+ */
 export function modelListA(
   models: readonly ListedModel[],
   verdicts: Verdicts,
@@ -129,7 +135,10 @@ interface KeptEntry {
 // Weak: the entries of a replaced catalog are freed with it.
 const keptEntries = new WeakMap<ListedModel, KeptEntry>();
 
-/** Cached until a verdict changes, because any client may request the whole list. */
+/**
+ * Renders one model as JSON. Cached until a verdict changes, because any client may request the
+ * whole list.
+ */
 function entryText(model: ListedModel, verdicts: Verdicts): string {
   const seen = model.deployments.map((each) => verdictText(verdicts.of(each))).join();
   const kept = keptEntries.get(model);
@@ -143,7 +152,10 @@ function verdictText({ state, verdict, suspect }: ListingVerification): string {
   return `${state} ${verdict?.checkedAtMs ?? ""} ${suspect?.sinceMs ?? ""}`;
 }
 
-/** `GET /v1/models` in the wire_b shape, as JSON in pieces. */
+/**
+ * Renders `GET /v1/models` in the wire_b format as JSON in pieces, so that a long list does not
+ * block other requests.
+ */
 export function modelListB(
   models: readonly ListedModel[],
   query: ModelPage,

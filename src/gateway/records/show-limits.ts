@@ -131,7 +131,7 @@ function presentRow(row: LimitRow): LimitScope {
   };
 }
 
-/** The source of the limit that applies; null where nothing limits it. */
+/** Returns the source of the limit that applies; null where nothing limits it. */
 export function findSource(
   { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
   name: keyof LimitValues,

@@ -15,7 +15,7 @@ import { hourUsageColumns, requestIdFrom, SUMMED_USAGE_SQL } from "../../ledger/
 import type { ReportQuery } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** Bounds, each a number of tokens; ascending and without repeats. */
+/** Bounds that divide attempts into groups by size, in tokens; ascending and without repeats. */
 export interface SizeBounds {
   /** The bounds of the tokens that were sent: prompt, cached and written together. */
   readonly promptTokens: readonly number[];
@@ -30,7 +30,7 @@ export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toM
 /** The chat tokens of one model's attempts whose sizes are between the same bounds. */
 export interface SizedTokens {
   readonly modelId: string;
-  /** True for attempts with the organization's own provider key. */
+  /** True if the attempts used the organization's own provider key. */
   readonly isOwnKey: boolean;
   /** The number of bounds that the prompts of this group exceed. */
   readonly promptAbove: number;
@@ -85,7 +85,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
   return { text: sql, values };
 }
 
-/** `width_bucket` includes the bound, while "above" excludes it. */
+/** Converts bounds for `width_bucket`, which includes the bound, while "above" excludes it. */
 function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }

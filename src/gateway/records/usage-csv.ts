@@ -28,7 +28,10 @@ const RETRY_AFTER_SECONDS = 10;
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
-  /** Running exports by organization, so that one with many exports cannot occupy the database. */
+  /**
+   * The number of running exports by organization, bounded so that no organization can occupy the
+   * database.
+   */
   readonly #underWay = new Map<OrgId, number>();
 
   constructor(records: RecordStore, clock: Clock) {
@@ -137,7 +140,7 @@ function renderLines<R>(fields: readonly Field<R>[], rows: readonly R[]): string
   return rows.map((row) => `${csvLine(fields.map(([, show]) => show(row)))}\r\n`).join("");
 }
 
-/** For example `usage.csv`, or `usage-by-day-from-2026-04-01-to-2026-05-01.csv`. */
+/** Returns, for example, `usage.csv` or `usage-by-day-from-2026-04-01-to-2026-05-01.csv`. */
 function fileName({ groupBy, range }: ReadUsageQuery): string {
   const parts = ["usage"];
   if (groupBy !== undefined) parts.push(`by-${groupBy}`);

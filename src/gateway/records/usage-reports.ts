@@ -18,7 +18,7 @@ export interface ReportFilter {
    */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Matches requests of any of these models; absent: of all. */
+  /** Matches requests of any of these models; absent means all. */
   readonly modelIds?: readonly string[];
   /** Matches requests whose last attempt was at one of these providers. */
   readonly providerIds?: readonly string[];
@@ -45,8 +45,8 @@ export interface ReportFigures {
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
   /**
-   * Of last attempts only. Up to 3.2 percent off, because the times are stored as histogram
-   * buckets.
+   * Times to the first byte, of last attempts only. Up to 3.2 percent off, because they are stored
+   * as histogram buckets.
    */
   readonly firstByteP50Ms: number | null;
   readonly firstByteP95Ms: number | null;
@@ -100,9 +100,9 @@ export interface ReportedRequest {
   readonly outcome: RequestOutcome;
   readonly errorClass: string | null;
   readonly usage: Usage | null;
-  /** Of the last attempt. */
+  /** The time to the first byte of the last attempt. */
   readonly firstByteMs: number | null;
-  /** Of all attempts together. */
+  /** The duration of all attempts together. */
   readonly durationMs: number | null;
   readonly debitMicroUsd: MicroUsd;
 }
@@ -120,9 +120,9 @@ export interface RequestSort {
 
 export interface RequestPageQuery {
   readonly limit: number;
-  /** The cursor that the previous page returned, in the same order. */
+  /** The cursor that the previous page of the same order returned. */
   readonly cursor?: string;
-  /** Absent for newest first. */
+  /** Absent means newest first. */
   readonly sort?: RequestSort;
 }
 

@@ -57,8 +57,8 @@ export class PostgresUsageRollup {
   }
 
   /**
-   * Sums a bounded part of the days that are due. False if none is left, or another process is
-   * working. An interrupted part is done again.
+   * Sums a bounded part of the days that are due. Returns false if no part is left, or another
+   * process is working. An interrupted part is done again.
    */
   async rollSome(): Promise<boolean> {
     const client = await lockedConnection(this.#pool, "tokenmarket usage sums");
@@ -89,7 +89,10 @@ interface OrgRow {
   readonly org_id: string;
 }
 
-/** False if nothing is due, or a day is locked now. */
+/**
+ * Sums some organizations of one day, or moves the day to its next state. Returns false if nothing
+ * is due, or the day's table is locked.
+ */
 async function rollBatch(client: PoolClient): Promise<boolean> {
   const { rows: stale } = await client.query<OrgRow & { day: string }>(STALE_ORGS_SQL, [
     USAGE_ROLLUP_ORGS_MAX,
@@ -126,7 +129,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
     });
     return true;
   } catch (fault) {
-    // Another process is writing to this day: retried next time.
+    // Another process is writing to this day, so the next run tries again.
     if (fault instanceof DatabaseError && fault.code === SQLSTATE_LOCK_TIMEOUT) return false;
     throw fault;
   }
@@ -180,7 +183,7 @@ async function rollHour(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** Publishes a day once; requests that end later are not included. */
+/** Publishes the sums of a day once; requests that end later are not included. */
 async function publishDay(client: PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ day: string }>(listingSql.UNPUBLISHED_DAY_SQL);
   const [due] = rows;
@@ -196,7 +199,10 @@ async function publishDay(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** $1 is an interval: how long after the end of a day its sums are due. */
+/**
+ * Finds the newest day whose sums are due. $1 is how long after the end of a day they are due, an
+ * interval.
+ */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i
@@ -208,8 +214,8 @@ const DUE_DAY_SQL = `
   order by d.day desc limit 1`;
 
 /**
- * Makes every later change of this day leave a note in `usage_stale`. `day` has only digits and
- * hyphens.
+ * Makes every later change of this day leave a note in `usage_stale`. `day` becomes a part of the
+ * SQL text, so it must have only digits and hyphens.
  */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
@@ -222,8 +228,8 @@ export const REMEMBER_DAY_SQL = "insert into usage_day (day) values ($1) on conf
 export const FINISH_DAY_SQL = "update usage_day set is_done = true where day = $1";
 
 /**
- * $1 the day, $2 its first id, $3 the id after its last, $4 rows. Finds organizations without a
- * rollup by skipping through the index from one organization to the next.
+ * Finds organizations without a rollup of a day by skipping through the index from one organization
+ * to the next. $1 the day, $2 its first id, $3 the id after its last, $4 most rows.
  */
 const UNROLLED_ORGS_SQL = `
   with recursive org as (
@@ -240,7 +246,7 @@ const UNROLLED_ORGS_SQL = `
     and not exists (select from usage_rolled r where r.org_id = org.org_id and r.day = $1)
   limit $4`;
 
-/** $1 is the number of rows. Finds organizations whose sums of a day are no longer valid. */
+/** Finds organizations whose sums of a day are no longer valid. $1 is the most rows. */
 const STALE_ORGS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, org_id from (
     select distinct s.day, s.org_id from usage_stale s
@@ -249,7 +255,10 @@ const STALE_ORGS_SQL = `
   ) stale
   order by day, org_id limit $1`;
 
-/** $1 organizations, $2 the day. Deletes only notes whose changes this snapshot sees. */
+/**
+ * Deletes the sums of a day, and only notes of changes that this snapshot sees. $1 organizations,
+ * $2 the day.
+ */
 const FORGET_SQL: readonly string[] = [
   "delete from usage_stale where day = $2 and org_id = any ($1)",
   "delete from usage_sum where day = $2 and org_id = any ($1)",
@@ -260,9 +269,9 @@ const SUMMED = ["debit", ...SKUS];
 const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ");
 
 /**
- * $1 organizations, $2 the day, $3 its first id, $4 the id after its last. Rolls up the requests
- * whose last attempt is of that day, even if other attempts are open. Attempts of the day are
- * counted separately, since a request can span days.
+ * Sums a day. Counts the requests whose last attempt is of that day, even if other attempts are
+ * open. Attempts of the day are counted separately, since a request can span days. $1
+ * organizations, $2 the day, $3 its first id, $4 the id after its last.
  */
 export const ROLL_SQL = `
   with request as materialized (

@@ -18,7 +18,7 @@ export interface WalletLine {
     | "correction"
     | "other";
   readonly ref: string;
-  /** Positive if it increases the balance. */
+  /** Positive if the line increases the balance. */
   readonly amountMicroUsd: MicroUsd;
 }
 
@@ -64,7 +64,7 @@ export function walletQuery(
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
       kind, ref`;
 
-/** $1 is the organization. Lists the movements that belong to no request. */
+/** Lists the movements of organization $1 that belong to no request. */
 export const CREDIT_LINES_SQL: string = `select ${TRANSFER_COLUMNS}, amount from transfer
     where credit_account = 'wallet:' || $1 and attempt_id is null
     union all
@@ -85,7 +85,7 @@ export function writeWalletCursor({ at_ms: atMs, id }: WalletRow): string {
   return `${atMs}_${id}`;
 }
 
-/** An invalid cursor starts with the newest line. */
+/** Returns undefined for an invalid cursor, so that the page starts with the newest line. */
 export function readWalletCursor(text: string): WalletCursor | undefined {
   const [, atMs, id] = /^(\d{1,15})_(-1|\d{1,18})$/.exec(text) ?? [];
   return atMs === undefined || id === undefined ? undefined : { atMs, id };

@@ -5,8 +5,9 @@ export interface DeploymentHealth {
   /** Returns whether a request may be sent: always, as a probe, or not. Changes nothing. */
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no";
   /**
-   * Reserves the probe of a half-open circuit right before it is sent. False if another request has
-   * reserved it or the circuit is cooling. Always true for a closed circuit, which needs no probe.
+   * Reserves the probe of a half-open circuit right before it is sent. Returns false if another
+   * request has reserved it or the circuit is cooling. Always returns true for a closed circuit,
+   * which needs no probe.
    */
   startProbe(deploymentId: string, nowMs: number): boolean;
   /**
@@ -19,7 +20,7 @@ export interface DeploymentHealth {
 }
 
 export interface HealthOptions {
-  /** Returns a number in [0, 1). Default `Math.random`. */
+  /** Returns a number in [0, 1) that varies the cooldowns. Default `Math.random`. */
   readonly random?: () => number;
   /** Milliseconds after which a probe that has not reported is replaced. Default 20 s. */
   readonly probeLeaseMs?: number;
@@ -150,8 +151,8 @@ export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
   /**
-   * The cooldown by this instance's own outcomes, in milliseconds before jitter; a notice does not
-   * change it. The next one is twice as long, up to `COOL_MS_MAX`.
+   * The length of the cooldown that this instance's own outcomes caused, in milliseconds before
+   * jitter; a notice does not change it. The next cooldown is twice as long, up to `COOL_MS_MAX`.
    */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
@@ -219,13 +220,19 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/** `probe` permits one request that tests a half-open circuit. */
+/**
+ * Returns whether a request may be sent; `probe` permits one request that tests a half-open
+ * circuit.
+ */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
 }
 
-/** If the probe never reports, another may be sent after `leaseMs`. */
+/**
+ * Returns the circuit with its probe reserved. If the probe never reports, another may be sent
+ * after `leaseMs`.
+ */
 export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
   return state.phase === "closed"
     ? state
@@ -303,7 +310,10 @@ function toSecond(nowMs: number): number {
   return Math.floor(nowMs / 1000);
 }
 
-/** Adds up half-strikes: a strike is two, a timeout is one. */
+/**
+ * True if the streak is long enough, or if the window has enough failures and at least as many as
+ * successes. Counts in half-strikes: a strike is two, a timeout is one.
+ */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
   let strikes = 0;
@@ -326,7 +336,10 @@ function halves(outcome: "strike" | "timeout"): number {
   return outcome === "strike" ? HALVES_PER_STRIKE : 1;
 }
 
-/** A streak ends with a success, or when its newest failure is older than the window. */
+/**
+ * Returns the streak if it still counts; a streak ends with a success, or when its newest failure
+ * is older than the window.
+ */
 function recentStreak(state: ClosedCircuit, second: number): number {
   const newest = state.buckets.at(-1);
   return newest !== undefined && second - newest.second < WINDOW_SECONDS ? state.streak : 0;

@@ -30,7 +30,7 @@ export interface PlanPolicy {
 }
 
 export interface PlanInput {
-  /** As the client sent it; the refusal of an unknown id repeats it. */
+  /** The model's id as the client sent it; the refusal of an unknown id repeats it. */
   readonly modelId: string;
   readonly model: ListedModel | undefined;
   /** The models that the caller's key may call; undefined means all. */
@@ -54,9 +54,12 @@ export interface PlanInput {
 }
 
 export interface ListingStanding {
-  /** False if verified listings are required and this one is not verified. */
+  /** False if verified listings are required and the deployment's listing is not verified. */
   mayRoute(deployment: Deployment): boolean;
-  /** True if answers broke its promises. The model's other deployments are tried before it. */
+  /**
+   * True if the deployment broke promises of its listing. The model's other deployments are then
+   * tried before it.
+   */
   isDistrusted(deployment: Deployment): boolean;
 }
 
@@ -85,8 +88,8 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // The request allows only own provider keys, but the caller has none for a provider of this
-  // model.
+  // The request allows only the caller's own provider keys, but the caller has none for a provider
+  // of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -104,7 +107,10 @@ function chooseOwnKeys({ ownKey }: Deployment, controls: ProviderControls): OwnK
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
-/** Deployments with the caller's own keys come before those with the marketplace's. */
+/**
+ * Adds, before the deployments with the marketplace's keys, a copy of each deployment for which the
+ * caller has its own provider key. `provider.connections` may exclude either kind.
+ */
 export function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
@@ -122,7 +128,8 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
 }
 
 /**
- * The refusal of the first condition that excludes all: able to serve, then priced, then healthy.
+ * Returns the refusal of the first condition that excludes all: able to serve, then priced, then
+ * healthy.
  */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
@@ -136,8 +143,8 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * A model that is listed but not served to the caller gets the same 404 as an unknown id. If the
- * key may call only some models, the message says so in both cases.
+ * A model that is listed but not served to the caller gets the same 404 as an unknown id. A key
+ * that may call only some models is told so, whether the model is listed or not.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));
@@ -150,7 +157,7 @@ export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): 
     : refusal("model_unavailable", `model ${named} is not listed; GET /v1/models has the ids`);
 }
 
-/** The `provider` control or policy that excludes the deployment; undefined if none does. */
+/** Names the `provider` control or policy that excludes the deployment; undefined if none does. */
 export function policyProblem(
   deployment: Deployment,
   { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
@@ -175,7 +182,7 @@ export function policyProblem(
 
 const NO_POLICY: PlanPolicy = {};
 
-/** The named providers come first; the others keep their order after them. */
+/** Puts the providers that `order` names first; the others keep their order after them. */
 function applyOrder(
   deployments: readonly Deployment[],
   order: readonly string[] | undefined,
@@ -278,7 +285,6 @@ function notPriced(modelId: string): Refusal {
   );
 }
 
-/** A 503: every deployment that could serve the model is cooling down. */
 export function allCooling(modelId: string): Refusal {
   return refusal(
     "gateway_error",
@@ -316,11 +322,14 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
   return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
 }
 
-/** In milliseconds: about as long as providers cache a prompt. */
+/**
+ * How long a conversation is remembered, in milliseconds: about as long as providers cache a
+ * prompt.
+ */
 const SERVED_MS = 300_000;
 /**
- * Above this number the oldest conversations are forgotten; their next request may meet a cold
- * prompt cache.
+ * The most remembered conversations. Above this number the oldest are forgotten; their next request
+ * may meet a cold prompt cache.
  */
 const CONVERSATIONS_MAX = 20_000;
 

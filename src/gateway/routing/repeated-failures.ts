@@ -6,14 +6,15 @@ export interface FailedRequest {
 
 const REPEAT_MS = 60_000;
 /**
- * Over this number the oldest failures are forgotten; their repeats then count as strikes again.
+ * The most remembered failures. Above this number the oldest are forgotten; their repeats then
+ * count as strikes again.
  */
 const REMEMBERED_MAX = 10_000;
 
 /**
  * Recognizes repeats of a failed request for one minute. Clients resend a request that its provider
- * cannot process, so repeats do not count as strikes: only failures of three different requests
- * (organization and body) open a closed circuit.
+ * cannot process, so repeats do not count as strikes: only failures of at least three different
+ * requests (organization and body) open a closed circuit.
  */
 export class RepeatedFailures {
   readonly #countedMs: Map<string, number> = new Map();

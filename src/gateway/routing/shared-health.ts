@@ -1,7 +1,7 @@
 import { type Clock, createRecordId, type RedisLink } from "../../kernel/index.ts";
 
 export interface CooldownListener {
-  /** `id` cools down for `forMs` from `nowMs`, which is monotonic. */
+  /** Called when the circuit or pool `id` cools down for `forMs` from `nowMs`, a monotonic time. */
   learn(id: string, forMs: number, nowMs: number): void;
 }
 
@@ -18,7 +18,7 @@ export interface HealthExchangeOptions {
 const EVERY_MS = 1_000;
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Publishes this instance's cooldowns, and polls those of the others. */
+/** Publishes this instance's cooldowns, and polls those of other instances. */
 export class HealthExchange {
   readonly #shared: SharedHealth | undefined;
   readonly #clock: Clock;
@@ -60,7 +60,7 @@ export class HealthExchange {
     const poll = { askedMs };
     this.#poll = poll;
     const notices = await shared.read().catch(() => []);
-    // The poll was abandoned meanwhile, or the exchange was closed.
+    // The answer is too late: the poll was abandoned meanwhile, or the exchange was closed.
     if (this.#poll !== poll) return;
     this.#poll = undefined;
     const nowMs = this.#clock.monotonicMs();
@@ -84,9 +84,9 @@ export interface CooldownNotice {
 
 /** Shares cooldowns among instances. Without it each instance detects failures alone. */
 export interface SharedHealth {
-  /** Never throws, and nothing waits for it. */
+  /** Publishes a cooldown of this instance. Never throws, and nothing waits for it. */
   publish(notice: CooldownNotice): void;
-  /** The running cooldowns of other instances; empty if the store does not answer. */
+  /** Returns the running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
 }
 
@@ -143,7 +143,10 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/** Keeps the longest cooldown of each circuit and pool. */
+/**
+ * Reads the script's answer. Several instances may cool the same circuit or pool: the longest
+ * cooldown is kept.
+ */
 function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();
@@ -169,9 +172,10 @@ const COOLDOWN_MS_MAX = 75_000;
 const COOLDOWNS_MAX = 1_000;
 
 /**
- * KEYS[1]: a sorted set of "<instance> <kind> <id>" by the millisecond in which each cooldown ends.
- * ARGV[1]: the time in microseconds in tests, else empty. An entry that ends later than any
- * cooldown can was written before the server's clock stepped back, and is dropped.
+ * The beginning of both scripts. KEYS[1]: a sorted set of "<instance> <kind> <id>" by the
+ * millisecond in which each cooldown ends. ARGV[1]: the time in microseconds in tests, else empty.
+ * An entry that ends later than any cooldown can was written before the server's clock stepped
+ * back, and is dropped.
  */
 const COMMON = `
 local function serverMs()
@@ -182,7 +186,9 @@ local function serverMs()
 end
 `;
 
-/** ARGV: time, member of the sorted set, milliseconds until its cooldown ends. */
+/**
+ * Stores a cooldown. ARGV: time, member of the sorted set, milliseconds until the cooldown ends.
+ */
 const PUBLISH = `
 local now = serverMs()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -197,8 +203,8 @@ return 1
 `;
 
 /**
- * ARGV: time, own instance. Returns the member and remaining milliseconds of each cooldown of
- * others.
+ * Reads the cooldowns of other instances. ARGV: time, own instance. Returns the member and the
+ * remaining milliseconds of each.
  */
 const READ = `
 local now, own, answer = serverMs(), ARGV[2] .. ' ', {}

@@ -22,7 +22,7 @@ export interface PlainSpan extends Interval {
   readonly context: TraceContext;
   readonly parent: TraceContext | undefined;
   readonly isParentRemote: boolean;
-  /** The caller's span, if this request has a separate trace. */
+  /** The caller's span, to which a separate trace of this request links. */
   readonly link?: TraceContext | undefined;
   readonly hasFailed: boolean;
   readonly attributes: SpanAttributes;
@@ -113,7 +113,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
   }
 }
 
-/** Contains figures and names, never content. */
+/** The span contains figures and names, never a prompt or an answer. */
 function attemptSpan(notes: RequestNotes, attempt: AttemptNotes): PlainSpan {
   const { held, end, spanId, sentMs } = attempt;
   const { deployment } = held;

@@ -20,7 +20,7 @@ export interface OpenTracing extends Tracing {
 
 const CLOSE_MS = 2_000;
 
-/** Undefined if no endpoint is configured; the exporter is then not loaded at all. */
+/** Returns undefined if no endpoint is configured; the exporter is then not loaded at all. */
 export async function openTracing(options: TracingOptions): Promise<OpenTracing | undefined> {
   const { config, clock, log, version, closeMs = CLOSE_MS } = options;
   const url = tracesUrl(config);

@@ -40,7 +40,6 @@ export class OtlpTraceSender {
   readonly #process: ExportingProcess;
   #open: SdkSpan[] = [];
   readonly #full: SdkSpans[] = [];
-  /** The number of spans that wait to be sent. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
@@ -121,7 +120,7 @@ export class OtlpTraceSender {
   }
 }
 
-/** The value of `ExportResultCode.SUCCESS`. */
+/** The result code of a successful export (`ExportResultCode.SUCCESS`). */
 const EXPORTED: ReadonlySet<number> = new Set([0]);
 
 function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
@@ -139,7 +138,7 @@ function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans
   );
 }
 
-/** Returns an `ExportTraceServiceRequest` of OTLP 1. */
+/** Encodes spans as an `ExportTraceServiceRequest` of OTLP 1. */
 export function encodeSpans(spans: SdkSpans): Uint8Array | undefined {
   return ProtobufTraceSerializer.serializeRequest(spans);
 }
@@ -197,7 +196,7 @@ function spanContext(
   return { traceId, spanId, traceFlags: isRandom ? SAMPLED_RANDOM : SAMPLED, isRemote };
 }
 
-/** Seconds and nanoseconds: one number is not precise enough. */
+/** Returns seconds and nanoseconds, because one number is not precise enough. */
 function hrTime(sinceEpochMs: number): [number, number] {
   const seconds = Math.floor(sinceEpochMs / 1_000);
   const nanoseconds = Math.round((sinceEpochMs - seconds * 1_000) * 1_000_000);

@@ -110,18 +110,21 @@ export class RequestNotes implements RequestTrace {
     return traceId;
   }
 
-  /** The request's own span. Created on demand, because few requests need it. */
+  /** The context of the request's own span, created on first use, because few requests need it. */
   get context(): TraceContext {
     this.#own ??= this.#newContext();
     return this.#own;
   }
 
-  /** The caller's span, if this request is part of the caller's trace. */
+  /** The caller's span; undefined if this request does not join the caller's trace. */
   get parent(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? this.#incoming : undefined;
   }
 
-  /** The caller's span, if this request has a separate trace. */
+  /**
+   * The caller's span, to which a separate trace of this request links; undefined if the request
+   * joins the caller's trace.
+   */
   get link(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
@@ -242,7 +245,7 @@ export function formatTraceparent({ traceId, spanId, isSampled, isRandom }: Trac
   return `00-${traceId}-${spanId}-0${flags}`;
 }
 
-/** The trace id of a request without a caller's trace: its request id without hyphens. */
+/** Returns the trace id of a request without a caller's trace: its request id without hyphens. */
 export function toTraceId(requestId: RequestId): string {
   return requestId.replaceAll("-", "");
 }

@@ -43,8 +43,8 @@ export class TraceRules {
   }
 
   /**
-   * Keeps the traces of failures and slow requests, and others by chance, all within the ceiling.
-   * Without a valid key only failures are kept.
+   * True for failures and slow requests, and for others by chance, as far as the ceiling allows.
+   * The trace of a request without a valid key is kept only if the request failed.
    */
   isKept(notes: JudgedRequest): boolean {
     const { end, startedMs, isAccepted } = notes;
@@ -104,7 +104,7 @@ export class KeepChance {
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
 
-  /** Only for traces whose id is the request id. */
+  /** True if the request is sampled. Applies only to traces whose id is the request id. */
   hasRequest(requestId: RequestId): boolean {
     return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
   }
@@ -132,9 +132,9 @@ export class KeepCeiling {
   }
 }
 
-/** Allows at most `max` in any period of one second. */
+/** Allows at most `max` events in any period of one second. */
 class LastSecond {
-  /** The times of the last `max` that were allowed, as a ring. */
+  /** The times of the last `max` events that were allowed, as a ring buffer. */
   readonly #takenMs: Float64Array;
   #next = 0;
 

@@ -39,7 +39,10 @@ export interface WatchedListing extends ListingName {
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
-/** After this many answers the older half of the counts is dropped. */
+/**
+ * After this many answers the older half of the counts is dropped, so that a listing is judged by
+ * its recent answers.
+ */
 const HALF_WINDOW_ANSWERS = 1_000;
 
 interface Share {
@@ -104,7 +107,7 @@ export class Conduct {
     }
   }
 
-  /** Call this when a listing has passed a conformance run. */
+  /** Drops the counts of a listing. Call this when the listing has passed a conformance run. */
   forget(listingId: string): void {
     this.#watched.delete(listingId);
   }
@@ -133,7 +136,7 @@ export class Conduct {
   }
 
   /**
-   * True if, without the answers of some one organization, enough answers are left and they are
+   * True if, once the answers to one organization are left out, enough answers remain and they are
    * good. That organization's requests then cause the broken promises, and one customer must not
    * demote a provider for all others.
    */

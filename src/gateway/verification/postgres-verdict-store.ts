@@ -54,7 +54,10 @@ export class PostgresVerdictStore {
     });
   }
 
-  /** The newest conclusive verdict of each listing, or an inconclusive one if there is no other. */
+  /**
+   * Returns the newest conclusive verdict of each listing, or an inconclusive one if there is no
+   * other.
+   */
   async latest(): Promise<readonly ListingVerdict[]> {
     // The version is read before the verdicts. If a verdict is recorded in between, the next call
     // sees another version and reads the verdicts again.
@@ -67,7 +70,7 @@ export class PostgresVerdictStore {
     return verdicts;
   }
 
-  /** Newest first, at most `HISTORY_MAX`. */
+  /** Returns the verdicts of one listing, newest first, at most `HISTORY_MAX`. */
   async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
     const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
     return rows.map(verdictColumns.read);
@@ -78,7 +81,10 @@ export class PostgresVerdictStore {
     return rows.map(suspectColumns.read);
   }
 
-  /** Does nothing if the listing is suspect already. */
+  /**
+   * Records that live answers make a listing suspect. Does nothing if the listing is suspect
+   * already.
+   */
   async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
     const values = [providerId, modelId, JSON.stringify(breaches)];
     await this.#changes.write(LIVE_CHECKS, async (client, note) => {

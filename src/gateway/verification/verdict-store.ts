@@ -4,7 +4,7 @@ export interface ListingName {
   readonly modelId: string;
 }
 
-/** The key of a listing in maps; also the id of its deployment. */
+/** Returns the key of a listing in maps, which is also the id of its deployment. */
 export function listingKey({ providerId, modelId }: ListingName): string {
   return `${providerId}/${modelId}`;
 }
@@ -15,7 +15,7 @@ export interface RecordedCheck {
   readonly title: string;
   readonly message: string;
   readonly ms: number;
-  /** Small values, without keys or prompts. */
+  /** Measured values that support the status; small, without keys or prompts. */
   readonly evidence?: unknown;
 }
 
@@ -35,7 +35,7 @@ export interface LiveBreaches {
   readonly answers: number;
   readonly substituted: number;
   readonly usageMissing: number;
-  /** Impossible or contradictory usage. */
+  /** Answers with impossible or contradictory usage. */
   readonly usageImpossible: number;
   readonly boundExceeded: number;
   readonly wrongFinish: number;

@@ -135,12 +135,14 @@ export function judgeVerdict(
   return verdict.verdict === "warn" ? "verified_in_part" : "verified";
 }
 
-/** Bounds what a signed report of another program can claim. */
+/**
+ * The highest overbilling that is shown: a signed report of another program could claim any number.
+ */
 const PERCENT_MAX = 100_000;
 
 /**
- * By how many percent the provider overbilled in the newest run; null if it did not, or if the run
- * does not tell.
+ * Returns by how many percent the provider overbilled in the newest run; null if it did not, or if
+ * the run does not tell.
  */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};

@@ -33,7 +33,7 @@ export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interva
 
 export interface DueListing<L extends ListingName = ListingName> {
   readonly listing: L;
-  /** In milliseconds; a time in the past means now. */
+  /** When the run is due, in milliseconds by the database's clock; a time in the past means now. */
   readonly atMs: number;
   readonly reason: DueReason;
 }
@@ -98,7 +98,10 @@ export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: numb
   return Math.min(isEarly ? ownMs + intervalMs / 2 : ownMs, lastMs + intervalMs);
 }
 
-/** Returns a fraction in [0, 1), the same in every process. */
+/**
+ * Returns a fraction in [0, 1) that spreads the runs of listings over an interval; the same in
+ * every process.
+ */
 function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;
@@ -107,7 +110,7 @@ function computePhase(listing: ListingName): number {
 export interface WatchState {
   /** By the clock of the database, like every other time in this file. */
   readonly nowMs: number;
-  /** By `listingKey`. */
+  /** The runs of each listing, by `listingKey`. */
   readonly known: ReadonlyMap<string, KnownRuns>;
   /**
    * The cost of the scheduled runs of the last interval. A run that has not ended counts with its

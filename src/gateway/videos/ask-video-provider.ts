@@ -20,9 +20,9 @@ type AskDeps = Pick<
 export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
 
 /**
- * Finds the deployment of a job, with the provider key with which the job was made. Undefined, so
- * that the job cannot be polled, if the deployment left the catalog or the customer's connection
- * was disabled.
+ * Finds the deployment of a job, with the provider key with which the job was made. Returns
+ * undefined, so that the job cannot be polled, if the deployment left the catalog or the customer's
+ * connection was disabled.
  */
 export async function findDeployment(
   deps: AskDeps,

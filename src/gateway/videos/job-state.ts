@@ -109,8 +109,8 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
 }
 
 /**
- * The number of counted missing polls of the job, including this poll if `MISSING_INTERVAL_MS` have
- * passed since the last counted one.
+ * Returns the number of counted missing polls of the job, including this poll if
+ * `MISSING_INTERVAL_MS` have passed since the last counted one.
  */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;

@@ -99,9 +99,9 @@ export class PostgresJobStore {
 
   /**
    * Stores an accepted job together with its attempt's provider job id, before the client is
-   * answered. False, and no job is stored, if recovery has closed the attempt, or will because a
-   * peer has declared this instance dead. May be repeated with the same job after a lost answer:
-   * the result is the same.
+   * answered. Returns false and stores nothing if recovery has closed the attempt, or will close it
+   * because another instance has declared this one dead. May be repeated with the same job after a
+   * lost answer: the result is the same.
    */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
@@ -116,9 +116,9 @@ export class PostgresJobStore {
   }
 
   /**
-   * Leases the next poll of a running job of this organization. Undefined if the last poll was less
-   * than `pollMinMs` ago or another process is polling. The poll must end within `leaseMs`; after
-   * that, other processes may lease it.
+   * Leases the next poll of a running job of this organization. Returns undefined if the last poll
+   * was less than `pollMinMs` ago or another process is polling. The poll must end within
+   * `leaseMs`; after that, other processes may lease it.
    */
   async takeOne(
     orgId: OrgId,
@@ -130,7 +130,10 @@ export class PostgresJobStore {
     return row === undefined ? undefined : takenColumns.read(row);
   }
 
-  /** Leases the polls of up to `limit` due jobs of all organizations; no job to two processes. */
+  /**
+   * Leases the polls of up to `limit` due jobs of all organizations. No job is leased to two
+   * processes at once.
+   */
   async takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
@@ -140,8 +143,8 @@ export class PostgresJobStore {
   }
 
   /**
-   * Stores a poll of a job that continues, and releases its lease. Does nothing if the job has
-   * ended meanwhile.
+   * Stores the result of a poll of a job that continues, and releases the job's lease. Does nothing
+   * if the job has ended meanwhile.
    */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
@@ -167,7 +170,7 @@ export class PostgresJobStore {
     return job;
   }
 
-  /** May be repeated after a lost answer, like every method of this class. */
+  /** Every statement of this class may be repeated after its answer was lost. */
   async #read<R extends QueryResultRow>(written: string, values: unknown[]): Promise<readonly R[]> {
     const { rows } = await queryInTime<R>(this.#pool, { text: written, values });
     return rows;
@@ -186,7 +189,9 @@ const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and 
 
 const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
-/** `leaseAt` is the placeholder ($n) of the lease in milliseconds. */
+/**
+ * Builds the SQL that leases jobs. `leaseAt` is the placeholder ($n) of the lease in milliseconds.
+ */
 function takeSql(due: string, leaseAt: string): string {
   const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
   return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
@@ -205,15 +210,15 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * $5: the provider did not know the job (a missing poll). It is counted only if the last counted
- * missing poll was at least $7 milliseconds ago.
+ * True for a missing poll that counts. $5: the provider did not know the job (a missing poll). It
+ * counts only if the last counted missing poll was at least $7 milliseconds ago.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
 /**
- * $4: the poll had no result, so it neither confirms nor refutes that the provider does not know
- * the job.
+ * Stores the result of a poll. $4: the poll had no result, so the count of missing polls stays as
+ * it is.
  */
 const KEEP_SQL = `
   update video_job set

@@ -18,8 +18,8 @@ export interface VideoReadDeps extends VideoDeps {
 }
 
 /**
- * `GET /v1/videos/{id}`: the job, polled if its last poll is old. Free, and not counted against
- * limits.
+ * `GET /v1/videos/{id}` returns a video job, after a poll of its provider if the last poll is old.
+ * The request is free and counts against no limit.
  */
 export async function serveVideo(
   deps: VideoReadDeps,

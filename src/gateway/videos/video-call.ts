@@ -93,7 +93,10 @@ function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   };
 }
 
-/** A job that the provider has finished at once still ends only at its first poll. */
+/**
+ * Returns the state in which a job is stored. A job that the provider has finished at once still
+ * ends only at its first poll.
+ */
 function toFirstState({
   state,
   progress = 0,
@@ -107,7 +110,10 @@ function toFirstState({
 const STORE_TRIES = 3;
 const STORE_RETRY_MS = 500;
 
-/** Retries if the store fails, because the provider is already working on the job. */
+/**
+ * Stores the job; returns false if it could not be stored. Retries, because the provider is already
+ * working on the job.
+ */
 async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean> {
   for (let left = STORE_TRIES - 1; ; left--) {
     try {

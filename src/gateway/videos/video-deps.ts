@@ -7,13 +7,15 @@ import type { JobStore } from "./postgres-job-store.ts";
 import type { VideoJob } from "./video-job.ts";
 
 export interface VideoSettings {
-  /** Age at which a job is abandoned. */
+  /** The age in milliseconds at which a job is abandoned. */
   readonly deadlineMs: number;
   readonly pollMinMs: number;
   readonly sweepMs: number;
-  /** Longest wait for a provider's answer to a poll or a cancellation. */
+  /** The longest wait in milliseconds for a provider's answer to a poll or a cancellation. */
   readonly answerTimeoutMs: number;
-  /** How long a client's request waits for a poll; the poll then continues without it. */
+  /**
+   * How many milliseconds a client's request waits for a poll; the poll then continues without it.
+   */
   readonly clientWaitMs: number;
   /**
    * For how many milliseconds a provider that did not answer is not polled, so that waiting for it

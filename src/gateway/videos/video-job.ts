@@ -40,9 +40,9 @@ export interface NewVideoJob {
   readonly seconds: number;
   readonly options: VideoOptions;
   readonly state: VideoState;
-  /** 0 to 100. */
+  /** Percent, 0 to 100. */
   readonly progress: number;
-  /** Wall-clock time of the dispatch. */
+  /** Wall-clock time at which the request was sent to the provider. */
   readonly startedAtMs: number;
   /** The job is abandoned if it has not ended this long after the provider accepted it. */
   readonly deadlineMs: number;

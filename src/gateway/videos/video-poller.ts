@@ -67,8 +67,8 @@ export class VideoPoller {
   }
 
   /**
-   * Ends the sweeps and aborts running polls. Their jobs may be polled again at once; at its
-   * deadline, a job waits for the end of its lease.
+   * Ends the sweeps and aborts running polls. Their jobs may be polled again at once, except a job
+   * at its deadline, which stays leased until its lease ends.
    */
   async close(): Promise<void> {
     const swept = this.#job.close();
@@ -77,7 +77,7 @@ export class VideoPoller {
   }
 
   /**
-   * False while stopping, and without the ledger's lease: this instance then sends nothing to
+   * False while this instance is stopping or has lost the ledger's lease: it then sends nothing to
    * providers.
    */
   get #mayPoll(): boolean {
@@ -246,7 +246,8 @@ const FLAG_LABELS = {
 } as const;
 
 /**
- * The account for which a provider limits polls: a deployment and the key with which it is called.
+ * Names the account for which a provider limits polls: a deployment and the key with which it is
+ * called.
  */
 function toPollAccount({
   deploymentId,
@@ -263,7 +264,8 @@ const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
 /**
  * Builds the end of a job and of its attempt. A completed job costs what the provider reports, by
  * the ledger's rule (rounded down, never above the reserve), and nothing if it reports nothing. A
- * failed job costs nothing, whatever is reported. `nowMs` is by the same clock as `startedAtMs`.
+ * job that failed, or that used a customer's own key, costs nothing, whatever is reported. `nowMs`
+ * is by the same clock as `startedAtMs`.
  */
 export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd {
   const { errorCode, costPicoUsd, expiresAtMs } = ended;
@@ -298,8 +300,8 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
 }
 
 /**
- * The cost to bill; undefined if the job failed or the provider reported no cost, `impossible` if
- * the cost is too far above the reserve.
+ * Returns the cost to bill; undefined if the job failed or the provider reported no cost,
+ * `impossible` if the cost is too far above the reserve.
  */
 function owedFor(
   job: VideoJob,

@@ -29,7 +29,10 @@ class MemoryLease implements LimitLease {
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   queueMs = 0;
-  /** The start of the turn in each paced scope, in microseconds; undefined if none is paced. */
+  /**
+   * The start of the lease's pacing turn in each paced scope, in microseconds; undefined if no
+   * scope is paced.
+   */
   slotsUs: readonly number[] | undefined;
   open = true;
 
@@ -148,7 +151,7 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  /* Each new scope pays for checking two old ones, so idle scopes cannot outnumber live ones. */
+  /* Checks two old scopes for each new one, so that idle scopes cannot outnumber live ones. */
   #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.#sweep.next();

@@ -23,8 +23,8 @@ export interface Excess {
   readonly limit: number;
   readonly retryAfterSeconds: number;
   /**
-   * The use before the request, and the amount that the request would add; absent if nothing is
-   * counted.
+   * `used` is the use before the request, `asked` what the request would add. Both are absent if
+   * nothing is counted.
    */
   readonly used?: number;
   readonly asked?: number;
@@ -66,8 +66,8 @@ export class ScopeUse {
   }
 
   /**
-   * The first limit of the scope that the request exceeds, with the longest wait of all exceeded
-   * limits; undefined if it fits.
+   * Returns the first limit of the scope that the request exceeds, with the longest wait of all
+   * exceeded limits; undefined if the request fits.
    */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, requestsPerSecond } = scope.limits;

@@ -13,11 +13,14 @@ import {
 } from "../limit-store.ts";
 import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 
-/** The part of a claim that depends only on its scopes; built once for them. */
+/** The part of a claim that depends only on its scopes, so it is built once per array of scopes. */
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
-  /** Redis keys: the slot's marker, then usage and leases of each scope. */
+  /**
+   * Redis keys: the slot's marker (absent if the slot was lost), then usage and leases of each
+   * scope.
+   */
   readonly keys: readonly string[];
   /**
    * The limits as JSON, as the scripts read them: how many seconds the marker is kept, then for
@@ -131,7 +134,10 @@ const QUANTITY: Readonly<Record<DeclaredWindow["kind"], number>> = {
   completion: 4,
 };
 
-/** Covers the longest window, its last bucket, and a clock that steps back by a minute. */
+/**
+ * Returns for how many seconds a scope's usage is stored: for the longest window and its last
+ * bucket, even if the clock steps back by a minute.
+ */
 function secondsToKeep(windows: readonly DeclaredWindow[]): number {
   const long = windows.map((each) => each.seconds + bucketSeconds(each) + 70);
   return Math.max(USAGE_SECONDS, ...long);
@@ -143,8 +149,8 @@ interface Reason {
 }
 
 /**
- * Indexed by the reason number of the script's refusal; the declared windows have the numbers after
- * these.
+ * The reasons of refusals, indexed by the number in the script's answer; the declared windows have
+ * the numbers after these.
  */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),

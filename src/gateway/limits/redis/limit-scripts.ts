@@ -2,10 +2,11 @@ import { SLOT_SCRIPT } from "./slot-script.ts";
 import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
 
 /*
- * KEYS: the slot's marker, then the usage hash of each scope. ARGV: time, then rows as JSON: [index
- * of the usage hash, age in seconds, requests, tokens, prompt tokens, completion tokens]. Answers
- * 1, or 0 if another process has rebuilt the slot already. Each amount of a bucket becomes the
- * larger of the stored one and the journal's, so that charges that were not lost count once.
+ * Refills a slot from the journal. KEYS: the slot's marker, then the usage hash of each scope.
+ * ARGV: time, then rows as JSON: [index of the usage hash, age in seconds, requests, tokens, prompt
+ * tokens, completion tokens]. Answers 1, or 0 if another process has rebuilt the slot already. Each
+ * amount of a bucket becomes the larger of the stored one and the journal's, so that charges that
+ * were not lost count once.
  */
 const REBUILD = `
 local mark, run = readMark(KEYS[1]), runId()
@@ -33,8 +34,8 @@ return 1
 `;
 
 /*
- * ARGV: time. Answers the requests, tokens and leases of each scope; all are 0 for a slot that is
- * lost or new. The script only reads, so that a replica can answer it too.
+ * Reads the use of scopes. ARGV: time. Answers the requests, tokens and leases of each scope; all
+ * are 0 for a slot that is lost or new. The script only reads, so that a replica can answer it too.
  */
 const PEEK = `
 local second = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })

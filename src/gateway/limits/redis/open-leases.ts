@@ -16,7 +16,7 @@ export class RedisLease implements LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
   readonly queueMs: number;
-  /** The start of the lease's turn in each paced scope, in microseconds. */
+  /** The start of the lease's pacing turn in each paced scope, in microseconds. */
   readonly slotsUs: readonly number[];
   /** Monotonic milliseconds at which the lease was last known to be held in Redis. */
   heldAtMs: number;

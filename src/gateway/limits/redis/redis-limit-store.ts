@@ -51,7 +51,7 @@ const TRIES_MAX = 3;
  */
 const REPORT_EVERY_MS = 10_000;
 
-/** First number of the script's answer to a claim. */
+/** The first number of the script's answer to a claim is one of these. */
 const REFUSED = 0;
 const GRANTED = 1;
 const REBUILD = 2;

@@ -28,7 +28,7 @@ type Run = (
 export class SlotCalls {
   readonly #run: Run;
   readonly #time: () => string;
-  /** By slot, the call that still accepts steps. */
+  /** For each slot, the call that still accepts steps. */
   readonly #open: Map<string, SlotCall> = new Map();
   #unsent: SlotCall[] = [];
 
@@ -67,7 +67,10 @@ export class SlotCalls {
 }
 
 export class SlotCall {
-  /** Redis keys: the slot's marker, then usage and leases of each scope that a step names. */
+  /**
+   * Redis keys: the slot's marker (absent if the slot was lost), then usage and leases of each
+   * scope that a step names.
+   */
   readonly keys: string[];
   readonly time: string;
   readonly #places: Map<string, number> = new Map();

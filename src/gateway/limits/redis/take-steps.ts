@@ -13,9 +13,9 @@ export const MARK_SECONDS = 3_600;
 export const USAGE_SECONDS = 130;
 
 /*
- * ARGV: time, then JSON: [specs, steps]. A spec is [limits (see `claim-spec.ts`), the place of each
- * scope's usage among KEYS; its leases follow it]. The steps are taken in their order. Each is one
- * of
+ * Takes claims and changes of one slot. ARGV: time, then JSON: [specs, steps]. A spec is [limits
+ * (see `claim-spec.ts`), the place of each scope's usage among KEYS; its leases follow it]. The
+ * steps are taken in their order. Each is one of
  * - 1 claim: spec, spec of departed calls or 0, lease id, tokens, prompt tokens, completion tokens
  * - 2 end: spec, spec where the lease is held, lease id, second of the claim, changes of
  *   requests, tokens, prompt tokens and completion tokens, released pace slots…

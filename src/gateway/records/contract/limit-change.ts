@@ -2,7 +2,6 @@ import { type Static, Type } from "typebox";
 
 import { MaybeInteger, MaybeText, nullable, oneOf } from "../../../kernel/json/schema-parts.ts";
 
-/** The name of each limit in JSON, to its name in the program. */
 export const LIMIT_NAMES = {
   rpm: "requestsPerMinute",
   tpm: "tokensPerMinute",
@@ -19,7 +18,7 @@ export const ByLimit = byLimit(() => MaybeInteger);
 
 const Tightest = {
   limit: MaybeInteger,
-  /** The scope that refuses first. */
+  /** The scope that would refuse first; null if no scope has this limit. */
   bound_by: MaybeText,
 };
 const Rate = Type.Object({ ...Tightest, remaining: MaybeInteger });

@@ -35,13 +35,15 @@ import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
 
 export type Verdicts = Pick<Verification, "of">;
 
-/** The most rows on a page of any list. */
 export const LIST_ROWS_MAX = 1_000;
 
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
 const LOGGING = ["none", "retained"] as const;
 const INPUTS = ["text", "image", "file", "audio", "video"] as const;
-/** Larger than any context, and within the nine digits that a query may have. */
+/**
+ * The highest number of tokens that a filter may name: larger than any context, and within the nine
+ * digits that a query may have.
+ */
 const TOKENS_MAX = 999_999_999;
 const VALUES_MAX = 16;
 
@@ -229,7 +231,7 @@ function findFirstListing(model: ListedModel): Deployment | undefined {
   return model.deployments[0];
 }
 
-/** The release day in Unix seconds; 2025-01-01 for a model without one. */
+/** Returns the release day in Unix seconds; 2025-01-01 for a model without one. */
 function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
@@ -249,7 +251,7 @@ function findLowestPricing({
   return { prompt: usdPerToken(from.prompt), completion: usdPerToken(from.completion) };
 }
 
-/** The model in the format of wire_b. */
+/** One model in the wire_b format. */
 export const messagesModel = shape((is: DefineField<ListedModel>) => ({
   type: is(Type.Literal("model"), () => "model" as const),
   id: is(Type.String(), (model) => model.id),

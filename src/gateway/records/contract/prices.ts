@@ -22,7 +22,6 @@ export const Pricing = Type.Object({
 });
 export type Pricing = Static<typeof Pricing>;
 
-/** Decimal US dollars per token. */
 export function showPrices(prices: BySku<bigint>): Pricing {
   return Object.fromEntries(
     Object.entries(PRICE_NAMES).flatMap(([name, sku]) => {
