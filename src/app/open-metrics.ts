@@ -261,7 +261,6 @@ class BooksWatch {
     );
   }
 
-  /** Undefined if the last figures are older than `KEPT_MS`. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

@@ -12,7 +12,7 @@ export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }
 
-/** Creates the key at the first use. */
+/** Opens the key that signs exports. The first call creates it. */
 export function openExportKey(config: Config): SigningKey {
   return openSigningKey(keyFile(config));
 }

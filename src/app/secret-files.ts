@@ -6,7 +6,8 @@ export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
   /**
-   * By variable `X`: why the file that `X_FILE` names cannot be used. The text contains no secret.
+   * For a variable `X`, why the file that `X_FILE` names cannot be used. The text contains no
+   * secret.
    */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values in the files differ from the values in force. */

@@ -10,8 +10,8 @@ export interface Needed<T> {
   /** The question to the person, without a question mark. */
   readonly question: string;
   /**
-   * Used if the person only presses return, or if there is no terminal. If it is absent, the flag
-   * is required without a terminal.
+   * The answer if the person only presses return, or if there is no terminal. If it is absent, the
+   * flag is required without a terminal.
    */
   readonly fallback?: string;
   readonly read: (text: string) => T;

@@ -168,7 +168,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
-/** 1 if the call was right and may succeed later; else 2. */
+/** Returns 1 if the call was right and may succeed later, else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
 }

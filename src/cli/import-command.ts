@@ -75,7 +75,6 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     );
 }
 
-/** Converts a LiteLLM configuration, and writes the result into the folder of `--write`. */
 async function importLitellm(
   context: CommandContext,
   file: string,

@@ -25,7 +25,8 @@ export type WatchedListings =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * The listings in the manifests folder that a server would route now, or that are private capacity.
+ * The listings in the manifests folder that a server would route now, and those of private capacity
+ * whose key is set.
  */
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });

@@ -31,7 +31,6 @@ export function workerNumber(): number | undefined {
 
 const NUMBER_ENV = "TM_WORKER_NUMBER";
 
-/** Tells the supervisor that this worker accepts traffic. */
 export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
@@ -63,8 +62,8 @@ export interface SupervisorOptions {
 
 /**
  * Runs `count` whole gateways as processes that share the ports, restarts a process that dies, and
- * ends them all on SIGTERM. Resolves with the exit code: 0 if all ended well, 1 if one failed while
- * stopping, 2 if one failed before all were ready.
+ * ends them all on SIGTERM or SIGINT. Resolves with the exit code: 0 if all ended well, 1 if one
+ * failed while stopping, 2 if one failed before all were ready.
  */
 export function superviseWorkers(options: SupervisorOptions): Promise<ExitCode> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());

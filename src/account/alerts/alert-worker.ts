@@ -31,7 +31,10 @@ export interface AlertWorkerDeps {
   readonly log: Logger;
 }
 
-/** Notices and delivers alerts. Every instance runs it; the database assigns the work. */
+/**
+ * Finds out which alerts are due, and delivers them. Every instance runs a worker; the database
+ * gives each delivery to one of them.
+ */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -132,7 +135,9 @@ export class AlertWorker {
     return { end: MAIL_ENDS[kind], answer };
   }
 
-  /** Empty if the document cannot be made: the e-mail also links to it. */
+  /**
+   * Empty if the document cannot be made. The e-mail is sent without it, since it also links to it.
+   */
   async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
     try {
       const document = await this.#deps.documentOf(event);

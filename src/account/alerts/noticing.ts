@@ -50,7 +50,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** Null unless the cap is a key's. */
+  /** The key whose cap was reached; null for a balance and for the organization's cap. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -68,7 +68,9 @@ interface RestrictionRow {
   readonly until_at: Date | null;
 }
 
-/** If the value passes 50 and 80 percent at once, only the higher one is reported. */
+/**
+ * If a spend passes several percentages of one cap at once, keeps only the highest for the report.
+ */
 function keepHighest(rows: readonly CrossedRow[]): readonly CrossedRow[] {
   const highest = new Map<string, CrossedRow>();
   for (const row of rows) {
@@ -115,16 +117,17 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
 }
 
 /*
- * Taken before the figures are read and held until the commit, so that no later run reads older
- * figures.
+ * The transaction takes this lock before it reads the figures and holds it until the commit, so
+ * that no later run reads older figures.
  */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
- * Returns the thresholds that were passed since the last run. A crossing ends once the balance is a
- * tenth above its threshold or the spend a twentieth below it, or once the rule is gone or the
- * cap's period is over. Percentages are compared as products, which is exact. The subject of a
- * key's monthly cap is the key's id; for the key's other caps the period is appended.
+ * Returns the thresholds that were passed since the last run. A crossing (the stored row of a
+ * passed threshold) ends once the balance is a tenth above its threshold or the spend a twentieth
+ * below it, or once the rule is gone or the cap's period is over. Percentages are compared as
+ * products, which is exact. The subject of a key's monthly cap is the key's id; for the key's other
+ * caps the period is appended.
  */
 const CROSSED_SQL = `
   with today as (
@@ -282,7 +285,10 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/* Reads hourly sums. A provider with fewer than 20 calls in an hour is not reported. */
+/*
+ * Finds each provider that failed more than half of an organization's calls in one hour. With fewer
+ * than 20 calls in that hour, it is not reported.
+ */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,

@@ -43,7 +43,7 @@ const NO_RULES: AlertRules = {
 
 /**
  * Stores the settings and the state of alerts. Every method is limited to one organization, except
- * those of a link, which its token identifies.
+ * `findLink` and `useLink`: the token of an e-mail's link leads to the organization.
  */
 export class PostgresAlertStore {
   readonly #pool: Pool;
@@ -86,7 +86,10 @@ export class PostgresAlertStore {
     return rows.map(destinationColumns.read);
   }
 
-  /** Lets a caller refuse before more expensive checks; `addDestination` checks again. */
+  /**
+   * Lets a caller refuse one destination too many before it makes expensive checks;
+   * `addDestination` checks again.
+   */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }

@@ -22,7 +22,7 @@ export interface SecretOwner {
   readonly orgId: OrgId;
 }
 
-/** Shown to the customer once. */
+/** The console shows a new secret once; afterwards only its sealed form is stored. */
 export function createWebhookSecret(): string {
   return `whsec_${randomBytes(RANDOM_BYTES).toString("base64")}`;
 }
@@ -40,7 +40,8 @@ export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner):
 }
 
 /**
- * Ids of destinations and connections differ in prefix, so neither's secret opens as the other's.
+ * Seals under the destination's id in place of a connection's. Both ids have different prefixes, so
+ * a webhook secret never opens as a provider key, nor the reverse.
  */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
@@ -99,7 +100,10 @@ const LIST_SQL = `
   where sealed is not null
   order by destination_id, is_former`;
 
-/** Two sealed texts never have the same bytes, so the bytes tell which column to change. */
+/**
+ * $2 is the secret's former sealed text. Two sealed texts never have the same bytes, so its bytes
+ * tell which of the two columns to change.
+ */
 const RESEAL_SQL = `
   update alert_destination set
     sealed_secret = case sealed_secret when $2 then $3 else sealed_secret end,

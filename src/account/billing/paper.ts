@@ -11,7 +11,8 @@ export interface Paper {
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
   /**
-   * When the document became final. As the PDF's creation date, it makes each print the same file.
+   * When the document became final. It is the PDF's creation date, so that a repeated print makes
+   * the same file.
    */
   readonly at: Date;
 }

@@ -35,7 +35,7 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Lists all months up to the running one, newest first; undefined for an unknown organization.
+   * Lists all months up to the current one, newest first; undefined for an unknown organization.
    */
   async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
     const months = await this.#keeping.months(orgId);

@@ -102,7 +102,8 @@ export class StripeBilling {
   }
 
   /**
-   * Rejects with `PurchaseFault`. Credit is granted only after the provider reports the payment.
+   * Starts a purchase and opens its checkout; rejects with `PurchaseFault`. Credit is granted only
+   * after the payment provider reports the payment.
    */
   async startPurchase(
     wanted: {

@@ -69,7 +69,10 @@ export class StripeTopUps {
     return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
   }
 
-  /** Rejects with `TopUpFault`. Turning a rule on ends its pause. */
+  /**
+   * Rejects with `TopUpFault` if the rule is invalid, or is on without a saved card. Turning a rule
+   * on ends its pause.
+   */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     checkRule(rule, bounds);

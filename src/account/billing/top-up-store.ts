@@ -20,7 +20,7 @@ export interface TopUpTimes {
 const ruleProperties = {
   isOn: bool("is_on"),
   belowMicroUsd: micro("below"),
-  /** Whole cents. */
+  /** A multiple of 10,000: the payment provider charges whole cents. */
   amountMicroUsd: micro("amount"),
   /** Limits the sum of all automatic purchases in a UTC month. */
   monthMaxMicroUsd: micro("month_max"),

@@ -36,7 +36,8 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
     addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
   }
-  // Built at the first request, because the address is known only once the listener is open.
+  // The document is built at the first request, because the console's address is known only once
+  // its listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
     document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);

@@ -50,7 +50,10 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
   return new ConsoleRefusal(400, "invalid_request", message, { field });
 }
 
-/** 404 also for an object of another organization or a hidden one, so that nobody learns of it. */
+/**
+ * Answers 404 also for an object that is hidden or belongs to another organization, so that nobody
+ * learns that it exists.
+ */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the ID`;
   return new ConsoleRefusal(404, "not_found", message);

@@ -256,8 +256,8 @@ async function changeKeys(
 }
 
 /**
- * Gives a key a new secret. The last secret may keep working for some hours; any secret before it
- * ends at once.
+ * Gives a key a new secret. The present secret may keep working for some hours; an older one that
+ * still works ends at once.
  */
 async function rotateKey(
   deps: OperationDeps,

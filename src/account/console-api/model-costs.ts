@@ -82,7 +82,7 @@ export function modelCosts(
 type NotCounted = ModelCosts["not_counted"][number];
 
 interface Chat {
-  /** Most spend first. */
+  /** The chat models that the organization used, the one with the most spend first. */
   readonly used: readonly UsedModel[];
   readonly notCounted: readonly NotCounted[];
   readonly sized: readonly SizedTokens[] | undefined;

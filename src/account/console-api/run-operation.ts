@@ -87,7 +87,10 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** Removes the fields that only a page makes a person type. */
+/**
+ * Removes the fields that a person types on a page as a confirmation, which a command does not ask
+ * for.
+ */
 function withoutTyped(
   schema: object | undefined,
   { typed = [] }: CommandFace,

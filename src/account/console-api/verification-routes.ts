@@ -62,7 +62,8 @@ export type JudgedListing = Pick<
 >;
 
 /**
- * How far a listing is trusted, for buyers: which checks failed and why, without addresses or keys.
+ * Shows buyers how far a listing is trusted: which checks failed and why, without addresses or
+ * keys.
  */
 export function presentTrust(
   listing: JudgedListing,

@@ -37,7 +37,8 @@ export interface SignInToResolve {
   readonly nowMs: number;
   readonly session: NewSession;
   /**
-   * Created before it is known whether a trial key is due. Only `sealedKey` contains the raw key.
+   * A key that was made before it is known whether a trial key is due. Only `sealedKey` contains
+   * the raw key.
    */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
   /**

@@ -173,8 +173,8 @@ class OpenedIdentity {
   }
 
   /**
-   * Undefined if the cookie names no session, or if the session was signed out, has expired, or was
-   * ended by the identity provider.
+   * Reads the session of a cookie. Undefined if the cookie names no session, or if the session was
+   * signed out, has expired, or was ended by the identity provider.
    */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     return this.#sessions.read(cookieHeader);

@@ -67,7 +67,8 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
 }
 
 /**
- * Undefined if another installation sealed it, if it is for another `state`, or if it has expired.
+ * Opens a pending sign-in. Undefined if another installation sealed it, if it is for another
+ * `state`, or if it has expired.
  */
 export function openPending(
   sealed: string,

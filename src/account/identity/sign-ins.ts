@@ -52,8 +52,8 @@ export class SignIns {
     const session = await sessions.read(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // Stored before the redirect, so that a browser that never returns is not redirected on every
-    // page.
+    // The attempt is stored before the redirect, so that a browser that never returns is not
+    // redirected on every page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // With the hint, a person with several accounts at the provider is not asked to choose one.

@@ -36,8 +36,8 @@ export interface FedEvents {
 
 /**
  * Holds the answers of one search in memory, for the browser that started it. Beyond `charsMax`
- * characters it drops the oldest. Reading removes nothing, so that a lost response can be read
- * again.
+ * characters it drops the oldest answers. Reading removes nothing, so that a lost response can be
+ * read again.
  */
 export class AnswerFeed {
   readonly #charsMax: number;
@@ -126,7 +126,8 @@ export class HeldFeeds {
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;
-    // Moved to the end of the map, so that ended searches are in the order of their ends.
+    // Moves the search to the end of the map, so that the map has the ended searches in the order
+    // in which they ended.
     this.#held.delete(searchId);
     this.#held.set(searchId, held);
     held.ending = setTimeout(() => this.#forget(searchId), HELD_AFTER_END_MS).unref();

@@ -102,7 +102,8 @@ function toCallOutcome(
 /** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // Capped: other models may be free long before a pool's window ends, which can take an hour.
+  // The wait is limited: a pool's window can last an hour, but other models may be free much
+  // earlier.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {
@@ -120,7 +121,7 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
     case "usage_restricted":
       return { kind: "unusable", message: `the gateway refuses these requests: ${cls}` };
     case "auth":
-      // A provider's own 401 has another origin and concerns one model only.
+      // A 401 of a provider has another `origin`: it concerns one model only, not the search's key.
       return origin === "authorization"
         ? { kind: "unusable", message: "the search's key was disabled" }
         : undefined;

@@ -66,7 +66,7 @@ export class PostgresOptimizeStore {
     by: ChangedBy,
   ): Promise<OptimizeSearch | "too_many"> {
     const isBegun = await this.#changes.write(by, async (client, note) => {
-      // The row lock makes a concurrent `begin` wait, so that it counts this search.
+      // The row lock makes a concurrent `begin` wait until it can count this search.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
       if (made.rowCount !== 1) return false;

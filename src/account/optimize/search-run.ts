@@ -120,7 +120,8 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // Open holds of other calls may be the cause, so only a call that runs alone decides.
+          // The other calls' holds may be why the money does not suffice, so only a call that runs
+          // alone ends the search.
           if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
@@ -149,8 +150,8 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Checked again after each wait, so that this call does not start while another one must run
-    // alone.
+    // The loop checks again after each wait, so that this call does not start while another one
+    // must run alone.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
   }

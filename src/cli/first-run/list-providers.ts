@@ -26,7 +26,10 @@ export interface ListedProvider {
   readonly wasThere: boolean;
 }
 
-/** Writes a manifest for each provider that accepts its key, one provider after another. */
+/**
+ * Writes a manifest for each provider that has none, one provider after another. The provider must
+ * accept its key, unless `isOffline` is set.
+ */
 export async function listProviders(
   heads: readonly ProviderHead[],
   plan: ListingPlan,

@@ -58,7 +58,6 @@ export function conformanceCommand(file: string, isPrivateAllowed: boolean): str
   return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
 }
 
-/** Quotes an argument for a shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

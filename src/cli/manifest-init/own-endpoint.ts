@@ -40,7 +40,7 @@ import {
 
 /**
  * Lists the operator's own endpoint: surveys it, asks the operator for the other facts, checks
- * them, and writes.
+ * them, and writes the manifest.
  */
 export async function initOwnEndpoint(
   io: CommandContext,

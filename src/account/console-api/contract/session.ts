@@ -86,8 +86,8 @@ export const Session = Type.Object({
 export type Session = Static<typeof Session>;
 
 /**
- * The raw key, shown until its owner confirms that it is saved. Until then it is stored sealed;
- * later it is not stored.
+ * The raw trial key, shown until its owner confirms that it is saved. Until then it is stored
+ * sealed; later it is not stored.
  */
 export const Reveal = Type.Object({
   key: Type.String(),

@@ -80,7 +80,7 @@ export interface CommandFace {
   readonly fromFile?: string;
   /** The columns of lists in text output, separated by blanks. Default: all. */
   readonly columns?: string;
-  /** The list in the answer that `--csv` prints, with the same columns. */
+  /** The list in the answer that `--csv` prints, with the columns of `columns`. */
   readonly csv?: string;
   /** A field of the answer; if it is false or a non-empty list, the command exits with 1. */
   readonly verdict?: string;
