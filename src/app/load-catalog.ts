@@ -49,8 +49,7 @@ export interface CatalogSources {
    */
   readonly decisionsPublicForm?: string;
   /**
-   * Listings whose prices were last checked more than this many days ago are not routed. Absent or
-   * 0: all are routed.
+   * Listings whose prices were checked over this many days ago are not routed. Absent or 0: off.
    */
   readonly staleAfterDays?: number;
 }
@@ -63,10 +62,7 @@ export type LoadedCatalog =
       readonly keyOwners: KeyOwners;
       /** How each provider is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
-      /**
-       * Manifests left out because their addresses are private, and private addresses are not
-       * allowed.
-       */
+      /** Manifests left out for their private addresses, which the settings do not allow. */
       readonly leftOut: readonly string[];
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };

@@ -35,10 +35,7 @@ export interface DatabaseOptions {
   readonly log: Logger;
   /** Time limit of a console report on the journal. Default: 10 s. */
   readonly reportTimeoutMs?: number;
-  /**
-   * Maximum number of connections, not counting those for reports and the ledger's batches.
-   * Default: 10.
-   */
+  /** The most connections, not counting reports and the ledger's batches. Default: 10. */
   readonly poolMax?: number;
 }
 
@@ -51,10 +48,7 @@ export interface Pools {
   readonly primaryReports: Pool;
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
-  /**
-   * Names of PostgreSQL settings that have other values in sessions of `main` than the program
-   * needs.
-   */
+  /** PostgreSQL settings that have other values in sessions of `main` than the program needs. */
   missingSettings(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

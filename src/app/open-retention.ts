@@ -4,10 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../kernel/index.ts";
 import { DayFolder, openSigningKey, readPublicKey, type SigningKey } from "../ledger/index.ts";
 
-/**
- * Opens the folder of days that were exported from the journal. Default: `retired` in the data
- * folder.
- */
+/** Opens the folder of days exported from the journal. Default: `retired` in the data folder. */
 export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }

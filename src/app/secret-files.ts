@@ -5,10 +5,7 @@ import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/inde
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /**
-   * For a variable `X`, why the file that `X_FILE` names cannot be used. The text contains no
-   * secret.
-   */
+  /** For a variable `X`, why the file of `X_FILE` cannot be used. The text has no secret. */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values in the files differ from the values in force. */
   readonly changed: readonly string[];
@@ -80,9 +77,7 @@ function collectFiles(given: Environment): ReadonlyMap<string, string> {
   return files;
 }
 
-/**
- * True for the name of a secret of this program, and for every name that a provider's key may have.
- */
+/** True for a secret of this program, and for every name that a provider's key may have. */
 function mayBeSecret(name: string): boolean {
   if (isSecretSetting(name)) return true;
   return VARIABLE_NAME.test(name) && !isOwnVariable(name);

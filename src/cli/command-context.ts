@@ -40,10 +40,7 @@ export function pickTexts(flags: Flags): Readonly<Record<string, string | undefi
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/**
- * The environment with the secrets that were read from files, and the problems with those files, by
- * variable.
- */
+/** The environment with secrets read from files, and the problems with these files, by variable. */
 export interface SecretSource {
   readonly env: Environment;
   readonly problems: ReadonlyMap<string, string>;
@@ -140,10 +137,7 @@ export function answerChecks(
   };
 }
 
-/**
- * Writes a fault to standard error. The stack is written only if the fault is unexpected and the
- * log level is debug.
- */
+/** Writes a fault to standard error, with the stack only at log level debug if it is unexpected. */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
@@ -151,9 +145,7 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/**
- * Replaces a failure to open a file by a sentence with the next step; undefined for other faults.
- */
+/** Replaces a failure to open a file by a sentence with the next step; else undefined. */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];

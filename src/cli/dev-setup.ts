@@ -30,10 +30,7 @@ const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
-/**
- * Starts a simulated provider and a checkout for test money, and creates an organization with test
- * credit and a key.
- */
+/** Starts a simulated provider and a test checkout; makes an organization with credit and a key. */
 export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
   const simulator = await startSimulatorSomewhere();
   let consoleUrl = "";

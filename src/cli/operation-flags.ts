@@ -40,10 +40,7 @@ export function hasField(schema: TSchema | undefined, name: string): boolean {
   return name in (((schema ?? {}) as Shape).properties ?? {});
 }
 
-/**
- * Makes a field an option: `cap_usd` becomes `--cap-usd <text>`. The field's description is its
- * help.
- */
+/** Makes a field an option (`cap_usd` becomes `--cap-usd <text>`) with its description as help. */
 export function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
   const made = new Option(`${flagName(name)}${VALUES[classifyShape(shape)]}`, describe(shape));
   made.makeOptionMandatory(isRequired);

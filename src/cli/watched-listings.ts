@@ -13,10 +13,7 @@ import type { CommandIo } from "./command-io.ts";
 export interface WatchedListing extends VerifiedListing {
   readonly file: string;
   readonly manifestText: string;
-  /**
-   * True if a server with this configuration sends requests for decisions in the provider's public
-   * format.
-   */
+  /** True if the server sends this listing decision requests in the provider's public format. */
   readonly decisionsPublicForm: boolean;
 }
 

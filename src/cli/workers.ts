@@ -4,10 +4,7 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-io.ts";
 
-/**
- * A worker's report that it accepts traffic. The operator's ready line combines those of all
- * workers.
- */
+/** A worker's report that it accepts traffic. The operator gets one line for all workers. */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;
@@ -19,9 +16,7 @@ type Message = { readonly ready: ReadyLine } | "stop" | "reload";
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 30_000;
-/**
- * A worker that ran this long did not fail because of its start, so the restart wait begins anew.
- */
+/** A worker that ran this long did not fail from its start, so the wait to restart begins anew. */
 const HEALTHY_MS = 60_000;
 
 /** The number of this process among the workers, from 0; undefined if this process is no worker. */
@@ -35,9 +30,7 @@ export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
 
-/**
- * Calls `stop` or `reload` when the supervisor asks for it, and `stop` when the supervisor is gone.
- */
+/** Calls `stop` or `reload` when the supervisor asks for it, and `stop` when it is gone. */
 export function followSupervisor(listener: {
   readonly stop: () => void;
   readonly reload: () => void;

@@ -19,29 +19,21 @@ import type { AlertEvent } from "./alert-kinds.ts";
 export const ruleColumns = columns({
   /** A balance below this alerts the organization. Null turns this alert off. */
   balanceBelowMicroUsd: orNull(micro("balance_below")),
-  /**
-   * Percentages of each cap at which to alert: the organization's cap and every cap of its keys.
-   */
+  /** Percentages of a cap at which to alert: the organization's cap and every cap of its keys. */
   capPercents: opaque<readonly number[]>("cap_percents"),
   hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
   hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
   hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
   /** Alert if a provider failed most of the organization's calls in an hour. */
   hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
-  /**
-   * True: each purchase sets the balance threshold to a fifth of its amount, but at least to 5
-   * dollars.
-   */
+  /** True: each purchase sets the balance threshold to a fifth of it, but at least to 5 dollars. */
   isBalanceFollowing: bool("balance_follows"),
 });
 export type AlertRules = RecordOf<typeof ruleColumns>;
 
 export type AlertChannel = "email" | "webhook";
 
-/**
- * Names a destination in the change log. Masks an e-mail address, since the log may be kept longer
- * than the address.
- */
+/** Names a destination in the change log. Masks an e-mail address: the log may be kept longer. */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
   return { channel, address: channel === "email" ? maskedEmail(address) : address };
@@ -96,10 +88,7 @@ export const linkedColumns = columns({
   orgName: text("org_name"),
   address: text("address"),
 });
-/**
- * The destination to which the link of an e-mail belongs. Only readers of that mailbox have the
- * link.
- */
+/** The destination to which an e-mail's link belongs. Only readers of the mailbox have the link. */
 export type LinkedAddress = RecordOf<typeof linkedColumns>;
 
 export const logColumns = columns({

@@ -10,10 +10,7 @@ export const DESTINATIONS_SQL = `
   order by created_at, destination_id
   limit 50`;
 
-/**
- * `now()` is the start of the transaction, so only destinations match that the same transaction
- * added.
- */
+/** `now()` is the start of the transaction, so only destinations match that it has added. */
 export const NEW_DESTINATIONS_SQL = `
   select ${destinationColumns.sql} from alert_destination
   where org_id = $1 and created_at = now()`;

@@ -68,9 +68,7 @@ interface RestrictionRow {
   readonly until_at: Date | null;
 }
 
-/**
- * If a spend passes several percentages of one cap at once, keeps only the highest for the report.
- */
+/** Of several percentages that one spend passes at once, keeps only the highest for the report. */
 function keepHighest(rows: readonly CrossedRow[]): readonly CrossedRow[] {
   const highest = new Map<string, CrossedRow>();
   for (const row of rows) {
@@ -233,9 +231,7 @@ interface ExpiryRow {
   readonly days: number;
 }
 
-/**
- * `once` contains the stage (`days`) and the expiry, so a key with a new expiry is reported again.
- */
+/** `once` has the stage (`days`) and the expiry, so a key with a new expiry is reported again. */
 function expiryEvent(row: ExpiryRow): NewEvent {
   const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
   const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
@@ -306,10 +302,7 @@ interface PausedRow {
   readonly once: string;
 }
 
-/**
- * No rule turns this alert off: a customer must not learn from refused requests that automatic
- * top-up is paused.
- */
+/** No rule turns this alert off: a customer must not learn of a pause from refused requests. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

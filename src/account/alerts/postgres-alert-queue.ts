@@ -15,15 +15,10 @@ import { reportEvent } from "./alert-kinds.ts";
 
 /** The lease of a delivery lasts longer than any try. */
 const LEASE_S = 120;
-/**
- * Limits the tries in flight per destination, so that a slow one cannot take all places of a
- * process.
- */
+/** Limits the tries in flight per destination: a slow one cannot take all places of a process. */
 const TRIES_AT_ONCE = 2;
 
-/**
- * Queues deliveries in PostgreSQL. Leasing a delivery moves its next try to the end of the lease.
- */
+/** Queues deliveries in PostgreSQL. A lease moves a delivery's next try to the end of the lease. */
 export class PostgresAlertQueue {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -175,10 +170,7 @@ const FAILING_SQL = `
   update alert_destination set failing_since = now()
   where destination_id = $1 and failing_since is null`;
 
-/*
- * A failed delivery disables its destination only if every try to the destination has failed for
- * two days.
- */
+/* Disables a destination only if every try to deliver to it has failed for two days. */
 const DISABLE_SQL = `
   update alert_destination set disabled_at = now(), disabled_reason = 'failing'
   where destination_id = $1 and disabled_at is null

@@ -128,10 +128,7 @@ export class PostgresAlertStore {
     return rows.map(linkedColumns.read)[0];
   }
 
-  /**
-   * Starts or stops the alerts to the address of a link; undefined if the link is unknown, expired
-   * or used.
-   */
+  /** Uses a link to start or stop alerts; undefined if the link is unknown, expired or used. */
   async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;

@@ -74,9 +74,7 @@ export function buyerOf({ name, company }: StoredBuyer): Buyer {
   return { name, company: company === null ? null : companyColumns.read(company) };
 }
 
-/**
- * Each format matches an id in capitals and without separators, which is how `isTaxId` passes it.
- */
+/** Each format matches an id in capitals and without separators, as `isTaxId` passes it. */
 const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   eu_vat:
     /^(AT|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI)[0-9A-Z+*]{2,12}$/,
@@ -94,10 +92,7 @@ const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   other: /^[0-9A-Z/]{2,30}$/,
 };
 
-/**
- * Checks only the format, not whether the id exists. Ignores blanks, dots and hyphens, and slashes
- * except for `other`.
- */
+/** Checks only the format. Ignores blanks, dots and hyphens, and slashes except for `other`. */
 export function isTaxId(type: TaxIdType, value: string): boolean {
   const bare = value.toUpperCase().replaceAll(type === "other" ? /[ .-]/g : /[ ./-]/g, "");
   return TAX_ID_FORMATS[type].test(bare);

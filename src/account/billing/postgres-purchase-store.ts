@@ -174,9 +174,7 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /**
-   * Sets the state; true if it changed. It never reverts a grant, nor a final state to `pending`.
-   */
+  /** Sets the state; true if it changed. Never reverts a grant, nor a final state to `pending`. */
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
@@ -283,10 +281,7 @@ export class PostgresPurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
-  /**
-   * Claims the work that is named `name`. True for only one process within `everyMs`, which then
-   * does the work.
-   */
+  /** Claims the work `name`: true for only one process within `everyMs`, which then does it. */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)

@@ -110,10 +110,7 @@ interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
-  /**
-   * The end of this process's lease, as text: a `Date` would lose the microseconds, and the updates
-   * compare it exactly.
-   */
+  /** The end of this process's lease, as text: a `Date` would lose the compared microseconds. */
   readonly lease: string;
 }
 
@@ -208,10 +205,7 @@ interface ClosedPiece {
 }
 
 const EVERY_MS = 60_000;
-/**
- * One run works at most this long, and pauses until `EVERY_MS` has passed: reports need the same
- * connections.
- */
+/** One run works at most this long, well below `EVERY_MS`: reports need the same connections. */
 const WORK_MAX_MS = 30_000;
 
 /** Starts the job that closes statements. Of all processes that run it, one works at a time. */

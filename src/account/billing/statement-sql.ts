@@ -20,10 +20,7 @@ export interface StatementBooks {
   readonly rolledDays: readonly string[];
 }
 
-/**
- * Sums purchases, grants, refunds and disputes by kind, separately for the month and for all time
- * before it.
- */
+/** Sums purchases, grants, refunds and disputes by kind: for the month, and for all time before. */
 export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})

@@ -210,10 +210,7 @@ export class StripeBilling {
     return this.#options.store.owed(orgId);
   }
 
-  /**
-   * `POST /webhooks/stripe`: `done` only after the change is committed; `bad_signature` becomes a
-   * 400.
-   */
+  /** For `POST /webhooks/stripe`: `done` only after the commit; `bad_signature` becomes a 400. */
   async webhook(asked: {
     readonly body: Buffer;
     readonly signature: string | undefined;

@@ -53,10 +53,7 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /**
-   * Opens the checkout of a purchase. A repeated call for the same purchase returns the same
-   * checkout.
-   */
+  /** Opens the checkout of a purchase. A repeated call returns the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {

@@ -15,10 +15,7 @@ export const MICRO_PER_CENT = 10_000n;
 export const SAVE_CARD = "save_card";
 const OTHER: PaymentUpdate = { kind: "other" };
 
-/**
- * Reads the state of the event's object, not what changed, so that late and repeated events do no
- * harm.
- */
+/** Reads the state of an event's object, not a change, so late and repeated events do no harm. */
 export function readEvent(event: Stripe.Event): PaymentEvent {
   return { eventId: event.id, type: event.type, update: readUpdate(event) };
 }

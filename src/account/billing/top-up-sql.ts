@@ -93,10 +93,7 @@ export const TAKE_DETACHMENTS = takeRowsSql("card_detachment", "card_id", {
   set: "tried_at = now()",
 });
 
-/**
- * Finds the organizations whose automatic purchase is due. $4 selects one organization; null
- * selects all.
- */
+/** Finds organizations whose automatic purchase is due. $4: one organization, or null for all. */
 export const DUE = `
   select r.org_id, c.customer_id, c.card_id
   from top_up_rule r

@@ -75,10 +75,7 @@ export const chargeColumns = columns({
   /** True while the rule is on and the organization still has this card. */
   isWanted: bool("is_wanted"),
 });
-/**
- * One automatic purchase. It is committed before its charge is sent, and each repetition sends the
- * same charge.
- */
+/** One automatic purchase, committed before its charge is sent. Repeats send the same charge. */
 export type TopUpCharge = RecordOf<typeof chargeColumns>;
 
 export const listedColumns = columns({

@@ -56,9 +56,7 @@ interface NamedRoute {
   readonly gates: ReportGates;
 }
 
-/**
- * This route has its own, stricter parser for the raw body, which also rejects duplicate members.
- */
+/** This route has a stricter parser of its raw body, which also rejects duplicate members. */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {

@@ -119,9 +119,7 @@ export interface ConsoleDeps {
   readonly alerts: {
     readonly store: AlertStore;
     readonly mailer: Mailer | undefined;
-    /**
-     * The most e-mails per hour for invitations and confirmations of all organizations together.
-     */
+    /** The most e-mails per hour for invitations and confirmations, over all organizations. */
     readonly mailsPerHourMax: number;
     /** Says why a webhook cannot use an address; `busy` if too many look-ups are in flight. */
     readonly checkAddress: (
@@ -193,8 +191,7 @@ export interface OperatorDeps {
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
   /**
-   * No period is closed if the terms cannot be read, since a period that was closed by wrong terms
-   * cannot be reopened.
+   * No period is closed if the terms cannot be read: a period closed by wrong terms stays closed.
    */
   | { readonly ok: false; readonly problem: string };
 

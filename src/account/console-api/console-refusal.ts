@@ -12,17 +12,12 @@ type ConsoleCode =
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /**
-   * Says what is wrong, where, and the next step; never contains a secret or an id of another
-   * organization.
-   */
+  /** What is wrong, where, and the next step; no secret and no id of another organization. */
   readonly message: string;
   readonly field: string | undefined;
   /** Always set for 429 and 503; the default is a minute. */
   readonly retryAfterSeconds: number | undefined;
-  /**
-   * True if the refusal cost a query, so that it counts as a settings change of the organization.
-   */
+  /** True: the refusal cost a query, so it counts as one of the settings changes per minute. */
   readonly isCounted: boolean;
 
   constructor(

@@ -38,9 +38,7 @@ import { readKeyFields } from "./read-key.ts";
 import { readName } from "./read-values.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
-/**
- * Routes for the organization's keys. Managed keys appear in no answer, and their ids find nothing.
- */
+/** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
 export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
   const { accounts, reports, clock } = deps;
   return {

@@ -141,10 +141,7 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/**
- * Finds the chat requests in daily sums, which do not tell whether an unlisted model was a chat
- * model.
- */
+/** Finds the chat requests in daily sums, which do not tell an unlisted model's modality. */
 function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {

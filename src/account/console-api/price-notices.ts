@@ -27,9 +27,7 @@ export interface ComingChange {
 export interface ListingUse {
   readonly requests: number;
   readonly usage: Usage;
-  /**
-   * Tokens grouped by the prompt sizes at which prices change; undefined if sizes are not known.
-   */
+  /** Tokens grouped by the prompt sizes at which prices change; undefined if sizes are unknown. */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 

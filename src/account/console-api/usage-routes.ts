@@ -112,10 +112,7 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-/**
- * A CSV file reports the age of its data in a header, because an extra line would look like a
- * request.
- */
+/** A CSV file tells the age of its data in a header: an extra line would look like a request. */
 function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
   return asOf === undefined ? {} : { "x-tm-as-of": asOf };
 }

@@ -42,9 +42,7 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
   }
 }
 
-/**
- * A sign-in that has not returned from the provider. Only its browser has it, sealed in a cookie.
- */
+/** A sign-in that has not returned from the provider. Only its browser has it, in a cookie. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
@@ -87,10 +85,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/**
- * Creates a trial key before it is known whether one is due. Only the browser's session token opens
- * the sealed key.
- */
+/** Makes a trial key before it is known whether one is due. Only the session token opens it. */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {

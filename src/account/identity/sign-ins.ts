@@ -260,9 +260,7 @@ export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | 
   return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
 }
 
-/**
- * True if the id token lacks the address or `email_verified`, so that userinfo must be read too.
- */
+/** True if the id token lacks the address or `email_verified`, so that userinfo must be read. */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (typeof claims["email"] !== "string") return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

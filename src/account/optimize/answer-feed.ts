@@ -75,9 +75,7 @@ export class AnswerFeed {
   }
 }
 
-/**
- * An event counts 100 characters more than its text, so that events without text are limited too.
- */
+/** An event counts 100 characters more than its text, which limits events without text too. */
 function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
@@ -109,9 +107,7 @@ export class HeldFeeds {
     this.#held.set(owner.searchId, { owner, feed, ending: undefined });
   }
 
-  /**
-   * Undefined if this process does not hold the answers, or if another person started the search.
-   */
+  /** Undefined if this process does not hold the answers, or if another person began the search. */
   find({ orgId, searchId, by }: FeedOwner): AnswerFeed | undefined {
     const held = this.#held.get(searchId);
     if (held === undefined || held.owner.orgId !== orgId) return undefined;

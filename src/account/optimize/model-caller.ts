@@ -30,9 +30,7 @@ export type CallOutcome =
       /** Null if the call was never sent. */
       readonly totalMs: number | null;
     }
-  /**
-   * A limit was hit, or every provider is in cooldown: nothing was sent, try again after the wait.
-   */
+  /** Nothing was sent, as a limit was hit or all providers are in cooldown: try after the wait. */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** What is left of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }

@@ -51,9 +51,7 @@ export const searchColumns = columns({
   objective: text<OptimizeObjective>("objective"),
   judgeModelId: orNull(text("judge_model_id")),
   modelIds: opaque<readonly string[]>("model_ids"),
-  /**
-   * The number of prompts. Their texts are only in the memory of the process that runs the search.
-   */
+  /** The number of prompts. Only the process that runs the search has their texts. */
   prompts: integer("prompts"),
   budgetMicroUsd: micro("budget"),
   /** The settled spend of the search's key, including the judge's calls. */
@@ -90,10 +88,7 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The highest cost of all calls; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /**
-   * The least duration of the search: the gaps between its calls. Answers that take longer than two
-   * gaps add to it.
-   */
+  /** The least duration: the gaps between the calls. Answers longer than two gaps add to it. */
   readonly leastMs: number;
 }
 

@@ -26,10 +26,7 @@ import {
 
 const LISTED_MAX = 200;
 
-/**
- * Stores searches and their results, but no prompts or answers. A search and its key are committed
- * together.
- */
+/** Stores searches and results, but no prompts or answers. A search is committed with its key. */
 export class PostgresOptimizeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

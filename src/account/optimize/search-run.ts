@@ -71,10 +71,7 @@ export class SearchRun {
     this.done = this.#run();
   }
 
-  /**
-   * Ends the search at once. Calls in flight are aborted; the gateway settles what it observed of
-   * them.
-   */
+  /** Ends the search at once. Calls in flight are aborted; the gateway settles what it observed. */
   stop(end: End, by: ChangedBy): void {
     if (this.#end === undefined) this.#endedBy = by;
     this.#endWith(end);
@@ -103,9 +100,7 @@ export class SearchRun {
     }
   }
 
-  /**
-   * Makes a call, and repeats it if it has to wait or to run alone; undefined if the search ended.
-   */
+  /** Makes a call, again if it has to wait or to run alone; undefined if the search has ended. */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {

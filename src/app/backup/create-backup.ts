@@ -28,9 +28,7 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/**
- * Maximum wait for the lock on the table `account`. Later writers queue behind the waiting lock.
- */
+/** Maximum wait for the lock on the table `account`, behind which later writers queue. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
@@ -252,9 +250,7 @@ const LEFT_OUT = new Set([
   "backup_manifest",
 ]);
 const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
-/**
- * The file that is copied last, because it has the position up to which the log must be replayed.
- */
+/** The file that is copied last: it has the position up to which the log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
 /**

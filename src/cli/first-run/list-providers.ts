@@ -27,8 +27,8 @@ export interface ListedProvider {
 }
 
 /**
- * Writes a manifest for each provider that has none, one provider after another. The provider must
- * accept its key, unless `isOffline` is set.
+ * Writes the providers' manifests, one after another. An existing manifest is kept unless
+ * `isForced`; a provider must accept its key unless `isOffline`.
  */
 export async function listProviders(
   heads: readonly ProviderHead[],

@@ -77,10 +77,7 @@ export interface InitResult {
   readonly skipped: readonly ModelNote[];
   readonly notes: readonly ModelNote[];
   readonly issues: readonly string[];
-  /**
-   * The command that checks the written manifest against the provider; undefined if there is no
-   * file.
-   */
+  /** The command that checks the written manifest at the provider; undefined without a file. */
   readonly conformance: string | undefined;
 }
 
@@ -93,10 +90,7 @@ export function startResult(
   return { ...nothing, conformance: undefined, providerId, ...known };
 }
 
-/**
- * The number of listed models, notes and skipped models that a person is shown. JSON has all of
- * them.
- */
+/** How many listed models, notes and skipped models a person is shown. JSON has them all. */
 const SHOWN_MAX = 20;
 
 export function initAnswer(result: InitResult): CommandAnswer {

@@ -89,9 +89,7 @@ export async function initOwnEndpoint(
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
 
-/**
- * Reads the endpoint URL, and the key from the named variable. The key is sent only to this URL.
- */
+/** Reads the endpoint URL, and the key from the named variable; the key goes only to this URL. */
 function readAddress({ env }: CommandContext, flags: Flags, config: Config): Address {
   const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -149,19 +147,14 @@ function sameName({ upstreamId }: SurveyedModel): ModelNote {
   return { model: upstreamId, code: "same_name", message };
 }
 
-/**
- * Limits the context length to that of the loaded model, because the server silently cuts longer
- * prompts.
- */
+/** Limits the context length to the loaded model's: the server silently cuts longer prompts. */
 function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): ListableModel {
   const context = loaded.get(model.upstreamId) ?? loaded.get(`${model.upstreamId}:latest`);
   if (context === undefined || context >= model.contextLength) return model;
   return { ...model, contextLength: context, contextFrom: "as loaded now" };
 }
 
-/**
- * Returns a note if the context length is the model's maximum, because the server may offer less.
- */
+/** Notes if a context length is the model's maximum, because the server may offer less. */
 function contextNote({ upstreamId, contextFrom }: ListableModel): readonly ModelNote[] {
   const isOwn = ["n_ctx_train", "the model file", "max_context_length"].includes(contextFrom ?? "");
   if (!isOwn) return [];

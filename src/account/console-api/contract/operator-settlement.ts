@@ -103,9 +103,7 @@ export const OperatorStatement = Type.Object({
     Type.Object({
       recorded_at: Instant,
       ...comparison,
-      /**
-       * Lines that differ or that only one side has; null if the provider's statement has no lines.
-       */
+      /** Lines that differ or that only one side has; null if the provider stated no lines. */
       differing_lines: nullable(Count),
     }),
   ),

@@ -54,17 +54,12 @@ export const OperatorHealth = Type.Object({
       text: Type.String(),
     }),
   ),
-  /**
-   * Settings that were changed in files or the environment, but take effect only after a restart.
-   */
+  /** Settings that were changed in files or the environment, and wait for a restart. */
   waiting_for_restart: Type.Array(Type.String()),
   instances: Type.Array(OperatorInstance),
   /** Null if the ledger did not answer within a second. */
   books: nullable(OperatorBooks),
-  /**
-   * The replica for reports; null if none is configured. `lag_ms` is null while the replica serves
-   * no reports.
-   */
+  /** The replica for reports; null if none is configured. `lag_ms` is null while it is not used. */
   replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
 });
 export type OperatorHealth = Static<typeof OperatorHealth>;
@@ -179,9 +174,7 @@ export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
   /** The last 30 days by model, at most 20, most spend first. */
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
-  /**
-   * The organization's keys, newest first. Of a key's secret, only the first characters are shown.
-   */
+  /** The organization's keys, newest first. Of a secret, only its first characters are shown. */
   keys: Type.Array(OperatorKey),
   members: Type.Array(OperatorMember),
   /** The wallet's newest purchases, grants and days of use, at most 20. */

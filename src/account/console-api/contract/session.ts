@@ -39,9 +39,7 @@ export const Notice = Type.Object({
   severity: oneOf("bad", "warn", "info"),
   text: Type.String(),
   since: nullable(Instant),
-  /**
-   * Requests that were refused in the last hour for the reason of this notice, counted up to 1,000.
-   */
+  /** Requests that were refused for this notice's reason in the last hour, up to 1,000. */
   refused: Count,
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   target: nullable(Id),
