@@ -35,7 +35,10 @@ export interface DatabaseOptions {
   readonly log: Logger;
   /** Time limit of a console report on the journal. Default: 10 s. */
   readonly reportTimeoutMs?: number;
-  /** The most connections, not counting reports and the ledger's batches. Default: 10. */
+  /**
+   * Maximum number of connections, not counting those for reports and the ledger's batches.
+   * Default: 10.
+   */
   readonly poolMax?: number;
 }
 

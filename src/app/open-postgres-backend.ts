@@ -226,7 +226,7 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
 }
 
-/** Records the result of an audit for the metrics. If that fails, the audit does not. */
+/** Records an audit's result for the metrics. A failure to record it does not fail the audit. */
 async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
   try {
     await recordAudit(

@@ -137,7 +137,10 @@ export function answerChecks(
   };
 }
 
-/** Writes a fault to standard error, with the stack only at log level debug if it is unexpected. */
+/**
+ * Writes a fault to standard error. The stack is written only if the fault is unexpected and the
+ * log level is debug.
+ */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";

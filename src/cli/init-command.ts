@@ -195,7 +195,10 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/** The cheapest listing of each provider with a manifest, whether new or there before. */
+/**
+ * The cheapest listing of each provider that has a manifest, whether this run wrote it or it
+ * existed before.
+ */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,

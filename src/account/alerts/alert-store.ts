@@ -33,7 +33,10 @@ export type AlertRules = RecordOf<typeof ruleColumns>;
 
 export type AlertChannel = "email" | "webhook";
 
-/** Names a destination in the change log. Masks an e-mail address: the log may be kept longer. */
+/**
+ * Names a destination in the change log. Masks an e-mail address: the log may be kept longer than
+ * the address.
+ */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
   return { channel, address: channel === "email" ? maskedEmail(address) : address };

@@ -302,7 +302,7 @@ interface PausedRow {
   readonly once: string;
 }
 
-/** No rule turns this alert off: a customer must not learn of a pause from refused requests. */
+/** No rule turns this off: a customer must not learn of a paused top-up from refused requests. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

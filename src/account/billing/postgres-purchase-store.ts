@@ -358,7 +358,7 @@ function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: Claim
   return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
-// Two concurrent purchases may both pass the count; the limit only has to stop floods.
+// Concurrent purchases may together exceed the limit: it only has to stop floods.
 const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)

@@ -110,7 +110,10 @@ interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
-  /** The end of this process's lease, as text: a `Date` would lose the compared microseconds. */
+  /**
+   * The end of this process's lease, as text: a `Date` would lose the microseconds, and the updates
+   * compare it exactly.
+   */
   readonly lease: string;
 }
 

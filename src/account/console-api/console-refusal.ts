@@ -12,7 +12,10 @@ type ConsoleCode =
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /** What is wrong, where, and the next step; no secret and no id of another organization. */
+  /**
+   * Says what is wrong, where, and the next step. Contains no secret and no id of another
+   * organization.
+   */
   readonly message: string;
   readonly field: string | undefined;
   /** Always set for 429 and 503; the default is a minute. */

@@ -4,7 +4,10 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
 import { readCaps } from "./read-values.ts";
 
-/** A key's checked fields. An absent one changes nothing; null: no expiry, or all models. */
+/**
+ * Checked fields of a key. An absent field changes nothing; null removes the expiry, or allows all
+ * models.
+ */
 interface KeyFields {
   readonly caps: Partial<Caps>;
   readonly expiresAtMs?: number | null;

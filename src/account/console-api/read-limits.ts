@@ -213,7 +213,7 @@ function presentLimitRow(
   };
 }
 
-/** Only the operator can change a dedicated endpoint's limits, so none is the customer's own. */
+/** Only the operator can change the limits of a dedicated endpoint, so `own` is always null. */
 function presentEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,

@@ -85,7 +85,10 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/** Makes a trial key before it is known whether one is due. Only the session token opens it. */
+/**
+ * Creates a trial key before it is known whether one is due. Only the browser's session token opens
+ * the sealed key.
+ */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {

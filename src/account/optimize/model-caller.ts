@@ -30,7 +30,10 @@ export type CallOutcome =
       /** Null if the call was never sent. */
       readonly totalMs: number | null;
     }
-  /** Nothing was sent, as a limit was hit or all providers are in cooldown: try after the wait. */
+  /**
+   * Nothing was sent, because a limit was hit or every provider is in cooldown. Try again after the
+   * wait.
+   */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** What is left of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }

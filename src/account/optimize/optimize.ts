@@ -88,7 +88,10 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The highest cost of all calls; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /** The least duration: the gaps between the calls. Answers longer than two gaps add to it. */
+  /**
+   * The least duration of the search: the gaps between its calls. Answers that take longer than two
+   * gaps add to it.
+   */
   readonly leastMs: number;
 }
 

@@ -100,7 +100,10 @@ export class SearchRun {
     }
   }
 
-  /** Makes a call, again if it has to wait or to run alone; undefined if the search has ended. */
+  /**
+   * Makes a call, and repeats it if it has to wait or to run alone; undefined if the search has
+   * ended.
+   */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {

@@ -15,7 +15,7 @@ export interface FoundKeys {
 const FILE_BYTES_MAX = 64 * 1024;
 const NAME = /^[A-Z][A-Z0-9_]*$/;
 
-/** Finds provider keys in the environment and in the file, whose keys have precedence. */
+/** Finds provider keys in the environment and in the file. A key in the file has precedence. */
 export function findKeys(
   env: Readonly<Record<string, string | undefined>>,
   file: string | undefined,

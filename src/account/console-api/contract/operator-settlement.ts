@@ -50,8 +50,8 @@ export const OperatorPeriod = Type.Object({
   closed_at: Instant,
   ...sums,
   /**
-   * `late`: attempts of this period that were admitted before it; `late_corrections`: corrections
-   * of attempts that ended before it.
+   * `late`: attempts of this period that were admitted before it began; `late_corrections`:
+   * corrections of attempts that ended before it began.
    */
   late: Part,
   late_corrections: Part,

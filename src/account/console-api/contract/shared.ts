@@ -142,7 +142,7 @@ export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
 
-/** True allows a change that stops requests at once; without it, that gets 409 `confirm_needed`. */
+/** Without true, a change that stops requests at once is refused with 409 `confirm_needed`. */
 export const Confirm = Type.Optional(
   Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
 );
