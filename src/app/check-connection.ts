@@ -22,7 +22,8 @@ export async function checkConnection(
   const { providerId, sealedKey } = connection;
   const listed = catalog.deployments.find((each) => each.providerId === providerId);
   if (listed === undefined) return undefined;
-  // Before the request: a key that cannot be decrypted is not the provider's fault.
+  // Decrypts the key before the request, so that a key that cannot be decrypted is not reported as
+  // a failure of the provider.
   vault.open(sealedKey, connection);
   const client = new UpstreamClient({
     allowPrivateUpstreams: config.allowPrivateUpstreams,

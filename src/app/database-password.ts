@@ -9,7 +9,8 @@ type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
 
 /**
  * Returns a function that reads the password file at each call and passes the password to `hide`,
- * for the log; undefined if no file is set. Throws if the file cannot be used now.
+ * which keeps it out of the log; undefined if no file is set. Throws if the file cannot be used
+ * now.
  */
 export function databasePassword(
   { databaseUrl, databasePasswordFile: file }: PasswordConfig,

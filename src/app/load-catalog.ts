@@ -25,7 +25,7 @@ export interface CatalogSources {
   /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** By variable `X`: why the file that `X_FILE` names cannot be read. */
+  /** For a variable `X`, why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
@@ -39,8 +39,8 @@ export interface CatalogSources {
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
   /**
-   * By variable: the origin that its key is sent to in the catalog before a reload. A reload must
-   * keep it.
+   * For each key variable, the origin to which its key has been sent so far. A reload must keep it,
+   * so that a changed manifest cannot send the key elsewhere.
    */
   readonly keyOwners?: KeyOwners;
   /**
@@ -48,7 +48,9 @@ export interface CatalogSources {
    * their wire, not in the marketplace's format.
    */
   readonly decisionsPublicForm?: string;
-  /** Listings whose prices were last checked more days ago are not routed. Absent or 0: off. */
+  /**
+   * Listings whose prices were checked over this many days ago are not routed. Absent or 0: off.
+   */
   readonly staleAfterDays?: number;
 }
 
@@ -60,10 +62,7 @@ export type LoadedCatalog =
       readonly keyOwners: KeyOwners;
       /** How each provider is paid, by provider id. */
       readonly settlementTerms: ReadonlyMap<string, SettlementTerms>;
-      /**
-       * Manifests left out because their addresses are private, and private addresses are not
-       * allowed.
-       */
+      /** Manifests left out for their private addresses, which the settings do not allow. */
       readonly leftOut: readonly string[];
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };

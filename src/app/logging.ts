@@ -48,9 +48,7 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/**
- * How many replaced secrets stay hidden in the log: lines about older requests may contain them.
- */
+/** How many replaced secrets the log still hides: lines about older requests may have them. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {

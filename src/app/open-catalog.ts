@@ -114,7 +114,8 @@ export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
 ): void {
-  // One line per manifest and reason: a shipped manifest can have a hundred listings without a key.
+  // Logs one line per manifest and reason: a shipped manifest can have a hundred listings without a
+  // key.
   const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {

@@ -201,9 +201,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/**
- * Yields 0 or 1 for each listing. `ReadFamily` adds up the listings that share the label `other`.
- */
+/** Yields 0 or 1 for each listing; `ReadFamily` adds up those that share the label `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -215,10 +213,7 @@ function* listingSamples(
   }
 }
 
-/**
- * Yields one sample for each capacity pool of a routed listing, for at most `metrics.listings_max`
- * pools.
- */
+/** Yields a sample for each capacity pool of a routed listing, up to `metrics.listings_max`. */
 function* poolSamples(
   { serve, holder }: MetricSources,
   valueOf: (poolId: string) => number,
@@ -261,7 +256,6 @@ class BooksWatch {
     );
   }
 
-  /** Undefined if the last figures are older than `KEPT_MS`. */
   get figures(): BooksFigures | undefined {
     const isKept = this.#clock.monotonicMs() - this.#readAtMs < KEPT_MS;
     return isKept ? this.#figures : undefined;

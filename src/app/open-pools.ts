@@ -51,10 +51,7 @@ export interface Pools {
   readonly primaryReports: Pool;
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
-  /**
-   * Names of PostgreSQL settings that have other values in sessions of `main` than the program
-   * needs.
-   */
+  /** PostgreSQL settings that have other values in sessions of `main` than the program needs. */
   missingSettings(): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -119,10 +119,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
   };
 }
 
-/**
- * The methods named in this function resolve only when this process has been notified of the
- * change.
- */
+/** The methods named here resolve only after this process has been notified of the change. */
 function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
   const accounts = noticed(new PostgresAccountStore(pool, changes), notices, [
     "createKey",
@@ -211,9 +208,7 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
   type Options = Parameters<typeof auditBooks>[1];
   return {
-    /**
-     * Audits the whole books on one snapshot. `onProgress` reports the progress on a long journal.
-     */
+    /** Audits the whole books on one snapshot. `onProgress` reports on the progress. */
     audit: async (onProgress?: Options["onProgress"]): Promise<readonly AuditCheck[]> => {
       const progress = onProgress === undefined ? {} : { onProgress };
       return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
@@ -231,9 +226,7 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
 }
 
-/**
- * Records the result of an audit for the metrics. A failure to record it must not fail the audit.
- */
+/** Records an audit's result for the metrics. A failure to record it does not fail the audit. */
 async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
   try {
     await recordAudit(

@@ -4,15 +4,12 @@ import { join } from "node:path";
 import type { Config } from "../kernel/index.ts";
 import { DayFolder, openSigningKey, readPublicKey, type SigningKey } from "../ledger/index.ts";
 
-/**
- * Opens the folder of days that were exported from the journal. Default: `retired` in the data
- * folder.
- */
+/** Opens the folder of days exported from the journal. Default: `retired` in the data folder. */
 export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }
 
-/** Creates the key at the first use. */
+/** Opens the key that signs exports. The first call creates it. */
 export function openExportKey(config: Config): SigningKey {
   return openSigningKey(keyFile(config));
 }

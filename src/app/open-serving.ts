@@ -52,9 +52,7 @@ export interface ServingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
-  /** Default: all wires of the program. */
   readonly wires?: WireTable;
-  /** Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 

@@ -54,7 +54,10 @@ export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
   #last: Promise<void> = Promise.resolve();
-  /** A database or file system failed the last reload, so it is retried even if no file changes. */
+  /**
+   * True if a fault of the database or the file system ended the last reload: it is then retried
+   * even if no file changes.
+   */
   #isBroken = false;
   #stop = (): void => undefined;
 
@@ -100,7 +103,8 @@ export class Reloads {
 
   #enqueue(reload: () => Promise<void>): void {
     this.#last = this.#last.then(reload).catch((fault: unknown) => {
-      // For example, a file vanished between the listing of its folder and its reading.
+      // A reload can throw, for example because a file vanished between the listing of its folder
+      // and its reading.
       this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
       this.#parts.options.log.error({ err: fault }, "the old catalog stays in use");
@@ -186,7 +190,8 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // A restart accepts any prices, so an operator who intends such a price jump can restart.
+    // A reload refuses prices that jump by a factor of 100 or more. An operator who intends them
+    // can restart: a start accepts any prices.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");

@@ -6,7 +6,8 @@ export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
   /**
-   * By variable `X`: why the file that `X_FILE` names cannot be used. The text contains no secret.
+   * Why the file that `X_FILE` names cannot be used, by the variable's name `X`. The text contains
+   * no secret.
    */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values in the files differ from the values in force. */
@@ -79,9 +80,7 @@ function collectFiles(given: Environment): ReadonlyMap<string, string> {
   return files;
 }
 
-/**
- * True for the name of a secret of this program, and for every name that a provider's key may have.
- */
+/** True for a secret of this program, and for every name that a provider's key may have. */
 function mayBeSecret(name: string): boolean {
   if (isSecretSetting(name)) return true;
   return VARIABLE_NAME.test(name) && !isOwnVariable(name);

@@ -7,9 +7,7 @@ const SHUTDOWN_POLL_MS = 50;
 /** Time for terminal events and settlements of the requests that were cut off. */
 const LAST_ANSWERS_MS = 5_000;
 
-/**
- * Makes readiness fail, then waits, because load balancers send requests until a probe has failed.
- */
+/** Fails readiness, then waits: load balancers send requests until a probe has failed. */
 export async function drain(readiness: Readiness, delayMs: number): Promise<void> {
   const isKnown = readiness.state === "serving";
   readiness.drain();

@@ -10,8 +10,8 @@ export interface Needed<T> {
   /** The question to the person, without a question mark. */
   readonly question: string;
   /**
-   * Used if the person only presses return, or if there is no terminal. If it is absent, the flag
-   * is required without a terminal.
+   * The answer if the person only presses return, or if there is no terminal. If it is absent, the
+   * flag is required without a terminal.
    */
   readonly fallback?: string;
   readonly read: (text: string) => T;
@@ -20,10 +20,7 @@ export interface Needed<T> {
 /** After this many invalid answers to one question, the command ends. */
 const TRIES_MAX = 3;
 
-/**
- * Gets each answer from its flag, else from a person. Without a terminal, all missing flags are
- * reported at once.
- */
+/** Gets each answer from its flag or a person. Without a terminal, reports all missing flags. */
 export class Answers {
   readonly #lines: Interface | undefined;
   readonly #write: (text: string) => void;
@@ -91,9 +88,7 @@ export class Answers {
     return answer === "" ? fallback : /^y(es)?$/i.test(answer);
   }
 
-  /**
-   * Throws a `UsageFault` that names every flag that was missing so far; does nothing if none was.
-   */
+  /** Throws a `UsageFault` that names all flags that were missing so far, if there are any. */
   needAll(command: string): void {
     if (this.#missing.length === 0) return;
     throw new UsageFault(

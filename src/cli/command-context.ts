@@ -40,10 +40,7 @@ export function pickTexts(flags: Flags): Readonly<Record<string, string | undefi
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/**
- * The environment with the secrets that were read from files, and the problems with those files, by
- * variable.
- */
+/** The environment with secrets read from files, and the problems with these files, by variable. */
 export interface SecretSource {
   readonly env: Environment;
   readonly problems: ReadonlyMap<string, string>;
@@ -151,9 +148,7 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/**
- * Replaces a failure to open a file by a sentence with the next step; undefined for other faults.
- */
+/** Replaces a failure to open a file by a sentence with the next step; else undefined. */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];
@@ -168,7 +163,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
-/** 1 if the call was right and may succeed later; else 2. */
+/** Returns 1 if the call was right and may succeed later, else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
 }

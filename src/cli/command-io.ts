@@ -15,10 +15,7 @@ export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean 
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /**
-   * Opens standard input. Only commands that read it call this, because an open input can keep a
-   * process alive.
-   */
+  /** Opens standard input. Only its readers call this: an open input can keep a process alive. */
   readonly stdin: () => StandardInput;
   readonly stdout: NodeJS.WritableStream;
   /** Gets messages and logs. `isTTY`: a person reads the output while it is written. */

@@ -33,10 +33,7 @@ const BUSY_MS = 1_000;
 /** The wait while the database does not answer. */
 const AWAY_MS = 10_000;
 
-/**
- * Adds `conformance watch`, which checks every listing once per interval, so that all of them stay
- * verified.
- */
+/** Adds `conformance watch`, which keeps listings verified: it checks each once per interval. */
 export function addConformanceWatch(conformance: Command, context: CommandContext): void {
   onProbes(onStoredData(conformance.command("watch")))
     .description(

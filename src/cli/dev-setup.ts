@@ -30,10 +30,7 @@ const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
-/**
- * Starts a simulated provider and a checkout for test money, and creates an organization with test
- * credit and a key.
- */
+/** Starts a simulated provider and a test checkout; makes an organization with credit and a key. */
 export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
   const simulator = await startSimulatorSomewhere();
   let consoleUrl = "";
@@ -51,7 +48,7 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
       },
       welcome: async (gateway, logFile) => {
         consoleUrl = gateway.consoleUrl;
-        // The link and the key belong to the same organization.
+        // The link signs in the owner of the organization to which the printed key belongs.
         const link = await gateway.makeClaimLink(OWNER_EMAIL);
         return welcomeText(gateway, {
           simulator,
@@ -78,7 +75,7 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
 }
 
 /**
- * Returns the key of the development organization, which a file in the data folder has. Finds the
+ * Returns the key of the development organization; a file in the data folder stores it. Finds the
  * organization by this key, else by its ID, because its name may have changed.
  */
 async function devKey(config: Config, backend: Backend): Promise<DevKey> {
@@ -150,7 +147,6 @@ Stop with Ctrl-C.
 `;
 }
 
-/** The first few model IDs. The console's models page has all of them. */
 function modelsLine(ids: readonly string[]): string {
   if (ids.length === 0) return "none: add a manifest";
   const rest = ids.length - MODELS_SHOWN;

@@ -75,7 +75,6 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     );
 }
 
-/** Converts a LiteLLM configuration, and writes the result into the folder of `--write`. */
 async function importLitellm(
   context: CommandContext,
   file: string,
@@ -108,10 +107,7 @@ async function importLitellm(
   };
 }
 
-/**
- * Matches names of environment variables that hold addresses and not keys, so that the import may
- * read their values.
- */
+/** Matches variables that hold addresses and not keys, so that the import may read their values. */
 const ADDRESS_NAME = /(BASE|URL|URI|ENDPOINT|HOST|ADDRESS|REGION|REGION_NAME)$/;
 
 function readTree(file: string, bounds: YamlBounds): YamlReading {
@@ -218,10 +214,7 @@ async function importOpenrouter(
   };
 }
 
-/**
- * The model IDs from the command line, or those in the one file or at the one https URL named
- * there.
- */
+/** The model IDs from the command line, or those in the one file or https URL named there. */
 async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));

@@ -20,9 +20,7 @@ import { withBackend } from "./with-backend.ts";
 import type { Config } from "../kernel/index.ts";
 
 const JOBS = { min: 1, max: 8 };
-/**
- * With at most four connections, an audit leaves most of a database's connections to the gateways.
- */
+/** At most four connections leave most of a database's connections to the gateways. */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;

@@ -123,10 +123,7 @@ async function readChanges(
   return outcome;
 }
 
-/**
- * Empties the limit store. A failure is reported but not thrown, because the ledger has already
- * been reopened.
- */
+/** Empties the limit store. A failure is only reported: the ledger is reopened already. */
 async function emptied(
   context: CommandContext,
   flags: Flags,

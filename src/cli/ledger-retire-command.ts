@@ -82,10 +82,7 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/**
- * Opens the session. It tries repeatedly, because a run that was just killed may still hold its
- * lock.
- */
+/** Opens the session. Tries repeatedly, because a run that was just killed may hold its lock. */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);

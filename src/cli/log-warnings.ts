@@ -11,7 +11,6 @@ export function logWarnings(log: Logger): () => void {
   // This removes Node's own listener, which prints bare text.
   process.removeAllListeners("warning");
   const onWarning = (warning: Error): void => {
-    // The stack shows where a warning comes from.
     log.warn({ err: warning, source: "node" }, warning.message);
   };
   process.on("warning", onWarning);

@@ -126,10 +126,7 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/**
- * Returns the problems of each file, then the problems that appear when all files are in one
- * catalog.
- */
+/** Returns the problems of each file, then those that appear when all files are in one catalog. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,

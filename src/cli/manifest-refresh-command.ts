@@ -127,10 +127,7 @@ async function writeRecorded(
   }
 }
 
-/**
- * True if the file is done: its refresh succeeded or was not needed, and no person has to decide
- * anything.
- */
+/** True if the file's refresh succeeded or was not needed, and no person has to decide. */
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);

@@ -24,7 +24,7 @@ async function migrate(context: CommandContext, flags: Flags): Promise<CommandAn
 }
 
 async function migrated(backend: Backend): Promise<CommandAnswer> {
-  // Opening the stores has already migrated. A second run shows that nothing is left.
+  // Opening the stores has already migrated the schema. A second run shows that nothing is left.
   const left = await backend.migrate();
   const { migrated: ran } = backend;
   return {

@@ -51,10 +51,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   changes: "the change log: who changed what, when and from where",
 };
 
-/**
- * Adds each group with its operations, in the order of `OPERATIONS`, and the command `changes
- * verify`.
- */
+/** Adds each group with its operations in the order of `OPERATIONS`, and `changes verify`. */
 export function addOperationGroups(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(GROUPS)) {
     const group = program.command(name).description(description);
@@ -227,10 +224,7 @@ async function findOrgId(
   throw new UsageFault(`there is no organization ${asked}; ${next}`);
 }
 
-/**
- * Turns a refusal into a fault. If the message begins with a field's name, the flag's name replaces
- * it.
- */
+/** Turns a refusal into a fault, whose message names the flag in place of the field. */
 function asFault({ code, field, message }: OperationRefusal, fields: readonly Field[]): UsageFault {
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
   const flag = field?.replace(/\[.*/, "");
@@ -239,10 +233,7 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }
 
-/**
- * Reads a provider's key. It is never an argument, because all users of the machine can read
- * arguments.
- */
+/** Reads a provider's key: never from an argument, which all users of the machine can read. */
 async function readSecret(context: CommandContext, envName: string | undefined): Promise<string> {
   const isNamed = envName !== undefined;
   const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());

@@ -19,9 +19,7 @@ import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts"
 import type { CommandContext } from "./command-io.ts";
 import type { Config } from "../kernel/index.ts";
 
-/**
- * Opens the parts that an operation needs when a command runs it. Manifests are read on first use.
- */
+/** Opens what an operation needs when a command runs it. Manifests are read at the first use. */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,

@@ -24,7 +24,6 @@ export function argumentNames(usage: string): readonly string[] {
 
 export type Field = readonly [name: string, shape: Shape, is: { readonly isRequired: boolean }];
 
-/** All fields of a command: those of the path, the query and the body. */
 export function commandFields(
   { params, query, body }: Operation["contract"],
   { typed = [] }: CommandFace,
@@ -41,10 +40,7 @@ export function hasField(schema: TSchema | undefined, name: string): boolean {
   return name in (((schema ?? {}) as Shape).properties ?? {});
 }
 
-/**
- * Makes a field an option: `cap_usd` becomes `--cap-usd <text>`. The field's description is its
- * help.
- */
+/** Makes a field an option (`cap_usd` becomes `--cap-usd <text>`) with its description as help. */
 export function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
   const made = new Option(`${flagName(name)}${VALUES[classifyShape(shape)]}`, describe(shape));
   made.makeOptionMandatory(isRequired);
@@ -58,7 +54,6 @@ export function flagName(field: string): string {
   return `--${field.replaceAll("_", "-")}`;
 }
 
-/** The description of a field. For a list, it says that commas separate the values. */
 function describe(shape: Shape): string {
   const text = [shape, ...alternatives(shape)].find((each) => each.description)?.description ?? "";
   return classifyShape(shape) === "list" ? `${text}, with commas between them` : text;
@@ -72,8 +67,8 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
 }
 
 /**
- * Converts a text into the value that the route takes. A number that is no number stays text, and
- * the schema refuses it.
+ * Converts a text into the value that the route takes. If a number is expected and the text is
+ * none, the text stays as it is, and the schema refuses it.
  */
 export function readValue(
   text: string,

@@ -58,7 +58,6 @@ function table(rows: readonly object[], columns?: readonly string[]): string {
   return aligned([names, ...lines]);
 }
 
-/** Aligns columns, with two spaces between them and no spaces at the end of a line. */
 function aligned(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, at) =>
     Math.max(...lines.map((line) => line[at]?.length ?? 0)),

@@ -45,9 +45,7 @@ function durationMs(text: string): number {
   return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
 }
 
-/**
- * Parses a day (its midnight in UTC), or an instant with a time zone, into milliseconds since 1970.
- */
+/** Parses a day (midnight UTC) or an instant with a time zone into milliseconds since 1970. */
 export function readInstant(text: string, flag: string): number {
   const [, day = ""] = INSTANT.exec(text) ?? [];
   const ms = isDay(day) ? Date.parse(text) : Number.NaN;

@@ -23,7 +23,6 @@ export interface SourceFile {
   readonly dated: string;
 }
 
-/** Splits a flag's value `SOURCE=FILE` into the source and its file or address. */
 export function splitSource(named: string, flag: string): readonly [ListingSource, string] {
   const at = named.indexOf("=");
   const from = named.slice(0, Math.max(at, 0));

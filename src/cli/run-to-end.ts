@@ -27,8 +27,8 @@ class StopFault extends Error {
 
 /**
  * Runs a server until a signal stops it. A second signal ends it at once. A stop never takes longer
- * than the grace time plus `STOP_EXTRA_MS`, whatever it waits for. SIGHUP reads settings, secrets
- * and manifests again.
+ * than the drain delay, the grace time and `STOP_EXTRA_MS` together, whatever it waits for. SIGHUP
+ * reads settings, secrets and manifests again.
  */
 export async function runToEnd(context: CommandContext, run: ServerRun): Promise<void> {
   let serving: Serving | undefined;

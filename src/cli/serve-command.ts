@@ -64,10 +64,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
 /** The log file of the latest start of `dev`, in the data folder. */
 const LOG_FILE = "dev.log";
 
-/**
- * The source of a server's settings, read at the start and at each reload. `change` is applied at
- * each read.
- */
+/** A server's settings, read at the start and at each reload; each time `change` is applied. */
 function serverSettings(
   flags: Flags,
   options: {
@@ -90,10 +87,7 @@ function developmentConfig(config: Config): Config {
   return { ...withShippedManifests(config), welcomeUsd };
 }
 
-/**
- * Uses the package's manifests, which include the simulated provider, if there is no manifests
- * folder.
- */
+/** Uses the package's manifests, with the simulated provider, if there is no manifests folder. */
 function withShippedManifests(config: Config): Config {
   const { manifestsDir } = config;
   if (manifestsDir !== SETTINGS.manifestsDir.fallback || existsSync(manifestsDir)) return config;
@@ -184,10 +178,7 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
   return [gateway, console, ...internals];
 }
 
-/**
- * The server's code is loaded on demand, because only servers need the console and its
- * dependencies.
- */
+/** Loads the server's code on demand: only servers need the console and its dependencies. */
 function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }

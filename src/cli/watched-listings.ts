@@ -13,10 +13,7 @@ import type { CommandIo } from "./command-io.ts";
 export interface WatchedListing extends VerifiedListing {
   readonly file: string;
   readonly manifestText: string;
-  /**
-   * True if a server with this configuration sends requests for decisions in the provider's public
-   * format.
-   */
+  /** True if the server sends this listing decision requests in the provider's public format. */
   readonly decisionsPublicForm: boolean;
 }
 
@@ -25,7 +22,8 @@ export type WatchedListings =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * The listings in the manifests folder that a server would route now, or that are private capacity.
+ * The listings in the manifests folder that a server would route now, and those of private capacity
+ * whose key is set.
  */
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });

@@ -4,10 +4,7 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-io.ts";
 
-/**
- * A worker's report that it accepts traffic. The operator's ready line combines those of all
- * workers.
- */
+/** A worker's report that it accepts traffic. The operator gets one line for all workers. */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;
@@ -19,9 +16,7 @@ type Message = { readonly ready: ReadyLine } | "stop" | "reload";
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 30_000;
-/**
- * A worker that ran this long did not fail because of its start, so the restart wait begins anew.
- */
+/** A worker that ran this long did not fail from its start, so the wait to restart begins anew. */
 const HEALTHY_MS = 60_000;
 
 /** The number of this process among the workers, from 0; undefined if this process is no worker. */
@@ -31,14 +26,11 @@ export function workerNumber(): number | undefined {
 
 const NUMBER_ENV = "TM_WORKER_NUMBER";
 
-/** Tells the supervisor that this worker accepts traffic. */
 export function announceReady(line: ReadyLine): void {
   process.send?.({ ready: line } satisfies Message);
 }
 
-/**
- * Calls `stop` or `reload` when the supervisor asks for it, and `stop` when the supervisor is gone.
- */
+/** Calls `stop` or `reload` when the supervisor asks for it, and `stop` when it is gone. */
 export function followSupervisor(listener: {
   readonly stop: () => void;
   readonly reload: () => void;
@@ -63,8 +55,8 @@ export interface SupervisorOptions {
 
 /**
  * Runs `count` whole gateways as processes that share the ports, restarts a process that dies, and
- * ends them all on SIGTERM. Resolves with the exit code: 0 if all ended well, 1 if one failed while
- * stopping, 2 if one failed before all were ready.
+ * ends them all on SIGTERM or SIGINT. Resolves with the exit code: 0 if all ended well, 1 if one
+ * failed while stopping, 2 if one failed before all were ready.
  */
 export function superviseWorkers(options: SupervisorOptions): Promise<ExitCode> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());

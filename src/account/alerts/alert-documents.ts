@@ -18,7 +18,7 @@ interface DocumentStores {
 
 /**
  * Makes the PDF for an alert's e-mail: the receipt of a purchase, or the statement of a month.
- * Undefined for any other event.
+ * Resolves to undefined for any other event, or if the document does not exist.
  */
 export function openAlertDocuments(
   stores: DocumentStores,

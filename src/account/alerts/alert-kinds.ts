@@ -13,8 +13,8 @@ interface KindInfo {
 }
 
 /**
- * The events that can be reported. A new kind is one row here and one text in `alert-text.ts`; the
- * guide and the console list them from here.
+ * All events that organizations are alerted to. A new kind is one row here and one text in
+ * `alert-text.ts`; the guide and the console list the kinds from here.
  */
 export const ALERT_KINDS = {
   "balance.low": {
@@ -121,7 +121,7 @@ export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as A
   (kind) => kind !== "alerts.test",
 );
 
-/** Undefined for a kind that a later version has added. */
+/** Undefined for an unknown kind: a later version of the program may have stored it. */
 export function parseAlertKind(text: string): AlertKind | undefined {
   return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
 }
@@ -142,7 +142,10 @@ export interface NewEvent {
   readonly orgId: string;
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
-  /** An event with this unique name is reported only once. The name begins with the kind. */
+  /**
+   * Two events with the same `once` are reported only once. Its first word keeps the names of
+   * different kinds apart, such as `purchase pur_…`.
+   */
   readonly once?: string;
 }
 

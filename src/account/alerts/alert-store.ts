@@ -17,20 +17,16 @@ import {
 import type { AlertEvent } from "./alert-kinds.ts";
 
 export const ruleColumns = columns({
-  /** Null turns the alert off. */
+  /** A balance below this alerts the organization. Null turns this alert off. */
   balanceBelowMicroUsd: orNull(micro("balance_below")),
-  /**
-   * Percentages of each cap at which to alert: the organization's cap and every cap of its keys.
-   */
+  /** Percentages of a cap at which to alert: the organization's cap and every cap of its keys. */
   capPercents: opaque<readonly number[]>("cap_percents"),
   hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
   hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
   hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
   /** Alert if a provider failed most of the organization's calls in an hour. */
   hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
-  /**
-   * True: the threshold follows purchases. It is a fifth of the last purchase, at least 5 dollars.
-   */
+  /** True: each purchase sets the balance threshold to a fifth of it, but at least to 5 dollars. */
   isBalanceFollowing: bool("balance_follows"),
 });
 export type AlertRules = RecordOf<typeof ruleColumns>;
@@ -38,8 +34,8 @@ export type AlertRules = RecordOf<typeof ruleColumns>;
 export type AlertChannel = "email" | "webhook";
 
 /**
- * Names a destination in the change log. Masks an e-mail address, since the log may be kept longer
- * than the address.
+ * Names a destination in the change log. Masks an e-mail address: the log may be kept longer than
+ * the address.
  */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
@@ -81,7 +77,10 @@ export interface NewDestination extends Pick<
   "destinationId" | "channel" | "address" | "kinds"
 > {
   readonly sealedSecret?: Buffer;
-  /** Present if the reader of the address has to confirm it first. */
+  /**
+   * Set if the reader of the address must confirm it by a link in an e-mail. `hash` is the hash of
+   * the link's token; `perHourMax` limits the e-mails of the whole installation.
+   */
   readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
 }
 
@@ -92,7 +91,7 @@ export const linkedColumns = columns({
   orgName: text("org_name"),
   address: text("address"),
 });
-/** The destination of a link in an e-mail. Only readers of that mailbox have the link. */
+/** The destination to which an e-mail's link belongs. Only readers of the mailbox have the link. */
 export type LinkedAddress = RecordOf<typeof linkedColumns>;
 
 export const logColumns = columns({
@@ -138,11 +137,11 @@ export interface DueDelivery extends RecordOf<typeof dueColumns> {
  */
 export interface TryAnswer {
   readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";
-  /** For people: the HTTP status, or why there was none. */
+  /** The receiver's status, or why there was none. The delivery log shows it to people. */
   readonly answer: string;
 }
 
-/** `retryMs` is undefined after the last try. */
+/** How a try ended. `retryMs` is the wait until the next try; undefined if there is none. */
 export type DeliveryEnd =
   | { readonly isDelivered: true; readonly answer: string }
   | {

@@ -34,7 +34,7 @@ export function confirmationText(of: {
   });
 }
 
-/** `consoleUrl` must not end with a slash. */
+/** Writes an alert's e-mail. `consoleUrl` must not end with a slash. */
 export function alertText(
   event: AlertEvent,
   consoleUrl: string,

@@ -31,7 +31,10 @@ export interface AlertWorkerDeps {
   readonly log: Logger;
 }
 
-/** Notices and delivers alerts. Every instance runs it; the database assigns the work. */
+/**
+ * Finds out which alerts are due, and delivers them. Every instance runs a worker; the database
+ * gives each delivery to one of them.
+ */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -105,10 +108,7 @@ export class AlertWorker {
     clearTimeout(timer);
   }
 
-  /**
-   * Never rejects: if the end of the try cannot be recorded, the delivery is tried again when its
-   * lease ends.
-   */
+  /** Never rejects. A try whose end cannot be recorded is repeated when its lease ends. */
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { queue, webhook, log } = this.#deps;
     try {
@@ -132,7 +132,7 @@ export class AlertWorker {
     return { end: MAIL_ENDS[kind], answer };
   }
 
-  /** Empty if the document cannot be made: the e-mail also links to it. */
+  /** Empty if the document cannot be made: the e-mail also has a link to the document. */
   async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
     try {
       const document = await this.#deps.documentOf(event);
@@ -162,9 +162,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/**
- * The wait after each failed try, three days in total. The try after the last wait is the last try.
- */
+/** The wait after each failed try, three days in total. One last try follows the last wait. */
 export const RETRY_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,

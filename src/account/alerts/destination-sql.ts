@@ -10,7 +10,7 @@ export const DESTINATIONS_SQL = `
   order by created_at, destination_id
   limit 50`;
 
-/** `now()` is the start of the transaction, so only the destinations that it added match. */
+/** `now()` is the start of the transaction, so only destinations match that it has added. */
 export const NEW_DESTINATIONS_SQL = `
   select ${destinationColumns.sql} from alert_destination
   where org_id = $1 and created_at = now()`;
@@ -98,7 +98,7 @@ export const REMOVE_ADDRESS_SQL = `
     and disabled_reason is distinct from 'removed'
   returning destination_id, address`;
 
-/** $1: the destinations; $2: the reason that the log of deliveries shows. */
+/** Fails every waiting delivery to the destinations $1; the delivery log shows $2 as the reason. */
 export const DROP_WAITING_SQL = `
   update alert_delivery set state = 'failed', last_answer = $2
   where destination_id = any ($1) and state = 'waiting'`;

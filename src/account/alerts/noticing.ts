@@ -50,7 +50,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** Null unless the cap is a key's. */
+  /** The key whose cap was reached; null for a balance and for the organization's cap. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -68,7 +68,7 @@ interface RestrictionRow {
   readonly until_at: Date | null;
 }
 
-/** If the value passes 50 and 80 percent at once, only the higher one is reported. */
+/** Of several percentages that one spend passes at once, keeps only the highest for the report. */
 function keepHighest(rows: readonly CrossedRow[]): readonly CrossedRow[] {
   const highest = new Map<string, CrossedRow>();
   for (const row of rows) {
@@ -115,16 +115,17 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
 }
 
 /*
- * Taken before the figures are read and held until the commit, so that no later run reads older
- * figures.
+ * The transaction takes this lock before it reads the figures and holds it until the commit, so
+ * that no later run reads older figures.
  */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
- * Returns the thresholds that were passed since the last run. A crossing ends once the balance is a
- * tenth above its threshold or the spend a twentieth below it, or once the rule is gone or the
- * cap's period is over. Percentages are compared as products, which is exact. The subject of a
- * key's monthly cap is the key's id; for the key's other caps the period is appended.
+ * Returns the thresholds that were passed since the last run. A crossing (the stored row of a
+ * passed threshold) ends once the balance is a tenth above its threshold or the spend a twentieth
+ * below it, or once the rule is gone or the cap's period is over. Percentages are compared as
+ * products, which is exact. The subject of a key's monthly cap is the key's id; for the key's other
+ * caps the period is appended.
  */
 const CROSSED_SQL = `
   with today as (
@@ -230,9 +231,7 @@ interface ExpiryRow {
   readonly days: number;
 }
 
-/**
- * `once` contains the stage (`days`) and the expiry, so a key with a new expiry is reported again.
- */
+/** `once` has the stage (`days`) and the expiry, so a key with a new expiry is reported again. */
 function expiryEvent(row: ExpiryRow): NewEvent {
   const { org_id: orgId, key_id: keyId, name, expires_at: at, days } = row;
   const facts = { key_id: keyId, key_name: name, expires_at: at.toISOString() };
@@ -282,7 +281,10 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/* Reads hourly sums. A provider with fewer than 20 calls in an hour is not reported. */
+/*
+ * Finds each provider that failed more than half of an organization's calls in one hour. With fewer
+ * than 20 calls in that hour, it is not reported.
+ */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,
@@ -300,10 +302,7 @@ interface PausedRow {
   readonly once: string;
 }
 
-/**
- * No rule turns this alert off: a customer must not learn from refused requests that automatic
- * top-up is paused.
- */
+/** No rule turns this off: a customer must not learn of a paused top-up from refused requests. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

@@ -15,12 +15,10 @@ import { reportEvent } from "./alert-kinds.ts";
 
 /** The lease of a delivery lasts longer than any try. */
 const LEASE_S = 120;
-/** Per destination. Low, so that a slow destination cannot take all places of a process. */
+/** Limits the tries in flight per destination: a slow one cannot take all places of a process. */
 const TRIES_AT_ONCE = 2;
 
-/**
- * Queues deliveries in PostgreSQL. Leasing a delivery moves its next try to the end of the lease.
- */
+/** Queues deliveries in PostgreSQL. A lease moves a delivery's next try to the end of the lease. */
 export class PostgresAlertQueue {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -41,7 +39,7 @@ export class PostgresAlertQueue {
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
       // Locks the destinations first and leases in a second statement, which therefore sees the
-      // tries that the previous holder of the locks has committed.
+      // tries that another process committed before it released these locks.
       const locked = await client.query<{ destination_id: string }>(LOCK_DUE_SQL, [
         limit,
         TRIES_AT_ONCE,
@@ -62,7 +60,8 @@ export class PostgresAlertQueue {
       await client.query(FORGET_TRY_SQL, [deliveryId, tries]);
       const ended = [deliveryId, tries, state, end.answer, retryMs ?? 0];
       const { rowCount } = await client.query(END_SQL, ended);
-      // Another process has the lease, the destination was disabled, or nothing was sent.
+      // The destination's state stays: another process has the lease, the destination was disabled,
+      // or this installation could not send.
       if (rowCount === 0 || (!end.isDelivered && end.isUnsent)) return;
       await client.query(end.isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
       if (state !== "failed") return;
@@ -171,10 +170,7 @@ const FAILING_SQL = `
   update alert_destination set failing_since = now()
   where destination_id = $1 and failing_since is null`;
 
-/*
- * A failed delivery disables its destination only if every try to the destination has failed for
- * two days.
- */
+/* Disables a destination only if every try to deliver to it has failed for two days. */
 const DISABLE_SQL = `
   update alert_destination set disabled_at = now(), disabled_reason = 'failing'
   where destination_id = $1 and disabled_at is null

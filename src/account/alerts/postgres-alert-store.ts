@@ -43,7 +43,7 @@ const NO_RULES: AlertRules = {
 
 /**
  * Stores the settings and the state of alerts. Every method is limited to one organization, except
- * those of a link, which its token identifies.
+ * `findLink` and `useLink`: the token of an e-mail's link leads to the organization.
  */
 export class PostgresAlertStore {
   readonly #pool: Pool;
@@ -86,7 +86,10 @@ export class PostgresAlertStore {
     return rows.map(destinationColumns.read);
   }
 
-  /** Lets a caller refuse before more expensive checks; `addDestination` checks again. */
+  /**
+   * Lets a caller refuse one destination too many before it makes expensive checks;
+   * `addDestination` checks again.
+   */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
@@ -125,10 +128,7 @@ export class PostgresAlertStore {
     return rows.map(linkedColumns.read)[0];
   }
 
-  /**
-   * Starts or stops the alerts to the address of a link; undefined if the link is unknown, expired
-   * or used.
-   */
+  /** Uses a link to start or stop alerts; undefined if the link is unknown, expired or used. */
   async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;

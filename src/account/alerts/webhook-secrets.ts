@@ -22,7 +22,7 @@ export interface SecretOwner {
   readonly orgId: OrgId;
 }
 
-/** Shown to the customer once. */
+/** The console shows a new secret once; afterwards only its sealed form is stored. */
 export function createWebhookSecret(): string {
   return `whsec_${randomBytes(RANDOM_BYTES).toString("base64")}`;
 }
@@ -31,16 +31,14 @@ export function sealSecret(vault: KeyVault, secret: string, owner: SecretOwner):
   return vault.seal(secret, toVaultContext(owner));
 }
 
-/**
- * Throws a `SealedKeyFault` if the secret was sealed for another destination, or if the encryption
- * key is gone.
- */
+/** Throws `SealedKeyFault` if the encryption key is gone or the secret is another destination's. */
 export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner): string {
   return vault.open(sealed, toVaultContext(owner));
 }
 
 /**
- * Ids of destinations and connections differ in prefix, so neither's secret opens as the other's.
+ * The vault's context has the destination's id in place of a connection's. The ids' prefixes
+ * differ, so a webhook secret never opens as a provider key, nor the reverse.
  */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
@@ -99,7 +97,7 @@ const LIST_SQL = `
   where sealed is not null
   order by destination_id, is_former`;
 
-/** Two sealed texts never have the same bytes, so the bytes tell which column to change. */
+/** Two sealed texts never have the same bytes, so $2 tells which of the two columns to change. */
 const RESEAL_SQL = `
   update alert_destination set
     sealed_secret = case sealed_secret when $2 then $3 else sealed_secret end,

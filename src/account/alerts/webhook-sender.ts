@@ -122,7 +122,7 @@ function signature({ id, timestampS, body }: SignedContent, secret: string): str
 }
 
 const URL_CHARS_MAX = 2_000;
-/** Lower ports belong to services that might take an HTTP request for a command of their own. */
+/** Ports below 1024 belong to services that might take an HTTP request for a command. */
 const UNPRIVILEGED_PORT_MIN = 1_024;
 
 /**

@@ -13,9 +13,7 @@ export interface BillingOptions {
     | "purchaseMaxUsd"
     | "autoTopUp"
   >;
-  /**
-   * Called at each use, so that a secret can be replaced while the gateway runs. Default: `config`.
-   */
+  /** Called at each use, so that a secret can be replaced without a restart. Default: `config`. */
   readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
   /** If set, this test checkout replaces the Stripe account of `config`. */
   readonly testCheckout?: {

@@ -29,7 +29,7 @@ const companyColumns = columns({
   /** ISO 3166-1 alpha-2. */
   country: text("country"),
   taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
-  /** Stored only: nothing is sent there yet. Empty if there is none. */
+  /** Only stored: no e-mail goes to this address yet. Empty if the organization gave none. */
   billingEmail: text("billing_email"),
   purchaseOrder: text("purchase_order"),
 });
@@ -74,7 +74,7 @@ export function buyerOf({ name, company }: StoredBuyer): Buyer {
   return { name, company: company === null ? null : companyColumns.read(company) };
 }
 
-/** The formats match ids in capitals without separators; `isTaxId` removes these. */
+/** Each format matches an id in capitals and without separators, as `isTaxId` passes it. */
 const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   eu_vat:
     /^(AT|BE|BG|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IT|LT|LU|LV|MT|NL|PL|PT|RO|SE|SI|SK|XI)[0-9A-Z+*]{2,12}$/,
@@ -92,7 +92,7 @@ const TAX_ID_FORMATS: Readonly<Record<TaxIdType, RegExp>> = {
   other: /^[0-9A-Z/]{2,30}$/,
 };
 
-/** Checks the format only. Ignores blanks, dots and hyphens, and slashes except for `other`. */
+/** Checks only the format. Ignores blanks, dots and hyphens, and slashes except for `other`. */
 export function isTaxId(type: TaxIdType, value: string): boolean {
   const bare = value.toUpperCase().replaceAll(type === "other" ? /[ .-]/g : /[ ./-]/g, "");
   return TAX_ID_FORMATS[type].test(bare);

@@ -5,9 +5,7 @@ import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 
-/**
- * Billing without a payment provider: operators grant credit, and earlier purchases stay readable.
- */
+/** Billing without a payment provider: operators grant credit; earlier purchases stay readable. */
 export class GrantedBilling implements Billing {
   readonly mode = "none";
   readonly topUps = undefined;

@@ -10,18 +10,13 @@ export interface Paper {
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /**
-   * When the document became final. As the PDF's creation date, it makes each print the same file.
-   */
+  /** When the document became final: as the PDF's creation date, it makes each print the same. */
   readonly at: Date;
 }
 
 export interface PaperTable {
   readonly title: string;
-  /**
-   * `share` is a column's part of the width; all shares add up to 1. `isFigure` aligns to the
-   * right.
-   */
+  /** The `share` values of all columns add up to 1. `isFigure` aligns a column to the right. */
   readonly columns: readonly {
     readonly label: string;
     readonly share: number;
@@ -109,10 +104,7 @@ function drawTable(pdf: Pdf, table: PaperTable): void {
   pdf.y += 2 * GAP;
 }
 
-/**
- * Draws one row. If a row with a `head` does not fit on the page, it goes to a new page, below a
- * repeated head.
- */
+/** Draws one row. A row with a `head` that does not fit begins a page, below a repeated head. */
 function drawRow(
   pdf: Pdf,
   table: PaperTable,

@@ -13,10 +13,7 @@ export interface SessionUpdate {
   readonly isLive: boolean;
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
-  /**
-   * The payment method's name for people, such as `Visa 4242`; absent if the provider reported
-   * none.
-   */
+  /** The payment method for people, such as `Visa 4242`; absent if the provider named none. */
   readonly method?: string | undefined;
   readonly card?: CardUpdate | undefined;
 }

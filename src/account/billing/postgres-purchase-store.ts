@@ -47,7 +47,10 @@ export class PostgresPurchaseStore {
     this.#changes = changes;
   }
 
-  /** `too_many`: the organization has started the maximum number, and nothing was written. */
+  /**
+   * `too_many`: the organization has started `purchasesMax` purchases since `countedFromMs`, and
+   * nothing was written.
+   */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
     const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
     return await this.#changes.write(by, async (client, note) => {
@@ -76,7 +79,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Recreates a purchase that a restored backup lacks. Only `recovered` means that it was written.
+   * Recreates a purchase that a restored backup lacks. `known`: the purchase is there already;
+   * `unknown_org`: its organization is not there. Both write nothing.
    */
   async recover(
     purchase: RecoveredPurchase,
@@ -111,8 +115,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Lists parked and pending purchases of all organizations: parked ones first, and among these the
-   * ones without credit granted by hand.
+   * Lists parked and pending purchases of all organizations. Parked ones come first, and among
+   * these the ones whose credit no operator has granted by hand.
    */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
@@ -129,8 +133,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Not limited to an organization: for events of the payment provider, which name none. Requests
-   * of customers use `findOwn`.
+   * Searches all organizations: events of the payment provider name none. Requests of customers use
+   * `findOwn`, which is limited to one organization.
    */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
@@ -170,9 +174,7 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /**
-   * Sets the state; true if it changed. It never reverts a grant, nor a final state to `pending`.
-   */
+  /** Sets the state; true if it changed. Never reverts a grant, nor a final state to `pending`. */
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
@@ -228,8 +230,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Takes purchases that are undecided, or granted without a receipt URL, and notes the time of the
-   * check; those never checked come first.
+   * Returns purchases that are undecided, or granted without a receipt URL, and marks them as
+   * checked at `nowMs`. Those that were never checked come first.
    */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
@@ -248,8 +250,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Takes refunds and disputes that are not final, and notes the time of the check; those never
-   * checked come first.
+   * Returns refunds and disputes that are not final, and marks them as checked at `nowMs`. Those
+   * that were never checked come first.
    */
   async takeOpenClaims(asked: {
     readonly sinceMs: number;
@@ -279,7 +281,7 @@ export class PostgresPurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
-  /** True for only one process within `everyMs`, which then does the work named `name`. */
+  /** Claims the work `name`: true for only one process within `everyMs`, which then does it. */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)
@@ -356,7 +358,7 @@ function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: Claim
   return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
-// Two concurrent purchases may both pass the count; the limit only has to stop floods.
+// Concurrent purchases may together exceed the limit: it only has to stop floods.
 const CREATE_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at)

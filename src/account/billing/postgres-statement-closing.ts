@@ -16,8 +16,8 @@ import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
 /**
- * After this time a piece begins no further organization; its lease lasts much longer than the work
- * on one organization.
+ * After this time `closeSome` begins no further organization. The rest of its two minutes' lease is
+ * much longer than the work on one organization.
  */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
@@ -30,7 +30,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * Closes statements of past months for every organization with credits or usage. For each month it
- * goes through the organizations by id; a process leases the row that stores the month's progress.
+ * goes through the organizations in the order of their ids; a process leases the row that stores
+ * the month's progress.
  */
 export class PostgresStatementClosing {
   readonly #pool: Pool;
@@ -41,7 +42,10 @@ export class PostgresStatementClosing {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
-  /** Does a bounded piece of the work. A piece that a crash cut off can safely be done again. */
+  /**
+   * Examines the next organizations of the oldest month that is neither closed nor leased, and
+   * closes their statements. A call that a crash cut off can safely be repeated.
+   */
   async closeSome(isClosed: () => boolean = () => false): Promise<ClosedPiece> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const taken = await this.#pool.query<PassRow>(TAKE_SQL);
@@ -77,8 +81,8 @@ export class PostgresStatementClosing {
   }
 
   /**
-   * Also closes earlier months, since a statement opens with the closing balance of the previous
-   * one.
+   * Closes the month `through` if the organization had credits or usage in it. Also closes its
+   * earlier months, since a statement opens with the closing balance of the previous one.
    */
   async #closeMoved(orgId: OrgId, through: Month): Promise<void> {
     const months = await this.#keeping.months(orgId);
@@ -118,7 +122,10 @@ interface NextRow {
   readonly may_have_moved: boolean;
 }
 
-/* Adds all months that may be closed. $1: the delay of closing in milliseconds. */
+/*
+ * Adds a row for each month that may be closed by now. $1: how many milliseconds after its end a
+ * month may be closed.
+ */
 const BEGIN_SQL = `
   insert into org_statement_pass (month)
   select month::date from generate_series(
@@ -140,9 +147,10 @@ const OLDEST_OPEN_SQL = `
   select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;
 
 /*
- * $1: the last organization of the previous piece; $2, $3: start and end of the month; $4: the
- * limit; $5, $6: the attempt ids from `DAYS_BEFORE` days before the month to its end. The few older
- * attempts that were charged in the month are found by the time of the charge.
+ * Lists the next organizations by id, and tells which may have credits or usage in the month. $1:
+ * the last organization that was examined; $2, $3: start and end of the month; $4: the limit; $5,
+ * $6: the attempt ids from `DAYS_BEFORE` days before the month to its end. The few older attempts
+ * that were charged in the month are found by the time of the charge.
  */
 const NEXT_SQL = `
   with late as (
@@ -187,8 +195,8 @@ const END_SQL = `
 interface ClosedPiece {
   readonly examined: number;
   /**
-   * Organizations whose statement could not be made; the month is gone through again an hour after
-   * this pass has ended.
+   * Organizations whose statement could not be made. An hour after the last organization of the
+   * month was examined, all of them are examined again.
    */
   readonly failed: readonly {
     readonly orgId: OrgId;
@@ -200,7 +208,7 @@ interface ClosedPiece {
 }
 
 const EVERY_MS = 60_000;
-/** Shorter than `EVERY_MS`, because reports need the same connections. */
+/** One run works at most this long, well below `EVERY_MS`: reports need the same connections. */
 const WORK_MAX_MS = 30_000;
 
 /** Starts the job that closes statements. Of all processes that run it, one works at a time. */

@@ -34,9 +34,7 @@ export class PostgresStatementStore {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
-  /**
-   * Lists all months up to the running one, newest first; undefined for an unknown organization.
-   */
+  /** Lists all months up to the current one, newest first; undefined: no such organization. */
   async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined) return undefined;

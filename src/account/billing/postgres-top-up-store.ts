@@ -148,7 +148,10 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Takes removed cards whose detachment was not tried within the last minute. */
+  /**
+   * Returns removed cards whose detachment was not tried within the last minute, and marks them as
+   * tried.
+   */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
     const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
@@ -189,7 +192,8 @@ export class PostgresTopUpStore {
       const rule = await lockRule(client, orgId);
       if (rule?.isOn !== true) return undefined;
       const { amountMicroUsd } = rule;
-      // Read again under the lock, because another instance may have made the purchase meanwhile.
+      // Whether a purchase is due is read again under the lock, because another instance may have
+      // made the purchase meanwhile.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
       const due = await client.query<DueRow>(sql.DUE, asked);
       const [card] = due.rows;
@@ -212,7 +216,10 @@ export class PostgresTopUpStore {
     });
   }
 
-  /** Takes undecided automatic purchases that were not checked at the provider since `beforeMs`. */
+  /**
+   * Returns undecided automatic purchases that were not checked at the payment provider since
+   * `beforeMs`, and marks them as checked at `nowMs`.
+   */
   async takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;

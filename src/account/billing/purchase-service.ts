@@ -115,7 +115,8 @@ export class PurchaseService {
   }
 
   /**
-   * A refund or dispute names only the payment, and its event may arrive before the event that
+   * Asks the payment provider for the purchase if the ledger does not know the payment yet: a
+   * refund or dispute names only the payment, and its event may arrive before the event that
    * reports the purchase as paid.
    */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {

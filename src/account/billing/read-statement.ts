@@ -21,8 +21,9 @@ import {
 } from "./statements.ts";
 
 /**
- * Computes one month from the ledger, in the caller's snapshot. `opening` is the closing balance of
- * the previous statement; without it, the opening balance is computed from the ledger.
+ * Computes a statement's figures for one month from the ledger, in the caller's snapshot. `opening`
+ * is the closing balance of the previous statement; without it, the opening balance is computed
+ * from the ledger.
  */
 export async function readStatement(
   client: PoolClient,

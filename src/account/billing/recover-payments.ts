@@ -15,8 +15,8 @@ export interface RecoveredPayments {
   readonly granted: number;
   readonly claims: number;
   /**
-   * Paid checkouts and automatic charges of unknown organizations: recreate these, and grant the
-   * credit by hand.
+   * Paid checkouts and automatic charges of unknown organizations. An operator has to recreate each
+   * organization and grant the credit by hand.
    */
   readonly unknownOrgs: readonly UnknownPayer[];
   /** Ids of checkouts, charges and claims that could not be applied; run the recovery again. */

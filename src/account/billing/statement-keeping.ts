@@ -31,7 +31,7 @@ export interface KeptRow {
   readonly sha256: string;
 }
 
-/** The months of an organization, oldest first, up to the running one. */
+/** The months of an organization, oldest first, up to the current one. */
 export interface OrgMonths {
   readonly all: readonly Month[];
   readonly nowMs: number;
@@ -89,8 +89,8 @@ export class StatementKeeping {
   }
 
   /**
-   * Stores a statement; if two processes close the same month, the first one stays. One SQL
-   * statement also reports the event, so that a crash cannot separate statement and event.
+   * Stores a statement. If two processes close the same month, the first statement stays. One SQL
+   * statement also reports the event, so that a crash cannot separate the two.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
@@ -192,8 +192,9 @@ export function hashOfDocument(text: string): string {
 }
 
 /**
- * Describes how a stored statement differs from the present ledger, one sentence each. Without
- * `isUsageThere` it compares only the opening balance and the credits.
+ * Describes how a stored statement differs from the present ledger, one sentence each. If
+ * `isUsageThere` is false, usage was deleted from the journal, and only the opening balance and the
+ * credits are compared.
  */
 export function findDifferences(
   kept: StatementDocument,
@@ -236,7 +237,7 @@ function indexCosts(lines: readonly CostLine[]): ReadonlyMap<string, string> {
   return new Map(some.map((line) => [line.model ?? line.key_id ?? "", line.cost_usd]));
 }
 
-/** Formats `2026-10-000123`. */
+/** Formats a statement's number like `2026-10-000123`. */
 export function statementNumber(month: string, number: bigint): string {
   return `${month}-${number.toString().padStart(6, "0")}`;
 }

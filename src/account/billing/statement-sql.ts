@@ -20,9 +20,7 @@ export interface StatementBooks {
   readonly rolledDays: readonly string[];
 }
 
-/**
- * Sums purchases, grants, refunds and disputes by kind: of the month, and of the time before it.
- */
+/** Sums purchases, grants, refunds and disputes by kind: for the month, and for all time before. */
 export function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})
@@ -139,8 +137,8 @@ function debitAtSql(at: string): string {
 }
 
 /**
- * Selects attempts that were admitted before an instant and ended or corrected after it. They are
- * few, and are found by the time of that change.
+ * Selects the few attempts that were admitted before the instant `atMs` (their ids are below `end`)
+ * and that ended or were corrected after it.
  */
 function changedSinceSql(atMs: number, end: bigint): string {
   const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;

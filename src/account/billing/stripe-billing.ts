@@ -102,7 +102,8 @@ export class StripeBilling {
   }
 
   /**
-   * Rejects with `PurchaseFault`. Credit is granted only after the provider reports the payment.
+   * Starts a purchase and opens its checkout; rejects with `PurchaseFault`. Credit is granted only
+   * after the payment provider reports the payment.
    */
   async startPurchase(
     wanted: {
@@ -209,10 +210,7 @@ export class StripeBilling {
     return this.#options.store.owed(orgId);
   }
 
-  /**
-   * `POST /webhooks/stripe`: `done` only after the change is committed; `bad_signature` becomes a
-   * 400.
-   */
+  /** For `POST /webhooks/stripe`: `done` only after the commit; `bad_signature` becomes a 400. */
   async webhook(asked: {
     readonly body: Buffer;
     readonly signature: string | undefined;

@@ -117,7 +117,7 @@ export class StripeCards {
   }
 
   async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
-    // One hour earlier, since the payment provider's clock may differ.
+    // Searches from one hour earlier on, since the payment provider's clock may differ.
     const since = wanted.createdAtMs - HOUR_MS;
     let seen = 0;
     for await (const charge of this.chargesSince(since, wanted.customerId)) {

@@ -3,7 +3,7 @@ import type { Stripe } from "stripe";
 import type { PauseReason } from "../../kernel/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
 
-/** The metadata key of a payment that automatic top-up made, without the payer. */
+/** The metadata key that marks a payment of automatic top-up, which the payer did not start. */
 export const TOP_UP = "top_up";
 
 export function isTopUp(intent: Stripe.PaymentIntent): boolean {

@@ -20,7 +20,7 @@ const RECEIPT: string[] = ["payment_intent.latest_charge"];
 /** The credentials are functions, so that a new key or secret works without a restart. */
 export interface StripeAccount {
   readonly secretKey: () => string;
-  /** Several are valid while one replaces another; without any, no event is accepted. */
+  /** Several secrets are valid while one replaces another; without any, no event is accepted. */
   readonly webhookSecrets: () => readonly string[];
   /** `http://host:port` of a test server; empty for Stripe itself. */
   readonly apiUrl: string;
@@ -53,10 +53,7 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /**
-   * Opens the checkout of a purchase; called again for the same purchase, returns the same
-   * checkout.
-   */
+  /** Opens the checkout of a purchase. A repeated call returns the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {

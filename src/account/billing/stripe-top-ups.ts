@@ -16,9 +16,7 @@ import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
 const ASK_PAUSE_MS = 2_000;
 const ASKED_KEPT_MAX = 10_000;
 
-/**
- * Limits calls to the payment provider, since a page that waits for a purchase to end polls often.
- */
+/** Limits calls to the payment provider: a page that waits for a purchase's end polls often. */
 export class AskPauses {
   readonly #clock: Clock;
   readonly #asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
@@ -69,7 +67,9 @@ export class StripeTopUps {
     return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
   }
 
-  /** Rejects with `TopUpFault`. Turning a rule on ends its pause. */
+  /**
+   * Rejects with `TopUpFault` if the rule is invalid or lacks a card. Turning it on ends a pause.
+   */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     checkRule(rule, bounds);

@@ -11,11 +11,11 @@ import type {
 import { expanded, readId, isTopUp, methodOf, readCharge } from "./stripe-charges.ts";
 
 export const MICRO_PER_CENT = 10_000n;
-/** The metadata key of a checkout that saves the card for automatic top-up. */
+/** The metadata key that marks a checkout that saves the card for automatic top-up. */
 export const SAVE_CARD = "save_card";
 const OTHER: PaymentUpdate = { kind: "other" };
 
-/** Reads the state of an event's object and not a change, so order and repetition do not matter. */
+/** Reads the state of an event's object, not a change, so late and repeated events do no harm. */
 export function readEvent(event: Stripe.Event): PaymentEvent {
   return { eventId: event.id, type: event.type, update: readUpdate(event) };
 }

@@ -19,8 +19,8 @@ const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
 /**
- * The process that decides on a charge sends it only within this time. If the process was suspended
- * for longer, `#repair` decides about the charge.
+ * The process that commits a purchase sends its charge only within this time. If the process was
+ * suspended for longer, `#repair` decides about the charge.
  */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /**
@@ -29,8 +29,9 @@ const FIRST_SEND_WITHIN_MS = MINUTE_MS;
  */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /**
- * A purchase that is no longer wanted, and whose charge the payment provider does not know, expires
- * after this time, which exceeds the time for which a request can be in flight.
+ * A purchase that is not wanted any more (its rule or automatic top-up is off, or its card was
+ * replaced) expires after this time if the payment provider knows no charge of it. The time exceeds
+ * that for which a request can be in flight.
  */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
@@ -86,9 +87,7 @@ export class TopUpCharges {
     }
   }
 
-  /**
-   * Decides whether a purchase is due. The charge that it returns is committed, but not sent yet.
-   */
+  /** Decides whether a purchase is due. The returned charge is committed, but not sent yet. */
   async decide(orgId: OrgId): Promise<TopUpCharge | undefined> {
     const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
     const purchaseId = createRecordId("pur");

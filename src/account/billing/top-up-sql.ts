@@ -93,7 +93,7 @@ export const TAKE_DETACHMENTS = takeRowsSql("card_detachment", "card_id", {
   set: "tried_at = now()",
 });
 
-/** $4 selects one organization; null selects all. */
+/** Finds organizations whose automatic purchase is due. $4: one organization, or null for all. */
 export const DUE = `
   select r.org_id, c.customer_id, c.card_id
   from top_up_rule r
@@ -142,7 +142,10 @@ export const RECOVER = `
 
 export const OWNER = "select org_id from top_up where purchase_id = $1";
 
-/** Never reverts a grant; a repeated failure changes nothing. */
+/**
+ * Ends a purchase whose charge failed: stores its state $2 and the reason $3. It never reverts a
+ * grant, and a repeated failure changes nothing.
+ */
 export const FAIL = `
   with known as (
     select purchase_id, state as was from purchase

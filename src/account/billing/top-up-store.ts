@@ -20,7 +20,7 @@ export interface TopUpTimes {
 const ruleProperties = {
   isOn: bool("is_on"),
   belowMicroUsd: micro("below"),
-  /** Whole cents. */
+  /** A multiple of 10,000: the payment provider charges whole cents. */
   amountMicroUsd: micro("amount"),
   /** Limits the sum of all automatic purchases in a UTC month. */
   monthMaxMicroUsd: micro("month_max"),
@@ -75,10 +75,7 @@ export const chargeColumns = columns({
   /** True while the rule is on and the organization still has this card. */
   isWanted: bool("is_wanted"),
 });
-/**
- * One automatic purchase. It is committed before its charge is sent, and each repetition sends the
- * same charge.
- */
+/** One automatic purchase, committed before its charge is sent. Repeats send the same charge. */
 export type TopUpCharge = RecordOf<typeof chargeColumns>;
 
 export const listedColumns = columns({

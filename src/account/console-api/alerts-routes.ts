@@ -257,7 +257,7 @@ function presentAdded(
   return added === "full" ? FULL : { ...presentDestination(added, role), secret };
 }
 
-/** Undefined: no change; null: all kinds. */
+/** Refuses unknown kinds of events. Undefined means no change; null means all kinds. */
 function readKinds(
   kinds: readonly string[] | null | undefined,
 ): readonly string[] | null | undefined | ConsoleRefusal {

@@ -107,7 +107,7 @@ function toRefusal(fault: unknown): ConsoleRefusal | undefined {
 }
 
 /**
- * The 4xx status that the framework or the file reader gave the request. The status of any other
+ * The 4xx status that Fastify or its plugin for files gave the request. The status of any other
  * error comes from another server: a payment provider's 401 does not mean that this request was
  * wrong.
  */
@@ -150,8 +150,8 @@ export function sendPlainPage(reply: FastifyReply, status: number, page: PlainPa
     reply
       .code(status)
       .header("content-security-policy", page.policy)
-      // The form must send its origin, but the address contains a token and must not leak as a
-      // referrer.
+      // The page's form must send its origin. The page's address contains a token, so it must not
+      // leak as a referrer.
       .header("referrer-policy", "strict-origin")
       .type("text/html; charset=utf-8")
       .send(page.html)

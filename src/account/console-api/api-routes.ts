@@ -36,7 +36,8 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
     addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
   }
-  // Built at the first request, because the address is known only once the listener is open.
+  // The document is built at the first request, because the console's address is known only once
+  // its listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
     document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
@@ -55,9 +56,7 @@ interface NamedRoute {
   readonly gates: ReportGates;
 }
 
-/**
- * This route has its own, stricter parser for the raw body, which also rejects duplicate members.
- */
+/** This route has a stricter parser of its raw body, which also rejects duplicate members. */
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {

@@ -88,9 +88,7 @@ function follow(reply: FastifyReply, { location, cookies }: Redirect): FastifyRe
   return reply.redirect(location, 303);
 }
 
-/**
- * The identity provider calls this route. Its signed token is the proof, so no origin is checked.
- */
+/** The identity provider calls this route. Its signed token is proof, so no origin is checked. */
 function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): void {
   scope.post("/auth/backchannel-logout", async (request, reply) => {
     const token = readField(request, "logout_token");

@@ -10,10 +10,7 @@ interface Read<T> {
   untilMs: number;
 }
 
-/**
- * Reads a value at most once in `keptMs`; all callers share the read. A read that hangs is shared
- * for ten seconds, one that failed for five.
- */
+/** Reads a value at most once in `keptMs`; all callers share the read. */
 export class CachedRead<T> {
   readonly #of: () => Promise<T>;
   readonly #clock: Pick<Clock, "monotonicMs">;

@@ -10,7 +10,7 @@ import { MinuteBound } from "./minute-bound.ts";
 import { PublicDocument } from "./public-document.ts";
 import { presentModel, presentProvider } from "./present-model.ts";
 
-/** The public catalog: only listings that are public and ready. */
+/** Routes of the public catalog, which has only listings that are public and ready. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const facts = new ProviderFacts(deps);

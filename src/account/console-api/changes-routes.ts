@@ -104,7 +104,7 @@ async function* filePieces(
 
 const DAY_MS = 86_400_000;
 
-/** `until` is the last day, inclusive. */
+/** `until` is a filter's last day, inclusive; `untilMs` is the exclusive end of that day. */
 function toChangeQuery(orgId: OrgId, { kind, by, until }: ChangesFilter): ChangePageFilter {
   return defined({
     orgId,

@@ -9,7 +9,8 @@ export interface SchemaProblem {
 }
 
 /**
- * Returns the first problem of a value. In a query it replaces number texts of `value` by numbers.
+ * Returns the first problem of a value. In a query or a path, it also replaces in `value` each text
+ * of a number by the number.
  */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 

@@ -178,7 +178,7 @@ function endpointCommands(deps: CommandDeps): Group<"endpoint"> {
   };
 }
 
-/** Undefined if the command covers the whole installation. */
+/** The organization that the command names; undefined if it covers the whole installation. */
 function findNamedOrg(call: {
   readonly session: { readonly orgId: OrgId };
   readonly query: { readonly org_id?: string };

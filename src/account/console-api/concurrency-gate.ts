@@ -69,10 +69,7 @@ function tooMany(runningMax: number): ConsoleRefusal {
 
 export interface ReportGates {
   readonly reads: ConcurrencyGate;
-  /**
-   * For file downloads, each of which holds its permit as long as the client takes to read the
-   * file.
-   */
+  /** For file downloads: each holds its permit as long as the client takes to read the file. */
   readonly files: ConcurrencyGate;
   readonly checks: ConcurrencyGate;
   readonly payments: ConcurrencyGate;

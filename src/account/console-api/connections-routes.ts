@@ -75,8 +75,8 @@ async function addConnection(
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const { providers, deployments } = catalog.current;
-  // A command may run without the marketplace's own keys; no provider is listed then, so it looks
-  // for a deployment instead.
+  // A command may run without the marketplace's own keys. Then the catalog lists no provider, so a
+  // command finds the provider by its deployments.
   const listed =
     session.isOperator === true
       ? deployments.find((each) => each.providerId === wanted.provider)?.providerId

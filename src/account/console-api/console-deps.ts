@@ -101,8 +101,8 @@ export interface CommandDeps extends OperationDeps {
     readonly read: (file: string | undefined) => KeyObject | undefined;
   };
   /**
-   * `isThere` is false if the manifests folder does not exist and need not, as when the server runs
-   * elsewhere.
+   * Checks that the provider has a valid private manifest. `isThere` is false if this machine has
+   * no manifests folder and needs none, because the server runs elsewhere.
    */
   readonly checkPrivateManifest: (
     providerId: string,
@@ -119,7 +119,7 @@ export interface ConsoleDeps {
   readonly alerts: {
     readonly store: AlertStore;
     readonly mailer: Mailer | undefined;
-    /** Limits invitations and confirmations per hour, of all organizations together. */
+    /** The most e-mails per hour for invitations and confirmations, over all organizations. */
     readonly mailsPerHourMax: number;
     /** Says why a webhook cannot use an address; `busy` if too many look-ups are in flight. */
     readonly checkAddress: (
@@ -136,8 +136,8 @@ export interface ConsoleDeps {
   /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
   readonly vault: KeyVault | undefined;
   /**
-   * Undefined if the catalog has no such provider. Rejects with `SealedKeyFault` if the stored key
-   * cannot be decrypted.
+   * Asks the provider whether it accepts the stored key. Undefined if the catalog has no such
+   * provider. Rejects with `SealedKeyFault` if the stored key cannot be decrypted.
    */
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
   readonly records: RecordStore;
@@ -191,14 +191,13 @@ export interface OperatorDeps {
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
   /**
-   * No period is closed if the terms cannot be read, since a period that was closed by wrong terms
-   * cannot be reopened.
+   * No period is closed if the terms cannot be read: a period closed by wrong terms stays closed.
    */
   | { readonly ok: false; readonly problem: string };
 
 export interface Installation {
   readonly version: string;
-  /** Empty if it is not known. */
+  /** Empty if the commit of this build is not known. */
   readonly commit: string;
   readonly node: string;
   readonly programSchemaLevel: number;

@@ -13,16 +13,14 @@ export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
   /**
-   * Says what is wrong, where, and the next step; never contains a secret or an id of another
+   * Says what is wrong, where, and the next step. Contains no secret and no id of another
    * organization.
    */
   readonly message: string;
   readonly field: string | undefined;
   /** Always set for 429 and 503; the default is a minute. */
   readonly retryAfterSeconds: number | undefined;
-  /**
-   * True if the refusal cost a query, so that it counts as a settings change of the organization.
-   */
+  /** True: the refusal cost a query, so it counts as one of the settings changes per minute. */
   readonly isCounted: boolean;
 
   constructor(
@@ -50,7 +48,10 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
   return new ConsoleRefusal(400, "invalid_request", message, { field });
 }
 
-/** 404 also for an object of another organization or a hidden one, so that nobody learns of it. */
+/**
+ * Answers 404 also for an object that is hidden or belongs to another organization, so that nobody
+ * learns that it exists.
+ */
 export function notFound(what: string): ConsoleRefusal {
   const message = `there is no such ${what} in your organization; check the ID`;
   return new ConsoleRefusal(404, "not_found", message);

@@ -3,7 +3,7 @@ import type { SignedIn } from "../identity/identity.ts";
 import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/** A change requires a sign-in that is at most this old. */
+/** An operator's change requires a sign-in that is at most this old. */
 const FRESH_MS = 12 * 3_600_000;
 
 /** True for an operator. Only an e-mail address that the identity provider has verified counts. */

@@ -38,9 +38,7 @@ import { readKeyFields } from "./read-key.ts";
 import { readName } from "./read-values.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
-/**
- * Routes for the organization's keys. Managed keys appear in no answer, and their ids find nothing.
- */
+/** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
 export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoutes> {
   const { accounts, reports, clock } = deps;
   return {
@@ -256,8 +254,8 @@ async function changeKeys(
 }
 
 /**
- * Gives a key a new secret. The last secret may keep working for some hours; any secret before it
- * ends at once.
+ * Gives a key a new secret. The present secret may keep working for some hours; an older one that
+ * still works ends at once.
  */
 async function rotateKey(
   deps: OperationDeps,

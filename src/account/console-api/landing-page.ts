@@ -20,7 +20,7 @@ export interface Landing {
 
 /**
  * The first page for a visitor without a session: the product, the models for sale, and sign-in.
- * Its one script copies the sample; everything else works without scripts.
+ * Its only script copies the sample request; everything else works without scripts.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({

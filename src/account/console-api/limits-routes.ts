@@ -54,7 +54,8 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       const found = await reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
-      // A served request can have an error class too, for impossible usage.
+      // A request that succeeded or was cancelled can have an error class too, for impossible
+      // usage.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -75,8 +76,8 @@ const NOT_REFUSED = new ConsoleRefusal(
 const NO_SUCH_KEY = notFound("key");
 
 /**
- * Does what the gateway's own route does, with a session instead of a key: same parser, checks and
- * answer. A managed key counts as unknown.
+ * Changes a limit as the gateway's own route for limits does, with the same parser, checks and
+ * answer, but with a session instead of a key. A managed key counts as unknown.
  */
 async function changeLimit(
   deps: ConsoleDeps,

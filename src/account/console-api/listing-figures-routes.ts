@@ -121,10 +121,7 @@ function presentListings(
   of: {
     readonly hours: readonly ListingSums[];
     readonly hasHistory: boolean;
-    /**
-     * True for figures of many organizations, which have no counts and are too coarse to show one
-     * call.
-     */
+    /** True for figures of many organizations: without counts, and too coarse to show one call. */
     readonly isRounded: boolean;
   },
 ): ListingFigures[] {

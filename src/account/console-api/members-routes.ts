@@ -134,7 +134,7 @@ function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
 const LAST_OWNER = conflict(
   "an organization needs an owner, and this is the last one; make another member owner first",
 );
-/** The caller lost the role after the request was admitted. */
+/** For a caller who lost the role after the request was admitted. */
 const NOT_ALLOWED = new ConsoleRefusal(
   403,
   "forbidden",

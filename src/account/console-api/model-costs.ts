@@ -82,7 +82,7 @@ export function modelCosts(
 type NotCounted = ModelCosts["not_counted"][number];
 
 interface Chat {
-  /** Most spend first. */
+  /** The chat models that the organization used, the one with the most spend first. */
   readonly used: readonly UsedModel[];
   readonly notCounted: readonly NotCounted[];
   readonly sized: readonly SizedTokens[] | undefined;
@@ -141,10 +141,7 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/**
- * Finds the chat requests in daily sums, which do not tell whether an unlisted model was a chat
- * model.
- */
+/** Finds the chat requests in daily sums, which do not tell an unlisted model's modality. */
 function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {

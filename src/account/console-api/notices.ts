@@ -39,10 +39,7 @@ export interface NoticeInput {
   readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
 }
 
-/**
- * Lists an organization's notices, most severe first. Each says what happens, since when, and what
- * to do.
- */
+/** Lists an organization's notices, most severe first: what happens, since when, what to do. */
 export function listNotices(input: NoticeInput): readonly Notice[] {
   const notices = [
     ...creditNotices(input),

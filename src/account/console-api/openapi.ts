@@ -37,10 +37,7 @@ export function describedConsole(consoleUrl: string): DescribedDocument {
   return describeFields(published, FIELD_WORDS);
 }
 
-/**
- * Removes the keyword `says`, the sentences about refused values, which only our schema check
- * reads.
- */
+/** Removes the keyword `says`: sentences about refused values, for our own schema check. */
 function publish(document: object): object {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "says" && typeof value === "string" ? undefined : value,

@@ -24,7 +24,7 @@ type DeskRoute = `GET /api/operator/${
   keyof typeof operatorRoutes;
 
 export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): Handlers<DeskRoute> {
-  // Shared, because every open page polls it.
+  // All operators share one read, because every open page polls it.
   const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
     "GET /api/operator/desk": async () => {

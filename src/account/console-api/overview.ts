@@ -86,7 +86,10 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-/** The same part of the previous month as has passed of this month; all of it if it was shorter. */
+/**
+ * Computes the span of the previous month that is as long as the part of this month that has
+ * passed; the whole previous month if it is shorter.
+ */
 export function sameSpanOfMonthBefore(nowMs: number): {
   readonly fromMs: number;
   readonly toMs: number;

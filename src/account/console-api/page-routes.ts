@@ -21,9 +21,7 @@ const NONCE_BYTES = 16;
 const NONCE_MARK = "__CSP_NONCE__";
 const INDEX = "index.html";
 
-/**
- * Serves the files of the built pages. Files with a hash in their name may be cached permanently.
- */
+/** Serves the built pages' files. Those with a hash in their name may be cached permanently. */
 export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): void {
   if (!existsSync(join(staticDir, INDEX))) return;
   const assets = join(staticDir, "assets");

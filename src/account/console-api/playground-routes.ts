@@ -39,9 +39,7 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
   });
 }
 
-/**
- * The principal of playground calls: the organization's Playground key, created at the first call.
- */
+/** The principal of playground calls: the organization's Playground key, made at the first call. */
 export async function playgroundPrincipal(
   deps: Pick<ConsoleDeps, "accounts" | "rules">,
   orgId: OrgId,

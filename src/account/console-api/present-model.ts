@@ -87,7 +87,7 @@ function presentDescriptor(descriptor: CapabilityDescriptor): Descriptor {
 export function presentProvider(
   provider: ListedProvider,
   seen: {
-    /** Undefined if the operator does not publish it, or if too few organizations made calls. */
+    /** Undefined if the operator publishes no figures, or if too few organizations made calls. */
     readonly activity: ProviderActivity | undefined;
     readonly substitutions: readonly Substitution[];
     readonly mayTry: (deploymentId: string) => ReturnType<DeploymentHealth["mayTry"]>;

@@ -64,7 +64,7 @@ function explainReason(reason: Reason, asked: Asked, errorClass: string): Explai
   };
 }
 
-/** The holder of a key may learn how many models it allows. */
+/** Tells how many models the key allows, which its holder may know. */
 function explainModels({ limit }: Reason, asked: Asked): Explained {
   const models =
     limit === undefined

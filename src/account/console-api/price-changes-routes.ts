@@ -12,7 +12,8 @@ const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
 /**
- * Short: an organization that has used none of the models may be calling one for the first time.
+ * How long an answer without notices is cached. It is short, because the organization may just be
+ * calling one of the models for the first time.
  */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;

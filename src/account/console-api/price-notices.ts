@@ -27,9 +27,7 @@ export interface ComingChange {
 export interface ListingUse {
   readonly requests: number;
   readonly usage: Usage;
-  /**
-   * Tokens grouped by the prompt sizes at which prices change; undefined if sizes are not known.
-   */
+  /** Tokens grouped by the prompt sizes at which prices change; undefined if sizes are unknown. */
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
@@ -71,7 +69,8 @@ export function priceNotice(
   const hasTiers = changeBounds([change]).length > 0;
   const computeCost = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
-    // Requests that the customer's own provider key paid for cost the same after the change.
+    // Requests with the customer's own provider key are left out: they cost the same after the
+    // change.
     const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
     const tokens = billed.map(({ promptAbove, usage }) => ({
       abovePromptTokens: bounds[promptAbove - 1] ?? 0,

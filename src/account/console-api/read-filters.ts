@@ -53,7 +53,7 @@ export function onlyTagged(
   };
 }
 
-/** The contract limits the number of values. */
+/** Splits the values of one filter. The contract's schema has already limited their number. */
 function splitValues(text: string | undefined): readonly string[] | undefined {
   return text === undefined ? undefined : [...new Set(text.split(","))];
 }

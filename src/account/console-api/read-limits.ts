@@ -67,10 +67,7 @@ export async function readLimits(deps: OperationDeps, session: Acting): Promise<
   };
 }
 
-/**
- * Reads the use of each scope, by the scope's id; a scope that the limit store did not report is
- * missing.
- */
+/** Reads each scope's use, by the scope's id; a scope that the limit store left out is missing. */
 async function peekRows(
   { limitUse: { limits, clock } }: OperationDeps,
   orgId: OrgId,
@@ -216,9 +213,7 @@ function presentLimitRow(
   };
 }
 
-/**
- * Only the operator can change the limits of a dedicated endpoint, so none is the customer's own.
- */
+/** Only the operator can change the limits of a dedicated endpoint, so `own` is always null. */
 function presentEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,

@@ -9,7 +9,7 @@ import {
 } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 
-/** Undefined: the cap stays; null: the cap is removed. */
+/** Reads a cap. Undefined means that the cap stays, null that it is removed. */
 export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
   if (text === undefined || text === null || text === "") return undefined;
   const amount = readAmount(text);

@@ -87,7 +87,7 @@ interface ObjectSchema {
   readonly required?: readonly string[];
 }
 
-/** Removes the fields that only a page makes a person type. */
+/** Removes the fields that a person types on a page to confirm; a command asks for none of them. */
 function withoutTyped(
   schema: object | undefined,
   { typed = [] }: CommandFace,

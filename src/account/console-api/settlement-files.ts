@@ -67,7 +67,7 @@ async function exportPeriods(
 
 type PeriodFile = Exclude<ReturnType<typeof readPeriodFile>, string>;
 
-/** Oldest first, since the periods of a provider form a chain. */
+/** Reads the signed files, the oldest period first, since a provider's periods form a chain. */
 function readFiles(folder: string, key: KeyObject): readonly PeriodFile[] | ConsoleRefusal {
   const files: PeriodFile[] = [];
   for (const name of readdirSync(folder).filter((each) => /^period-.*\.json$/.test(each))) {

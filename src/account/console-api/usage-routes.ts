@@ -112,18 +112,15 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-/**
- * A CSV file reports the age of its data in a header, because an extra line would look like a
- * request.
- */
+/** A CSV file tells the age of its data in a header: an extra line would look like a request. */
 function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
   return asOf === undefined ? {} : { "x-tm-as-of": asOf };
 }
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // A page without rows is yielded too: it sends the column names, and notices that a client has
-  // left.
+  // A page without rows is yielded too: the first one sends the column names, and each of them lets
+  // the stream notice that the client has left.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";

@@ -61,9 +61,7 @@ export type JudgedListing = Pick<
   "providerId" | "modelId" | "baseUrl" | "manifestSha256"
 >;
 
-/**
- * How far a listing is trusted, for buyers: which checks failed and why, without addresses or keys.
- */
+/** Shows buyers how far a listing is trusted: failed checks and why, without addresses or keys. */
 export function presentTrust(
   listing: JudgedListing,
   { state, verdict, suspect }: ListingVerification,

@@ -73,7 +73,10 @@ export function isToken(text: string): boolean {
 }
 
 const RETURN_PATH_CHARS_MAX = 512;
-/** A path of the console stays on this origin when it is resolved; any other URL leaves it. */
+/**
+ * A placeholder against which a return path is resolved: a path of the console stays on this
+ * origin, any other URL leaves it.
+ */
 const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 

@@ -36,9 +36,7 @@ export function assertSafeConsole(config: AddressConfig): void {
   );
 }
 
-/**
- * Parses the issuer's address: https, or http on loopback. Else throws an `IdentitySettingFault`.
- */
+/** Parses the issuer's address: https, or http on loopback; else throws `IdentitySettingFault`. */
 export function parseIssuer(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe =

@@ -36,9 +36,7 @@ export interface SignInToResolve {
   readonly claim: SignInClaim;
   readonly nowMs: number;
   readonly session: NewSession;
-  /**
-   * Created before it is known whether a trial key is due. Only `sealedKey` contains the raw key.
-   */
+  /** A trial key, made before it is known whether one is due. Only `sealedKey` has the raw key. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
   /**
    * The browser's previous session, which this sign-in ends. Its unsaved key moves to the new
@@ -62,9 +60,7 @@ export interface ResolvedSignIn {
    * known account whose address is verified now.
    */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
-  /**
-   * True if the provider reports an e-mail that another account has; the account keeps its old one.
-   */
+  /** True if the provider reports another account's e-mail; the account then keeps its own. */
   readonly isEmailTaken: boolean;
 }
 
@@ -88,9 +84,7 @@ export interface LogoutOrder {
   readonly rememberUntilMs: number;
 }
 
-/**
- * SQL that uses these columns must name the session `s`, its account `a` and its membership `m`.
- */
+/** SQL with these columns must name the session `s`, its account `a` and its membership `m`. */
 export const sessionColumns = columns({
   accountId: text("account_id"),
   /** An organization of which the account is a member now; see `CURRENT_MEMBER_SQL`. */
@@ -107,9 +101,7 @@ export const sessionColumns = columns({
   lastSeenAtMs: instantMs("last_seen_at"),
   idpCheckedAtMs: instantMs("idp_checked_at"),
   idpTriedAtMs: instantMs("idp_tried_at"),
-  /**
-   * The first use of the session after a recheck at the provider became due; null if none is due.
-   */
+  /** The first use of the session after a recheck became due; null if no recheck is due. */
   recheckAskedAtMs: orNull(instantMs("recheck_asked_at")),
   userAgent: orNull(text("user_agent")),
   endedReason: orNull(text<EndReason>("ended_reason")),
@@ -143,7 +135,7 @@ export const liveSessionColumns = columns({
 });
 export type LiveSession = RecordOf<typeof liveSessionColumns>;
 
-/** SQL that uses these columns must name `org_member` `m`, `org` `o` and `console_account` `a`. */
+/** SQL with these columns must name `org_member` `m`, `org` `o` and `console_account` `a`. */
 export const joinedOrgColumns = columns({
   orgId: computed("m.org_id", text<OrgId>("org_id")),
   name: computed("o.name", text("name")),

@@ -134,17 +134,12 @@ class OpenedIdentity {
     this.#sweeping.start();
   }
 
-  /**
-   * `GET /auth/start`: redirects to the identity provider; ignores a `returnPath` off the console.
-   */
+  /** `GET /auth/start`: redirects to the identity provider. A foreign `returnPath` is ignored. */
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
     return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
-  /**
-   * `GET /auth/callback`: redirects to `returnPath`, `/welcome`, `/join`, `/verify`, or
-   * `/sign-in?reason=…`.
-   */
+  /** `GET /auth/callback`: leads to `returnPath`, `/welcome`, `/join`, `/verify` or `/sign-in`. */
   async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
@@ -156,7 +151,8 @@ class OpenedIdentity {
   }
 
   /**
-   * Consumes a link and starts a session; undefined if it is used, expired, or for another address.
+   * Consumes a link and starts a session; undefined if the link is used, expired, or for another
+   * address.
    */
   async signInByLink(
     asked: AskingBrowser & { readonly token: string; readonly email: string },
@@ -173,8 +169,8 @@ class OpenedIdentity {
   }
 
   /**
-   * Undefined if the cookie names no session, or if the session was signed out, has expired, or was
-   * ended by the identity provider.
+   * Reads the session of a cookie. Undefined if the cookie names no session, or if the session was
+   * signed out, has expired, or was ended by the identity provider.
    */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     return this.#sessions.read(cookieHeader);
@@ -211,8 +207,7 @@ class OpenedIdentity {
   }
 
   /**
-   * `POST /auth/backchannel-logout`: false if the token is invalid or was used before; the route
-   * then answers 400.
+   * `POST /auth/backchannel-logout`: false, and then a 400, if the token is invalid or was used.
    */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
@@ -308,10 +303,7 @@ const LISTED_ID_CHARS = 32;
 
 const SWEEP_EVERY_MS = 60_000;
 
-/**
- * A used logout token is remembered longer than any such token is accepted, so that each works
- * once.
- */
+/** A used logout token is remembered longer than it would be accepted, so it works only once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
 /** The issuer of people whom a link signed in; no provider can have it, as it is not a URL. */

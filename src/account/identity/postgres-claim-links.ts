@@ -13,9 +13,7 @@ import { createBrowserToken } from "./browser-token.ts";
 import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./postgres-identity-welcome.ts";
 
-/**
- * Stores sign-in links, which need no identity provider, and the console address of each instance.
- */
+/** Stores sign-in links, which need no identity provider, and each instance's console address. */
 export class PostgresClaimLinkStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;

@@ -36,7 +36,7 @@ import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-iden
 const TRIES_MAX = 6;
 /** Limits one statement, including the wait for other sign-ins with the same address. */
 const STEP_TIMEOUT_MS = 5_000;
-/** A concurrent transaction won: serialization failure, deadlock, unique violation. */
+/** SQLSTATEs that mean a retry: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 
 type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };

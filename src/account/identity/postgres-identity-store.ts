@@ -46,9 +46,7 @@ const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
 const ORGS_LISTED_MAX = 200;
 
-/**
- * Stores accounts, identities and sessions. Each change is one transaction; callers pass the time.
- */
+/** Stores accounts, identities and sessions. Each change is one transaction. */
 export class PostgresIdentityStore {
   readonly links: ClaimLinkStore;
   readonly #pool: Pool;

@@ -109,9 +109,7 @@ export async function isInvited(run: Run, emailNorm: string, nowMs: number): Pro
   return open.length > 0;
 }
 
-/**
- * The reference holds a digest, because references appear in exports where the address must not.
- */
+/** The reference has a digest, because exports contain references but must not have the address. */
 function welcomeRef(emailNorm: string): string {
   const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
   return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;

@@ -225,7 +225,6 @@ class LogoutTokenVerifier {
     this.#keys = openKeySet(options.metadata, options.fetch);
   }
 
-  /** Undefined if the token is invalid. Throws if the provider's keys cannot be read. */
   async verify(token: string): Promise<LogoutToken | undefined> {
     if (this.#keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
     try {
@@ -289,7 +288,7 @@ function chooseAlgorithms(metadata: ServerMetadata): string[] {
   return shared.length > 0 ? shared : known;
 }
 
-/** Older providers write `JWT` or no type at all. */
+/** Accepts the type `JWT` and no type at all too, since older providers write these. */
 function isLogoutType(type: string | undefined): boolean {
   return type === undefined || /^(application\/)?(logout\+)?jwt$/i.test(type);
 }

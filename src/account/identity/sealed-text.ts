@@ -42,9 +42,7 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
   }
 }
 
-/**
- * A sign-in that has not returned from the provider. Only its browser has it, sealed in a cookie.
- */
+/** A sign-in that has not returned from the provider. Only its browser has it, in a cookie. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
@@ -67,7 +65,8 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
 }
 
 /**
- * Undefined if another installation sealed it, if it is for another `state`, or if it has expired.
+ * Opens a pending sign-in. Undefined if another installation sealed it, if it is for another
+ * `state`, or if it has expired.
  */
 export function openPending(
   sealed: string,

@@ -52,8 +52,8 @@ export class SignIns {
     const session = await sessions.read(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // Stored before the redirect, so that a browser that never returns is not redirected on every
-    // page.
+    // The attempt is stored before the redirect, so that a browser that never returns is not
+    // redirected on every page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // With the hint, a person with several accounts at the provider is not asked to choose one.
@@ -260,9 +260,7 @@ export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | 
   return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
 }
 
-/**
- * True if the id token lacks the address or `email_verified`, so that userinfo must be read too.
- */
+/** True if the id token lacks the address or `email_verified`, so that userinfo must be read. */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (typeof claims["email"] !== "string") return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

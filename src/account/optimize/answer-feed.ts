@@ -36,8 +36,8 @@ export interface FedEvents {
 
 /**
  * Holds the answers of one search in memory, for the browser that started it. Beyond `charsMax`
- * characters it drops the oldest. Reading removes nothing, so that a lost response can be read
- * again.
+ * characters it drops the oldest answers. Reading removes nothing, so that a lost response can be
+ * read again.
  */
 export class AnswerFeed {
   readonly #charsMax: number;
@@ -75,9 +75,7 @@ export class AnswerFeed {
   }
 }
 
-/**
- * An event counts 100 characters more than its text, so that events without text are limited too.
- */
+/** An event counts 100 characters more than its text, which limits events without text too. */
 function measureEvent(event: FedEvent): number {
   return 100 + (event.kind === "answer" ? (event.text?.length ?? 0) : 0);
 }
@@ -109,9 +107,7 @@ export class HeldFeeds {
     this.#held.set(owner.searchId, { owner, feed, ending: undefined });
   }
 
-  /**
-   * Undefined if this process does not hold the answers, or if another person started the search.
-   */
+  /** Undefined if this process does not hold the answers, or if another person began the search. */
   find({ orgId, searchId, by }: FeedOwner): AnswerFeed | undefined {
     const held = this.#held.get(searchId);
     if (held === undefined || held.owner.orgId !== orgId) return undefined;
@@ -126,7 +122,8 @@ export class HeldFeeds {
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;
-    // Moved to the end of the map, so that ended searches are in the order of their ends.
+    // Moves the search to the end of the map, so that the map has the ended searches in the order
+    // in which they ended.
     this.#held.delete(searchId);
     this.#held.set(searchId, held);
     held.ending = setTimeout(() => this.#forget(searchId), HELD_AFTER_END_MS).unref();

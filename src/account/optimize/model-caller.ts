@@ -31,7 +31,8 @@ export type CallOutcome =
       readonly totalMs: number | null;
     }
   /**
-   * A limit was hit, or every provider is in cooldown: nothing was sent, try again after the wait.
+   * Nothing was sent, because a limit was hit or every provider is in cooldown. Try again after the
+   * wait.
    */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** What is left of a cap or of the balance does not cover the highest cost of this call. */
@@ -102,7 +103,8 @@ function toCallOutcome(
 /** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // Capped: other models may be free long before a pool's window ends, which can take an hour.
+  // The wait is limited: a pool's window can last an hour, but other models may be free much
+  // earlier.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {
@@ -120,7 +122,7 @@ function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
     case "usage_restricted":
       return { kind: "unusable", message: `the gateway refuses these requests: ${cls}` };
     case "auth":
-      // A provider's own 401 has another origin and concerns one model only.
+      // A 401 of a provider has another `origin`: it concerns one model only, not the search's key.
       return origin === "authorization"
         ? { kind: "unusable", message: "the search's key was disabled" }
         : undefined;

@@ -76,7 +76,7 @@ export class OptimizeRuns {
     return this.#options.store.find(orgId, searchId);
   }
 
-  /** Returns as soon as the search is running. */
+  /** Starts a search, and returns as soon as it runs. */
   async start(
     orgId: OrgId,
     wanted: WantedSearch,
@@ -114,7 +114,7 @@ export class OptimizeRuns {
     return { kind: "started", search };
   }
 
-  /** Estimates the highest cost; creates and sends nothing. */
+  /** Estimates the highest cost of a search; creates and sends nothing. */
   async estimate(
     principal: Principal,
     wanted: WantedCalls,
@@ -152,7 +152,8 @@ export class OptimizeRuns {
    * search.
    */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // Found first, so that nobody can stop a search of another organization.
+    // Looks the search up in the caller's organization first, so that nobody can stop a search of
+    // another organization.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);

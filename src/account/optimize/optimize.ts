@@ -51,7 +51,7 @@ export const searchColumns = columns({
   objective: text<OptimizeObjective>("objective"),
   judgeModelId: orNull(text("judge_model_id")),
   modelIds: opaque<readonly string[]>("model_ids"),
-  /** Only their number is stored; the texts are in the memory of the running process. */
+  /** The number of prompts. Only the process that runs the search has their texts. */
   prompts: integer("prompts"),
   budgetMicroUsd: micro("budget"),
   /** The settled spend of the search's key, including the judge's calls. */
@@ -75,7 +75,7 @@ export interface WantedCalls {
   readonly judgeModelId: string | null;
   /** 2 to 8 different models. */
   readonly modelIds: readonly string[];
-  /** 3 to 50. */
+  /** 3 to 50 prompts. */
   readonly prompts: readonly string[];
   /** The longest answer in tokens, 1 to 4,096; null means 512. */
   readonly maxTokens: number | null;

@@ -26,10 +26,7 @@ import {
 
 const LISTED_MAX = 200;
 
-/**
- * Stores searches and their results, but no prompts or answers. A search and its key are committed
- * together.
- */
+/** Stores searches and results, but no prompts or answers. A search is committed with its key. */
 export class PostgresOptimizeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -66,7 +63,7 @@ export class PostgresOptimizeStore {
     by: ChangedBy,
   ): Promise<OptimizeSearch | "too_many"> {
     const isBegun = await this.#changes.write(by, async (client, note) => {
-      // The row lock makes a concurrent `begin` wait, so that it counts this search.
+      // The row lock makes a concurrent `begin` wait until it can count this search.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
       if (made.rowCount !== 1) return false;

@@ -71,10 +71,7 @@ export class SearchRun {
     this.done = this.#run();
   }
 
-  /**
-   * Ends the search at once. Calls in flight are aborted; the gateway settles what it observed of
-   * them.
-   */
+  /** Ends the search at once. Calls in flight are aborted; the gateway settles what it observed. */
   stop(end: End, by: ChangedBy): void {
     if (this.#end === undefined) this.#endedBy = by;
     this.#endWith(end);
@@ -104,7 +101,8 @@ export class SearchRun {
   }
 
   /**
-   * Makes a call, and repeats it if it has to wait or to run alone; undefined if the search ended.
+   * Makes a call, and repeats it if it has to wait or to run alone; undefined if the search has
+   * ended.
    */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
@@ -120,7 +118,8 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // Open holds of other calls may be the cause, so only a call that runs alone decides.
+          // The other calls' holds may be why the money does not suffice, so only a call that runs
+          // alone ends the search.
           if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
@@ -149,8 +148,8 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Checked again after each wait, so that this call does not start while another one must run
-    // alone.
+    // The loop checks again after each wait, so that this call does not start while another one
+    // must run alone.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
   }

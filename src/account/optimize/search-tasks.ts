@@ -15,7 +15,7 @@ export type SearchTask =
 /**
  * Orders the calls of a search: one prompt goes to every candidate before the next prompt, so that
  * a search that ends early has asked all candidates the same. The judge is called once all answers
- * to a prompt are in; then they are dropped.
+ * to a prompt are in; then the answers are dropped.
  */
 export class SearchTasks {
   readonly #searchId: string;
@@ -53,7 +53,7 @@ export class SearchTasks {
   }
 
   /**
-   * Takes the end of a call; `text` is undefined if the model did not answer. True if all models
+   * Handles the end of a call; `text` is undefined if the model did not answer. True if all models
    * are done with this prompt and the judge is not called.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
@@ -192,8 +192,8 @@ const MARGIN_MS = 2 * 60_000;
 
 /**
  * True in the last two minutes of a UTC month, when a delayed call could be charged to the next
- * month. The cap of the search's key starts anew there, so the search could spend more than its
- * budget.
+ * month. The cap of the search's key starts anew with that month, so the search could spend more
+ * than its budget.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

@@ -102,10 +102,7 @@ export const MEMBERS_SQL = `
   from org_member m join console_account a using (account_id)
   where m.org_id = $1 order by m.joined_at, m.account_id limit ${ROWS_MAX}`;
 
-/*
- * A removed member may have changed the e-mail address, and the organization must not see the new
- * one.
- */
+/* A removed member may have a new e-mail address, which the organization must not see. */
 export const PEOPLE_SQL = `
   select a.account_id, a.email, m.account_id is not null as is_member,
     case when m.account_id is null then (

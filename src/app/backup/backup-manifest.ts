@@ -20,9 +20,7 @@ export interface BackupManifest {
   readonly finished_at: string;
   readonly restore_point: string;
   readonly postgres_version: string;
-  /**
-   * Sums over all accounts, in micro-dollars, at the restore point. Compared as text, never parsed.
-   */
+  /** Sums over all accounts in micro-dollars at the restore point, as a text to compare. */
   readonly sums: string;
   readonly folders: readonly string[];
   readonly files: readonly CopiedFile[];

@@ -28,9 +28,7 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/**
- * Maximum wait for the lock on the table `account`. Later writers queue behind the waiting lock.
- */
+/** Maximum wait for the lock on the table `account`, behind which later writers queue. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
@@ -48,7 +46,8 @@ export async function createBackup(
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
   await makeFolder(to);
-  // Not recursive, so that it fails if another program made this folder in the same second.
+  // This `mkdir` is not recursive, so that it fails if another program made the folder in the same
+  // second.
   await mkdir(staged, { mode: 0o700 });
   try {
     const manifest = await onServer(server, (client) =>
@@ -222,7 +221,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** Copied as empty folders: a starting server creates their content. */
+/** Folders that are copied without their content: a starting server creates it. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -251,7 +250,7 @@ const LEFT_OUT = new Set([
   "backup_manifest",
 ]);
 const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
-/** Copied last, because it has the position up to which the log must be replayed. */
+/** The file that is copied last: it has the position up to which the log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
 /**

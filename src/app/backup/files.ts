@@ -16,7 +16,8 @@ export async function copyFile(
   from: string,
   to: string,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  // Opened before the first await: a stream that fails before it is read would end the process.
+  // Opens a file handle and not a stream: a stream that fails before it is read would end the
+  // process.
   const source = await open(from, "r");
   try {
     return await writeFile(to, readPieces(source));

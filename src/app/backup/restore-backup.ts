@@ -131,7 +131,8 @@ export interface VerifiedBackup {
 }
 
 /**
- * Audit checks of the age of open attempts. In a restored copy, every open attempt would fail them.
+ * The audit's checks of the age of open attempts. They are ignored, because in a restored copy
+ * every open attempt fails them.
  */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 

@@ -9,9 +9,7 @@ const LOSS_DAYS = 7;
 /** The number of past days for which listings with impossible usage reports are named. */
 const FLAGGED_DAYS = 7;
 
-/**
- * Checks the database's content. Opening it has already shown that it answers and has the schema.
- */
+/** Checks the database's content. Opening it has shown that it answers and has the schema. */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   const names = listNames(broken.map(({ id }) => id));
@@ -30,10 +28,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   ];
 };
 
-/**
- * Reports the level of the schema. Opening the stores has already shown that no migration is
- * missing.
- */
+/** Reports the level of the schema. Opening the stores has shown that no migration is missing. */
 function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   const detail =
     newer.length === 0

@@ -30,7 +30,7 @@ export type DatabaseCheckGroup = (
 
 const NAMES_MAX = 5;
 
-/** `a, b, c, d, e and 4 more` */
+/** Joins at most five names, such as `a, b, c, d, e and 4 more`. */
 export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).join(", ");
   const more = names.length - NAMES_MAX;

@@ -51,10 +51,7 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/**
- * Warns of providers whose listings are all staged: they serve no request, even if their key is
- * set.
- */
+/** Warns of providers whose listings are all staged: even with a key they serve no request. */
 function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));

@@ -15,9 +15,7 @@ export interface FirstRunPlan {
   readonly isServing: boolean;
 }
 
-/**
- * Asks for every choice. Without a terminal, throws a `UsageFault` that names all missing flags.
- */
+/** Asks for every choice. Without a terminal, a `UsageFault` names all missing flags. */
 export async function askFirstRun(
   answers: Answers,
   flags: Flags,

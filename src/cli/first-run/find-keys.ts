@@ -15,10 +15,7 @@ export interface FoundKeys {
 const FILE_BYTES_MAX = 64 * 1024;
 const NAME = /^[A-Z][A-Z0-9_]*$/;
 
-/**
- * Finds provider keys in the environment and in the file. The file's key overrides the
- * environment's key.
- */
+/** Finds provider keys in the environment and in the file. A key in the file has precedence. */
 export function findKeys(
   env: Readonly<Record<string, string | undefined>>,
   file: string | undefined,
@@ -43,9 +40,7 @@ export function headsWithKey(keys: ProviderKeys): readonly ProviderHead[] {
   );
 }
 
-/**
- * Reads `NAME=value` lines, as shells and most tools write them. Messages never contain a value.
- */
+/** Reads `NAME=value` lines, as shells and most tools write them. Messages never have a value. */
 function readKeysFile(file: string): readonly (readonly [string, string])[] {
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --keys-file`);
   if (statSync(file).size > FILE_BYTES_MAX) {

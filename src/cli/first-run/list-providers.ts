@@ -26,7 +26,10 @@ export interface ListedProvider {
   readonly wasThere: boolean;
 }
 
-/** Writes a manifest for each provider that accepts its key, one provider after another. */
+/**
+ * Writes the providers' manifests, one after another. An existing manifest is kept unless
+ * `isForced`; a provider must accept its key unless `isOffline`.
+ */
 export async function listProviders(
   heads: readonly ProviderHead[],
   plan: ListingPlan,

@@ -23,10 +23,7 @@ export interface OpenedAccount {
   readonly key: string;
 }
 
-/**
- * The reference of the credit, so that a repeated first run grants the organization no second
- * credit.
- */
+/** The reference of the credit: a repeated first run grants no second credit. */
 const CREDIT_REF = "first-run";
 
 /** Creates an organization with credit and a key. A repeated run adds a key, but no credit. */

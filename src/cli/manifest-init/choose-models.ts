@@ -5,10 +5,7 @@ export interface Choosable {
   readonly names: readonly string[];
 }
 
-/**
- * The models with a name that matches a pattern, in which `*` is any text. Without patterns, all
- * models.
- */
+/** The models with a name that matches a pattern (`*` is any text); all without patterns. */
 export function chosenBy<T extends Choosable>(
   globs: readonly string[],
   models: readonly T[],

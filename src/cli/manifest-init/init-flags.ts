@@ -58,7 +58,6 @@ export function conformanceCommand(file: string, isPrivateAllowed: boolean): str
   return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
 }
 
-/** Quotes an argument for a shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -78,10 +77,7 @@ export interface InitResult {
   readonly skipped: readonly ModelNote[];
   readonly notes: readonly ModelNote[];
   readonly issues: readonly string[];
-  /**
-   * The command that checks the written manifest against the provider; undefined if there is no
-   * file.
-   */
+  /** The command that checks the written manifest at the provider; undefined without a file. */
   readonly conformance: string | undefined;
 }
 
@@ -94,10 +90,7 @@ export function startResult(
   return { ...nothing, conformance: undefined, providerId, ...known };
 }
 
-/**
- * The number of listed models, notes and skipped models that a person is shown. JSON has all of
- * them.
- */
+/** How many listed models, notes and skipped models a person is shown. JSON has them all. */
 const SHOWN_MAX = 20;
 
 export function initAnswer(result: InitResult): CommandAnswer {

@@ -15,10 +15,7 @@ import { draftHosted, toManifestPath } from "./hosted-provider.ts";
 import { toValues, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
 import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
 
-/**
- * Finds the known provider with this ID, also a self-hosted server. Throws a `UsageFault` if there
- * is none.
- */
+/** Finds the known provider or self-hosted server with this ID; else throws a `UsageFault`. */
 export function requireHead(id: string): ProviderHead {
   const head = findHead(id);
   if (head !== undefined) return head;
@@ -117,10 +114,7 @@ interface Deployments {
   readonly notes: readonly ModelNote[];
 }
 
-/**
- * Asks for the provider's endpoint URL and for its deployments. A deployment's prices are those of
- * the model's maker.
- */
+/** Asks for the endpoint URL and the deployments, whose prices are those of the model's maker. */
 async function askDeployments(
   head: ProviderHead,
   flags: Flags,
@@ -168,9 +162,7 @@ async function askDeployments(
   };
 }
 
-/**
- * Requires a single label of a host name, so that the endpoint stays within the provider's domain.
- */
+/** Requires one label of a host name, so that the endpoint stays in the provider's domain. */
 function requireLabel(flag: string, text: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
   throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);

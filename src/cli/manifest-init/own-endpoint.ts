@@ -40,7 +40,7 @@ import {
 
 /**
  * Lists the operator's own endpoint: surveys it, asks the operator for the other facts, checks
- * them, and writes.
+ * them, and writes the manifest.
  */
 export async function initOwnEndpoint(
   io: CommandContext,
@@ -89,9 +89,7 @@ export async function initOwnEndpoint(
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
 
-/**
- * Reads the endpoint URL, and the key from the named variable. The key is sent only to this URL.
- */
+/** Reads the endpoint URL, and the key from the named variable; the key goes only to this URL. */
 function readAddress({ env }: CommandContext, flags: Flags, config: Config): Address {
   const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -149,10 +147,7 @@ function sameName({ upstreamId }: SurveyedModel): ModelNote {
   return { model: upstreamId, code: "same_name", message };
 }
 
-/**
- * Limits the context length to that of the loaded model, because the server silently cuts longer
- * prompts.
- */
+/** Limits the context length to the loaded model's: the server silently cuts longer prompts. */
 function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): ListableModel {
   const context = loaded.get(model.upstreamId) ?? loaded.get(`${model.upstreamId}:latest`);
   if (context === undefined || context >= model.contextLength) return model;

@@ -63,10 +63,7 @@ export function keyIssue(
   return keyIssues(config, [...otherManifests(config.manifestsDir, file), own], own.file)[0];
 }
 
-/**
- * Writes the whole file or nothing, so that a server that watches the folder never reads half a
- * manifest.
- */
+/** Writes the whole file or nothing: a server that watches the folder never reads half of it. */
 export function writeManifest(file: string, text: string): void {
   mkdirSync(dirname(resolve(file)), { recursive: true });
   const unfinished = `${file}.unfinished`;

@@ -59,7 +59,10 @@ export const ModelProvider = Type.Object({
       on: Type.String(),
       by: oneOf("two-sources", "page"),
       url: nullable(Type.String()),
-      /** `late`: over 45 days ago; `old`: over 90 days ago, and the listing is tried last. */
+      /**
+       * How long ago the prices were checked. `late`: over 45 days; `old`: over 90 days, and the
+       * listing is tried last.
+       */
       age: oneOf("recent", "late", "old"),
     }),
   ),
@@ -103,8 +106,8 @@ export const Provider = Type.Object({
   status: oneOf("healthy", "cooling", "open"),
   /**
    * The share of all customers' calls in the last 24 hours that succeeded, read once an hour. Null
-   * unless the operator publishes such figures, for fewer than 3 organizations or 200 calls, and if
-   * one organization made more than half of the calls.
+   * if the operator does not publish such figures, if there were fewer than 200 calls or 3
+   * organizations, or if one organization made more than half of the calls.
    */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
@@ -122,7 +125,10 @@ export const Provider = Type.Object({
 });
 export type Provider = Static<typeof Provider>;
 
-/** Newest `released` first, missing last, then by name. Contains no private or staged listing. */
+/**
+ * Models with the newest `released` date come first, those without a date last; equal ones are
+ * sorted by name. Contains no private or staged listing.
+ */
 export const Catalog = Type.Object({ models: Type.Array(Model) });
 export type Catalog = Static<typeof Catalog>;
 

@@ -239,9 +239,7 @@ export const COMMANDS = {
     }),
     answer: Type.Object({
       ...endpointShape.schema.properties,
-      /**
-       * False if the folder of manifests is not on this machine, as when the server runs elsewhere.
-       */
+      /** False if this machine has no folder of manifests, as when the server runs elsewhere. */
       manifest_checked: Type.Boolean(),
     }),
   },

@@ -1,9 +1,6 @@
 import { TRAFFIC_WORDS } from "./traffic-words.ts";
 
-/**
- * Describes the fields of the console's API by name, or by `parent.name` where that field means
- * something else.
- */
+/** Describes the API's fields by name, or by `parent.name` where a field means something else. */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   // Fields of many routes
   data: "the entries of this answer, in the order that the route says",

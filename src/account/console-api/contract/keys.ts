@@ -105,9 +105,9 @@ const KeyIds = Type.Array(Id, {
 });
 
 /**
- * Absent, null and `""` change nothing. A cap of `"0"` removes the cap; `rpm` of 0 removes the
- * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry;
- * `models` of `[]` allows all models again, and `tags` of `[]` removes them.
+ * A field that is absent, null or `""` changes nothing. A cap of `"0"` removes the cap; `rpm` of 0
+ * removes the key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the
+ * expiry; `models` of `[]` allows all models again, and `tags` of `[]` removes them.
  */
 export const KeyChange = Fields({
   name: Type.Optional(Name),
@@ -120,7 +120,7 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/** Absent, null and `""` change nothing. Either all the keys change or none. */
+/** A field that is absent, null or `""` changes nothing. Either all the keys change or none. */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,

@@ -20,10 +20,7 @@ export type LimitValue = Static<typeof LimitValue>;
 export const LimitRow = Type.Object({
   scope: oneOf("org", "key", "model", "endpoint"),
   key_id: nullable(Id),
-  /**
-   * By `scope`: the key's name, the model's id, the endpoint's provider, or the organization's
-   * name.
-   */
+  /** By `scope`: the name of the key or organization, the model's id or the endpoint's provider. */
   name: Type.String(),
   model: nullable(Type.String()),
   rpm: LimitValue,

@@ -15,7 +15,7 @@ const FIGURES = {
   tokens_per_second: nullable(Type.Number({ minimum: 0 })),
 } as const;
 
-/** `at` begins a UTC day or an hour. Times without calls have no entry. */
+/** `at` is the start of a UTC day or hour. Days and hours without calls have no entry. */
 export const FiguresAt = Type.Object({ at: Instant, ...FIGURES });
 export type FiguresAt = Static<typeof FiguresAt>;
 
@@ -32,7 +32,8 @@ export const ListingFigures = Type.Object({
 export type ListingFigures = Static<typeof ListingFigures>;
 
 /**
- * The figures of all listings of a provider together, which cannot be computed from those of each.
+ * The figures of all listings of a provider together, which cannot be computed from the figures of
+ * the single listings.
  */
 export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
 export type ProviderFigures = Static<typeof ProviderFigures>;
@@ -42,7 +43,7 @@ const Figured = {
   providers: Type.Array(ProviderFigures),
 } as const;
 
-/** An answer includes history only for one model or one provider. */
+/** An answer includes `days` and `hours` only if the query names a model or a provider. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
 

@@ -27,7 +27,8 @@ export const ModelCosts = Type.Object({
   from: Instant,
   to: Instant,
   /**
-   * True if each request was priced by its size; requests with own provider keys are then left out.
+   * True if each request was priced by its own size. Requests with the organization's own provider
+   * keys are then left out.
    */
   is_by_request: Type.Boolean(),
   traffic: Type.Object({

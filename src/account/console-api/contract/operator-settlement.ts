@@ -14,7 +14,7 @@ import {
   Fields,
 } from "./shared.ts";
 
-/** Dollars exact to the pico-dollar, with as many digits as that takes. */
+/** A decimal string of dollars, exact to the pico-dollar: it has up to 12 decimals. */
 const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
 
 const Part = Type.Object({ attempts: Count, cost_usd: ExactUsd });
@@ -24,7 +24,7 @@ const sums = {
   settled_attempts: Count,
   void_attempts: Count,
   tokens: BySku(Count),
-  /** The debt to the provider. */
+  /** What the operator owes the provider for these attempts. */
   cost_usd: ExactUsd,
   cost_pico_usd: Type.String(),
   /** `debit_usd`: what customers were charged; `overrun_usd`: their usage beyond the balance. */
@@ -50,8 +50,8 @@ export const OperatorPeriod = Type.Object({
   closed_at: Instant,
   ...sums,
   /**
-   * `late`: attempts of this period that were admitted before it; `late_corrections`: corrections
-   * of attempts that ended before it.
+   * `late`: attempts of this period that were admitted before it began; `late_corrections`:
+   * corrections of attempts that ended before it began.
    */
   late: Part,
   late_corrections: Part,
@@ -75,7 +75,7 @@ export const ProviderOwed = Type.Object({
 
 export const OperatorSettlement = Type.Object({
   balances: Type.Array(ProviderOwed),
-  /** Closed periods, newest first; a page gets at most 200. */
+  /** Closed periods, newest first; the console gets at most 200. */
   periods: Type.Array(OperatorPeriod),
 });
 export type OperatorSettlement = Static<typeof OperatorSettlement>;
@@ -103,9 +103,7 @@ export const OperatorStatement = Type.Object({
     Type.Object({
       recorded_at: Instant,
       ...comparison,
-      /**
-       * Lines that differ or that only one side has; null if the provider's statement has no lines.
-       */
+      /** Lines that differ or that only one side has; null if the provider stated no lines. */
       differing_lines: nullable(Count),
     }),
   ),
@@ -113,14 +111,14 @@ export const OperatorStatement = Type.Object({
 export type OperatorStatement = Static<typeof OperatorStatement>;
 
 export const OperatorClosing = Type.Object({
-  /** Ordered by provider and time, at most 200. */
+  /** The periods that this call closed, ordered by provider and time, at most 200. */
   closed: Type.Array(OperatorPeriod),
   closed_count: Count,
   /** No later closing changes what ended before this instant. */
   settled_through: Instant,
   /**
-   * Providers without a manifest. They were closed by their last period's terms, or monthly in
-   * arrears.
+   * Providers without a manifest. Their periods were closed by the terms of their last period, or
+   * monthly in arrears if they had none.
    */
   unlisted: Type.Array(
     Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),

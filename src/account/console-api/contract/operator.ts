@@ -54,9 +54,7 @@ export const OperatorHealth = Type.Object({
       text: Type.String(),
     }),
   ),
-  /**
-   * Settings that were changed in files or the environment, but take effect only after a restart.
-   */
+  /** Settings that were changed in files or the environment, and wait for a restart. */
   waiting_for_restart: Type.Array(Type.String()),
   instances: Type.Array(OperatorInstance),
   /** Null if the ledger did not answer within a second. */
@@ -96,7 +94,7 @@ const Figures = {
 export const OperatorDesk = Type.Object({
   /** Eight UTC days, newest first; days without calls are left out. */
   days: Type.Array(Type.Object({ day: Type.String(), ...Figures })),
-  /** At most ten, the one with the most spend in these days first. */
+  /** At most ten organizations, the one with the most spend in `days` first. */
   organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String(), ...Figures })),
   /** Providers that failed a tenth or more of at least 20 calls in the last day. */
   providers: Type.Array(Type.Object({ provider: Type.String(), attempts: Count, failed: Count })),
@@ -123,7 +121,7 @@ export const OperatorRestriction = Type.Object({
   org_name: Type.String(),
   family: CallFamily,
   state: oneOf("limited", "restricted"),
-  /** The unusual figures, which the customer never sees. */
+  /** The figures that caused the restriction. The customer never sees them. */
   reason: Type.String(),
   since: Instant,
   until: nullable(Instant),
@@ -176,10 +174,10 @@ export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
   /** The last 30 days by model, at most 20, most spend first. */
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
-  /** Newest first; never more of a secret than its first characters. */
+  /** The organization's keys, newest first. Of a secret, only its first characters are shown. */
   keys: Type.Array(OperatorKey),
   members: Type.Array(OperatorMember),
-  /** Purchases, grants and days of use: newest first, at most 20. */
+  /** The wallet's newest purchases, grants and days of use, at most 20. */
   wallet: Type.Array(CreditEntry),
   purchases: Type.Array(Purchase),
   limits: Type.Array(OperatorLimit),

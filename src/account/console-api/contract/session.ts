@@ -39,9 +39,7 @@ export const Notice = Type.Object({
   severity: oneOf("bad", "warn", "info"),
   text: Type.String(),
   since: nullable(Instant),
-  /**
-   * Requests that were refused in the last hour for the reason of this notice, counted up to 1,000.
-   */
+  /** Requests that were refused for this notice's reason in the last hour, up to 1,000. */
   refused: Count,
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   target: nullable(Id),
@@ -86,8 +84,8 @@ export const Session = Type.Object({
 export type Session = Static<typeof Session>;
 
 /**
- * The raw key, shown until its owner confirms that it is saved. Until then it is stored sealed;
- * later it is not stored.
+ * The raw trial key, shown until its owner confirms that it is saved. Until then it is stored
+ * sealed; later it is not stored.
  */
 export const Reveal = Type.Object({
   key: Type.String(),

@@ -34,9 +34,7 @@ interface OtherAccess {
 
 interface RouteShape {
   readonly summary: string;
-  /**
-   * The route changes a setting, and counts towards the organization's settings changes per minute.
-   */
+  /** The route changes a setting, and counts as one of the organization's changes per minute. */
   readonly isSetting?: true;
   /** The gate of a slow route; it limits how many requests of an organization run at a time. */
   readonly gate?: "reads" | "checks" | "payments";
@@ -59,10 +57,7 @@ interface RouteShape {
  * prints the route's answer.
  */
 export interface CommandFace {
-  /**
-   * Such as `key show <key_id>`. An argument is a field of the path or the body, or the
-   * organization.
-   */
+  /** Such as `key show <key_id>`. An argument names a field of the path or body, or `org_id`. */
   readonly usage: string;
   /** Default: the summary of the route. */
   readonly summary?: string;
@@ -70,9 +65,7 @@ export interface CommandFace {
   readonly typed?: readonly string[];
   /** Fields for which a person writes `none` for null. */
   readonly none?: readonly string[];
-  /**
-   * A secret field; the command reads it from standard input or a variable, never from an argument.
-   */
+  /** A secret field, which the command reads from standard input or a variable only. */
   readonly secret?: string;
   /** The command checks ids of models or providers against the manifests on its machine. */
   readonly readsCatalog?: true;
@@ -80,7 +73,7 @@ export interface CommandFace {
   readonly fromFile?: string;
   /** The columns of lists in text output, separated by blanks. Default: all. */
   readonly columns?: string;
-  /** The list in the answer that `--csv` prints, with the same columns. */
+  /** The list in the answer that `--csv` prints, with the columns of `columns`. */
   readonly csv?: string;
   /** A field of the answer; if it is false or a non-empty list, the command exits with 1. */
   readonly verdict?: string;
@@ -149,10 +142,7 @@ export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
 
-/**
- * True allows a change that stops requests at once; without it, such a change gets a 409
- * `confirm_needed`.
- */
+/** Without true, a change that stops requests at once is refused with 409 `confirm_needed`. */
 export const Confirm = Type.Optional(
   Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
 );

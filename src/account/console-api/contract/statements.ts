@@ -44,9 +44,7 @@ const MonthParam = Type.String({
 
 export const StatementSummary = Type.Object({
   month: Type.String(),
-  /**
-   * `closing`: ended less than six hours ago; `due`: will be closed soon, or when it is first read.
-   */
+  /** `closing`: ended less than six hours ago; `due`: is closed soon, or when it is first read. */
   state: StatementState,
   /** This and the next three fields are null until the statement is closed. */
   number: nullable(Type.String()),

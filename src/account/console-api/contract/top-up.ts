@@ -25,8 +25,7 @@ export const TopUpPause = Type.Object({
 
 export const TopUp = Type.Object({
   /**
-   * False if the operator sells no credit or has turned automatic top-up off; the other fields are
-   * then empty.
+   * False if the operator sells no credit or has automatic top-up off; other fields are then empty.
    */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),

@@ -86,7 +86,10 @@ export const Usage = Type.Object({
   from: Instant,
   to: Instant,
   totals: UsageFigures,
-  /** Five minutes for ranges up to three hours, an hour up to two days, else a UTC day. */
+  /**
+   * The length of one entry of `series`: five minutes for ranges up to three hours, an hour up to
+   * two days, else a UTC day.
+   */
   bucket: oneOf("five_minutes", "hour", "day"),
   series: Type.Array(
     Type.Object({
