@@ -4,7 +4,9 @@ const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
 const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
-/** Counts since the start or the last reset. A reset keeps `open`. */
+/**
+ * Counts since the start or the last reset. A reset does not change `open`, the calls in progress.
+ */
 export interface CallCounts {
   /** Generation calls: chats, images, decisions, created video jobs. */
   readonly total: number;
@@ -15,15 +17,17 @@ export interface CallCounts {
 }
 
 export interface CallRecord {
-  /** Number among the generation calls, from 1; 0 for a call about a video job. */
+  /**
+   * Number among the generation calls, counted from 1. A call about a video job has the number 0.
+   */
   readonly number: number;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Keys are cut short, so that a record reveals none. */
+  /** Request headers. Keys in them are cut short, so that no record reveals one. */
   readonly headers: RequestHeaders;
   bodyText: string;
-  /** The parsed body. Null until it has arrived; undefined if it is not JSON. */
+  /** The parsed body. Null until the body has arrived; undefined if it is not JSON. */
   body: unknown;
   fault: string | null;
   outcome: "open" | "answered" | "broken" | "abandoned";
@@ -81,7 +85,7 @@ export class CallLog {
     return this.#records;
   }
 
-  /** Resets all counts but that of open calls. */
+  /** Resets all counts except that of calls in progress. */
   reset(): void {
     this.#records = [];
     this.#paths = new Map();

@@ -69,8 +69,8 @@ export type SuiteOutcome =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * Checks every listing of a manifest against its provider. Whatever the provider does is reported;
- * only unusable options reject.
+ * Checks every listing of a manifest against its provider. Rejects only for unusable options:
+ * faults of the provider are part of the report.
  */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const { budgetUsd = "1.00", concurrency = 2, timeoutMs = PROBE_TIMEOUT_MS, onProgress } = options;

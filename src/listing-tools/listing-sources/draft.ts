@@ -66,7 +66,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** Undefined if the source does not say. */
+/** What the model can do. A member is undefined if the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;
@@ -82,7 +82,8 @@ export interface DraftCapacity {
 }
 
 /**
- * An entry of a source in the format that all sources share. Undefined: the source does not say.
+ * An entry of a source, in one format for all sources. A member is undefined if the source does not
+ * say.
  */
 export interface Draft {
   readonly name: string;
@@ -101,24 +102,28 @@ export interface Draft {
   readonly capacity?: DraftCapacity;
   readonly stagedBecause: readonly StageCode[];
   readonly notes: readonly ImportNote[];
-  /** True for an id that the entry covers, too. Undefined: the entry covers only its own id. */
+  /** True for another id that the entry covers. Undefined: the entry covers only its own id. */
   readonly matches?: (upstreamId: string) => boolean;
 }
 
 export type Reading =
   | { readonly kind: "draft"; readonly draft: Draft }
-  /** `denied`: by this source, the model with this id does not chat or is retired. */
+  /** `denied`: the model's id, if this source says that the model does not chat or is retired. */
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
 export interface ReaderInput {
   readonly provider: string;
-  /** The day of the source, YYYY-MM-DD. A model that ended on it or before is retired. */
+  /**
+   * The day of the source, YYYY-MM-DD. A model whose end date is this day or earlier is retired.
+   */
   readonly dated: string;
 }
 
 const DENIALS: ReadonlySet<SkipCode> = new Set(["not-chat", "other-endpoint", "retired"]);
 
-/** `upstreamId`: the model's id at the provider, if the source's name differs. */
+/**
+ * `upstreamId` is the model's id at the provider. It is needed only if the source's name differs.
+ */
 export function skipped(
   model: string,
   code: SkipCode,

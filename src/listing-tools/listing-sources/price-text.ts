@@ -17,10 +17,13 @@ export type PriceReading =
 
 const WHOLE_DIGITS_MAX = 7;
 const FRACTION_DIGITS_MAX = 6;
-/** A number with at least this many digits may have the rounding errors of a float. */
+/**
+ * A number with at least this many digits was probably printed from a float and may have its
+ * rounding error.
+ */
 const NOISE_DIGITS_MIN = 15;
 const NOISE_PARTS = 1_000_000_000n;
-/** Fraction digits that are computed exactly: far more than a float has. */
+/** Fraction digits that are computed exactly. A float has far fewer. */
 const EXACT_DIGITS_MAX = 60;
 
 /**
@@ -53,7 +56,7 @@ function inManifestDigits(decimal: Decimal): PriceReading {
   return { ok: true, usdPerMillion, changed: isNoise ? "price-noise" : "price-rounded" };
 }
 
-/** The number in units of 10^-60, rounded up. */
+/** The number in units of 10^-60, rounded up, so that no price becomes lower. */
 function fixedPoint(decimal: Decimal): bigint {
   const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
   const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));

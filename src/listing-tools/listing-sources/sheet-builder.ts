@@ -11,7 +11,7 @@ import type {
 import { readPrice } from "./price-text.ts";
 import { isNothing } from "./entry-rules.ts";
 
-/** Prices of an entry as its source writes them; undefined if not stated. */
+/** Prices of an entry as its source writes them; undefined where the source states none. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
 export function sheetOver(base: RawSheet, tier: RawSheet): RawSheet {
@@ -28,7 +28,10 @@ export interface PricesInput {
   readonly model: string;
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];
-  /** Decimal places between the source's unit and USD per million tokens: 6 or 0. */
+  /**
+   * Decimal places between the source's unit and USD per million tokens: 6 for a source that prices
+   * single tokens, else 0.
+   */
   readonly places: number;
 }
 

@@ -24,7 +24,10 @@ interface Rule {
   readonly factor: number;
 }
 
-/** Of two rules for one setting, the first whose path is configured applies, as in LiteLLM. */
+/**
+ * If two rules plan the same setting, the first one whose path is configured applies, as in
+ * LiteLLM.
+ */
 const RULES: readonly Rule[] = [
   { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
   {
@@ -74,7 +77,7 @@ export function planSettings(
 }
 
 /**
- * Plans the settings that `manifests` need: permission for a key that two servers share, and for
+ * Plans the settings that `manifests` need: permission for two servers to share a key, and for
  * private addresses.
  */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {

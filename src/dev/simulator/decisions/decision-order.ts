@@ -5,13 +5,16 @@ import { estimatePromptTokens } from "../sim-request.ts";
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /** Tokens saved by counting the state once for all questions; 0 if each question counts it. */
+  /**
+   * Tokens that are saved if the host counts the state once for all questions. 0 if it counts the
+   * state for each question.
+   */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
 
-/** A request for decisions in one format for all hosts. */
+/** A request for decisions, in one format for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;
   readonly stateText: string;
@@ -19,7 +22,7 @@ export interface DecisionOrder<Q> {
   readonly questions: readonly Q[];
   /** Tokens of each question, in the order of `questions`. */
   readonly questionTokens: readonly number[];
-  /** The whole body, for options that only some hosts have. */
+  /** The whole request body, from which a host reads the options that only it has. */
   readonly options: JsonObject;
 }
 
@@ -43,13 +46,16 @@ export function toOrder<Q>(
   };
 }
 
-/** A number from 0.01 to 0.99, derived from the question, the state and `of`. */
+/** A number from 0.01 to 0.99. It depends only on the question, the state and `of`. */
 export function chance({ stateText, words }: Asked, of = ""): number {
   const hash = createHash("sha256").update(`${stateText}\n${words}\n${of}`).digest();
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/** Probabilities of the labels, with sum 1. A label that occurs in the state gets a high one. */
+/**
+ * Probabilities of the labels, with the sum 1. A label that occurs in the state gets a high
+ * probability.
+ */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;

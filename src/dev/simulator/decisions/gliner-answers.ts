@@ -56,7 +56,10 @@ function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): Json
   return Object.fromEntries(labels.map((label) => [label, find(label)]));
 }
 
-/* Chooses a word of the state, determined by the question and the label. */
+/*
+ * Answers with a word of the state. Question and label decide which one, so equal requests get the
+ * same word.
+ */
 function answerSpan(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);

@@ -37,7 +37,7 @@ const ESTIMATE_FACTOR_MAX = 2;
 
 /**
  * `odd`: too far from the estimate, but an unusual tokenizer may explain it. `tolerancePercent` is
- * the greatest difference that is `right`.
+ * the greatest difference, in percent, that still counts as `right`.
  */
 export function compareTokens(
   billed: number,

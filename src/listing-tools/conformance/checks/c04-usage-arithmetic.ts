@@ -117,8 +117,8 @@ async function tableFindings(
       if (asking !== undefined) parts.push(growthFinding({ ...asking, probe, seen }));
     }
   } catch (fault) {
-    // Judges the answers that came. C10 sends the same probes, and reports those that were not
-    // sent.
+    // The answers that came are still judged. C10 sends the same probes, and reports those that
+    // could not be sent.
     if (!(fault instanceof ProbeNotSent)) throw fault;
   }
   return parts;
@@ -160,7 +160,8 @@ function growthFinding(of: {
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
   const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
-  // Some chat templates drop the descriptions of a tool's parameters.
+  // Some chat templates drop the descriptions of a tool's parameters, so their tokens may be
+  // absent.
   const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
@@ -183,8 +184,8 @@ function besideTokensMax(
 }
 
 /**
- * Tokens that the end of an answer, and each tool call, may be billed for in addition to one token
- * per byte of the answer: an output token has at least one byte.
+ * An answer may be billed for one token per byte, because an output token has at least one byte,
+ * plus these: tokens for the end of the answer, and tokens for each tool call.
  */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
@@ -246,8 +247,8 @@ const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
 /**
- * Compares the tokens billed for one copy of a text with a reference count. The tokens of three
- * copies minus those of one copy are two copies' tokens without the chat template's.
+ * Compares the tokens billed for one copy of a text with a reference count. The prompt with three
+ * copies minus the prompt with one copy is two copies: the tokens of the chat template cancel out.
  */
 async function lengthFinding(
   lab: Lab,
@@ -277,9 +278,9 @@ async function lengthFinding(
 }
 
 /**
- * Limits the tokens billed around a text. In a request with a system message, they are the chat
- * template's alone. In a request without one, the template may add its own system message: it is
- * allowed up to a limit, and warned of, because customers pay for it.
+ * Limits the tokens billed around a text. With a system message, only the chat template can add
+ * tokens. Without one, the template may add its own system message: the check allows that up to a
+ * limit, and warns of it, because customers pay for it.
  */
 async function frameFindings(
   lab: Lab,
@@ -339,8 +340,8 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Some servers show reasoning and bill it as part of the answer, so the answer's own tokens are
-  // unknown.
+  // Some servers show reasoning and bill it as part of the answer. The tokens of the answer alone
+  // are then unknown, so nothing is compared.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

@@ -56,7 +56,8 @@ function shapeFinding(
 }
 
 /**
- * C4 of decisions: billed tokens add up, are equal for equal requests, and fit the state's length.
+ * C4 of decisions: the billed tokens add up, are equal for equal requests, and fit the length of
+ * the state.
  */
 export async function decisionUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
@@ -100,7 +101,7 @@ function repeatFinding(first: number, second: number): Finding | undefined {
   });
 }
 
-/** Most tokens of the question and of the template around question and state. */
+/** Most tokens, in total, of the question and of the template around question and state. */
 const BESIDE_TOKENS_MAX = 250;
 
 function besideFinding(once: number, long: number): Finding | undefined {
@@ -122,8 +123,8 @@ function outputFinding(seen: Observation): Finding | undefined {
 }
 
 /**
- * Subtracts the tokens of a short state from those of a long one, so that question and template
- * cancel out.
+ * Compares the tokens billed for one copy of the text with a reference count. Subtracting a short
+ * state from a long one removes the tokens of question and template.
  */
 async function lengthFinding(
   deployment: Deployment,

@@ -22,8 +22,8 @@ export interface ToldState {
   readonly at: number;
   readonly isFirst: boolean;
   /**
-   * If set, this is the second version of the state. Its facts differ from these wrong answers to
-   * the first version, by question.
+   * Set for the second version of a state, which is sent if answers to the first version were
+   * wrong: those wrong answers, by question id. The second version has facts that differ from them.
    */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
@@ -55,8 +55,8 @@ export const decisionProbes = {
       questions: SEVERAL[findGrammar(deployment)],
     }),
   /**
-   * Each question has one true answer. The three states of a run name different things, so an
-   * answer that never changes is wrong for at least two of them.
+   * Builds questions that each have one true answer. The three states of a run state different
+   * facts, so an answer that never changes is wrong for at least two of them.
    */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
@@ -193,8 +193,8 @@ function asking({
 }
 
 /**
- * Each of the three states of a run uses one value of each list. The text around the facts contains
- * none of the values.
+ * Each of the three states of a run uses one value of each list. The filler text around the facts
+ * contains none of these values.
  */
 const TOLD = {
   place: ["forest", "desert", "mountain"],

@@ -81,7 +81,7 @@ function shapeFinding(
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
 }
 
-/** The gateway does not deliver an answer that costs more than the reserve. */
+/** True if the answer costs more than its reserve. The gateway does not deliver such an answer. */
 function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswer): boolean {
   const { prices, billing, modelId, maxOutputTokens: ceiling } = deployment;
   const { usage, costUsd } = answer.report;

@@ -4,8 +4,8 @@ import { crc32, inflateSync } from "node:zlib";
 import type { ImageSize } from "./image-size.ts";
 
 /**
- * Hashes the drawn part of a file, so that metadata does not make equal pictures differ. Undefined
- * if the file cannot be decoded.
+ * Hashes only the pixels of a file, so that two equal pictures with different metadata have equal
+ * hashes. Undefined if the file cannot be decoded.
  */
 export function hashPicture(file: Buffer, size: ImageSize): string | undefined {
   const drawn = DRAWN[size.format](file, size);

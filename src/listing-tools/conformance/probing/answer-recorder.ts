@@ -5,7 +5,7 @@ import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts
 
 /** Most bytes that are kept of the provider's body, and of what a client would receive. */
 export const BODY_KEPT_BYTES_MAX = 4_194_304;
-/** Most bytes that are kept of a provider's body with images; the gateway accepts as many. */
+/** Most bytes that are kept of a provider's body with images: as many as the gateway accepts. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
 /**
@@ -36,7 +36,9 @@ export class AnswerRecorder implements OutputSink {
 
   commit(): void {}
 
-  /** Adds the last bytes of a complete answer, which for a whole JSON answer are all of it. */
+  /**
+   * Adds the last bytes of a complete answer. For a whole JSON answer, they are the entire body.
+   */
   takeLast(body: WholeBody): void {
     for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
   }
@@ -59,8 +61,8 @@ export class AnswerRecorder implements OutputSink {
         this.#close();
       },
       onResponseError: (controller, error) => {
-        // An attempt that has read enough aborts the connection itself, which is no reset. Without
-        // a connection, `controller` is undefined, although its type does not say so.
+        // An attempt that has read enough aborts the connection itself, and that is no reset.
+        // Without a connection, `controller` is undefined, although its type does not say so.
         const { aborted } = (controller as Partial<typeof controller> | undefined) ?? {};
         this.wasReset = aborted !== true;
         inner.onResponseError?.(controller, error);

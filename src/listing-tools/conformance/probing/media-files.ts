@@ -32,7 +32,7 @@ function pngChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** One page with this line, which may have only letters, digits, spaces and full stops. */
+/** Renders one page with `line`, which may have only letters, digits, spaces and full stops. */
 export function renderPdf(line: string): Buffer {
   const drawn = `BT /F1 24 Tf 40 120 Td (${line}) Tj ET`;
   const objects = [
@@ -61,7 +61,7 @@ const SOUND_SECONDS = 1;
 const LOUDNESS = 12_000;
 const WAV_HEAD_BYTES = 44;
 
-/** One second: a tone, or silence if `hertz` is 0. */
+/** Renders one second of sound: a tone, or silence if `hertz` is 0. */
 export function renderWav(hertz: number): Buffer {
   const samples = SAMPLES_PER_SECOND * SOUND_SECONDS;
   const file = Buffer.alloc(WAV_HEAD_BYTES + 2 * samples);
@@ -86,14 +86,17 @@ export function renderWav(hertz: number): Buffer {
 }
 
 /**
- * Two seconds of H.264, 64 by 64 pixels of one colour: one picture and three frames that repeat it.
- * The two files differ only in colour.
+ * Returns two seconds of H.264 video, 64 by 64 pixels of one color: one picture and three frames
+ * that repeat it. The files of the two colors differ in nothing else.
  */
 export function renderMp4(colour: "red" | "blue"): Buffer {
   return Buffer.concat([MP4_HEAD, Buffer.from(MP4_FRAMES[colour], "base64")]);
 }
 
-/** The file up to the frames. It states their positions and coding, which both colours share. */
+/**
+ * The file up to its frames. It states their positions and coding, which are the same for both
+ * colors.
+ */
 const MP4_HEAD = Buffer.from(
   "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAMRbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAA" +
     "B9AAAQAAAQAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAA" +

@@ -9,7 +9,8 @@ export interface Probe {
   /** The client's body without `model`, which the listing supplies. */
   readonly body: Readonly<Record<string, unknown>>;
   /**
-   * Changes the encoded body to one that the gateway would never send. `as` changes model or key.
+   * Changes the encoded body to one that the gateway itself would never send. `as` changes only the
+   * model or the key.
    */
   readonly changeBody?: (body: Buffer) => Buffer;
   readonly as?: "wrong_key" | "unknown_model";

@@ -36,7 +36,10 @@ export class Redaction {
     }
   }
 
-  /** Redacts a text, puts it on one line without invisible characters, and cuts it at the bound. */
+  /**
+   * Redacts a text, puts it on one line without invisible characters, and cuts it at
+   * `PROVIDER_TEXT_CHARS_MAX`.
+   */
   shown(text: string): string {
     let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);

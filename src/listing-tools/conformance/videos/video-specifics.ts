@@ -26,8 +26,8 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
 }
 
 /**
- * The provider must refuse one second above the maximum; C8 judges the status of a refusal. A job
- * that was accepted is cancelled.
+ * Orders a clip that is one second too long, which the provider must refuse; C8 judges the status
+ * of the refusal. Cancels a job that is accepted nevertheless.
  */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
