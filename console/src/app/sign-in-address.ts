@@ -3,7 +3,7 @@ export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "
 
 export function signInAddress(options: {
   readonly reason?: SignInReason | undefined;
-  /** The path and query to return to; default: the current page. */
+  /** Path and query of the page to return to. Default: the current page. */
   readonly back?: string;
 }): string {
   const back = pathOfOurs(options.back ?? here());
@@ -19,7 +19,8 @@ function here(): string {
 }
 
 /**
- * Returns the path if it belongs to this site, else `/`, so that sign-in leads to no other site.
+ * Returns `path` if it belongs to this site, and `/` otherwise, so that signing in never leads to
+ * another site.
  */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";

@@ -8,10 +8,13 @@ export interface SnippetOf {
   readonly gatewayUrl: string;
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
-  /** The parameters in the format of chat completions. */
+  /** Parameters of the call, in the format of chat completions. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly isStream?: boolean;
-  /** A raw key that is put into the snippet; if undefined, the snippet reads `KEY_VARIABLE`. */
+  /**
+   * Raw key that is written into the code. If it is undefined, the code reads the environment
+   * variable `KEY_VARIABLE`.
+   */
   readonly secret?: string | undefined;
 }
 
@@ -25,7 +28,8 @@ export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
 /**
- * A call in curl, Python and TypeScript, in this order. Placeholders replace the contents of files.
+ * Writes a call in curl, Python and TypeScript, in this order. Placeholders replace the contents of
+ * files.
  */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
@@ -187,7 +191,7 @@ function withoutData(part: object): object {
   }
 }
 
-/** A curl call. For the shell, a single quote in the body becomes `'"'"'`. */
+/** Writes a curl call. A single quote in the body becomes `'"'"'`, so that the shell keeps it. */
 export function curl(url: string, keyHeader: string, body: object): string {
   const quoted = JSON.stringify(body, null, 2).replaceAll("'", `'"'"'`);
   return `curl -s${"stream" in body ? "N" : ""} ${url} \\
@@ -200,11 +204,11 @@ export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** Fields that the client libraries do not know. */
+/** Fields that the client libraries do not know, so that the examples must pass them as extras. */
 const OPENAI_EXTRAS = ["provider", "thinking", "top_k", "min_p", "repetition_penalty"];
 const MESSAGES_EXTRAS = ["provider"];
 
-/** Python keyword arguments; fields in `extras` go into `extra_body`. */
+/** Writes a body as Python keyword arguments. Fields in `extras` go into `extra_body`. */
 export function pythonArguments(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[] = [],
@@ -217,7 +221,10 @@ export function pythonArguments(
     .join("\n");
 }
 
-/** The body in TypeScript. It is cast to `type` if it has fields that the type does not have. */
+/**
+ * Writes a body in TypeScript. It is cast to `type` if it has a field in `extras`, which the type
+ * lacks.
+ */
 function typed(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[],
@@ -228,7 +235,9 @@ function typed(
     : script(body);
 }
 
-/** A JSON value as a TypeScript literal, with unquoted names where TypeScript allows them. */
+/**
+ * Writes a JSON value as a TypeScript literal, with names unquoted where TypeScript allows that.
+ */
 export function script(value: unknown): string {
   return json(value).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }

@@ -2,9 +2,9 @@ import type { Model, Provider } from "../../../src/account/console-api/contract.
 import { parseUsd } from "../ui/money-math.ts";
 
 /**
- * The cheapest chat model whose first provider is healthy and whose providers log no prompts; if
- * there is none, the cheapest chat model. Compares the price of one input token plus one output
- * token.
+ * Chooses the cheapest chat model whose first provider is healthy and whose providers log no
+ * prompts; if there is none, the cheapest chat model. The price of a model is that of one input
+ * token plus one output token.
  */
 export function pickSampleModel(
   models: readonly Model[],
@@ -29,7 +29,7 @@ export function pickSampleModel(
 }
 
 /**
- * The first provider's price of a million input tokens plus a million output tokens, in
+ * Price of a million input tokens plus a million output tokens at the first provider, in
  * micro-dollars.
  */
 function sumPrices({ providers }: Model): bigint | undefined {

@@ -1,4 +1,7 @@
-/** The English name of a country code: `"Germany"`; an unknown code is returned as it is. */
+/**
+ * Returns the English name of a country code, such as `"Germany"`. Returns an unknown code as it
+ * is.
+ */
 export function countryName(code: string): string {
   try {
     return COUNTRIES.of(code) ?? code;

@@ -14,11 +14,13 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** The most rows on a page that are all rendered. With more, only the visible rows are rendered. */
+/**
+ * Most rows on a page that are all rendered. If there are more, only the visible rows are rendered.
+ */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then
- * redraws the rows with every letter.
+ * redraws the rows at every letter.
  */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
@@ -29,9 +31,9 @@ const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * Every list of the console. The reader sorts it with its headers, its first column stays visible,
- * and on a phone a row takes two lines. With `kept`, it also has a row count, pages and a choice of
- * columns.
+ * Shows every list of the console. The reader can sort it by its headers; its first column stays
+ * visible; and on a phone, a row takes two lines. With `kept`, it also has a row count, pages and a
+ * choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { rows, empty, kept } = props;
@@ -89,7 +91,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
     </div>
   );
 }
-/** With more columns than this, a row takes two lines on a phone. */
+/** Number of columns above which a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
 
 interface Sorted<T> {
@@ -99,8 +101,8 @@ interface Sorted<T> {
 }
 
 /**
- * Sorts the rows. The sort order comes from the page (`onSort`), from the URL (`kept`), or else
- * from the table's own state.
+ * Sorts the rows. The order comes from the page (`onSort`), from the URL (`kept`), or from the
+ * table's own state.
  */
 function useSorted<T>(
   props: DataTableProps<T>,

@@ -7,7 +7,7 @@ export interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
   /**
-   * The change since an earlier figure. It stands next to the label, so that the value does not
+   * The change since an earlier figure. It is shown next to the label, so that the value does not
    * wrap.
    */
   readonly change?: ReactNode;

@@ -8,7 +8,7 @@ import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
 /**
- * The number of rows rendered above and below the visible ones; one step of the wheel scrolls as
+ * Number of rows that are drawn above and below the visible ones. One step of the wheel scrolls as
  * many.
  */
 const ROWS_AROUND = 5;
@@ -47,7 +47,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   );
 }
 
-/** An empty row as high as the rows that are not drawn. */
+/** An empty row that is as high as the rows that are not drawn. */
 function Gap(props: { readonly height: number; readonly span: number }): ReactElement | null {
   if (props.height <= 0) return null;
   return (

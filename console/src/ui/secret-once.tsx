@@ -11,7 +11,10 @@ export interface SecretOnceProps {
   readonly note?: ReactNode;
   /** Actions for which the reader needs the secret. */
   readonly children?: ReactNode;
-  /** Called when the reader has saved the secret: the caller forgets it and sets the focus. */
+  /**
+   * Called when the reader has saved the secret. The caller must then forget the secret and set the
+   * focus.
+   */
   readonly onSaved: () => void;
 }
 
@@ -33,7 +36,8 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
-      // The focus was on the form that created the secret, and that form is closing.
+      // The focus was in the form that created the secret. That form is closing, so the focus
+      // cannot return to it.
       returnFocus={false}
     >
       <Stack gap="md">

@@ -12,9 +12,9 @@ import styles from "./table.module.css";
 
 export interface TableFrameProps {
   readonly caption: string;
-  /** True: in narrow windows, a row takes two lines. */
+  /** If true, a row takes two lines in narrow windows. */
   readonly isFolded: boolean;
-  /** True: the table scrolls vertically in its own box. */
+  /** If true, the table scrolls vertically in its own box. */
   readonly isTall?: boolean;
   readonly frame?: RefObject<HTMLDivElement | null>;
   readonly children: ReactNode;
@@ -48,7 +48,7 @@ export function TableFrame(props: TableFrameProps): ReactElement {
   );
 }
 
-/** Sets `data-more-left` and `data-more-right` on the frame; CSS draws the shadows. */
+/** Sets `data-more-left` and `data-more-right` on the frame, from which CSS draws the shadows. */
 function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   useEffect(() => {
     const box = frame.current;
@@ -69,7 +69,10 @@ function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   }, [frame]);
 }
 
-/** Moves the focus from a row's link or button to the same column of the next or previous row. */
+/**
+ * Moves the focus by arrow keys: from a link or button in a row to the same column of the next or
+ * previous row.
+ */
 function onArrow(event: KeyboardEvent<HTMLDivElement>): void {
   const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" } as const;
   const way = step[event.key as keyof typeof step];

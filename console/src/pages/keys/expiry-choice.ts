@@ -1,4 +1,6 @@
-/** The choices for a key's expiry: a number of days or a date; blank keeps the current expiry. */
+/**
+ * A choice for a key's expiry: never, a number of days, or a date. Blank keeps the current expiry.
+ */
 export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
 
 export interface TypedExpiry {
@@ -13,7 +15,10 @@ export type ReadExpiry =
   | { readonly kind: "chosen"; readonly expiresAt: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Converts the choice for the API. A key with a date expires at the end of that day in UTC. */
+/**
+ * Converts the choice into the API's format. A key with a date expires at the end of that day in
+ * UTC.
+ */
 export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): ReadExpiry {
   if (choice === "") return { kind: "unchanged" };
   if (choice === "never") return { kind: "chosen", expiresAt: "never" };
@@ -28,7 +33,8 @@ export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): 
 }
 
 /**
- * `"expired"`, `"expires within a day"`, `"expires in 3 days"`; undefined if over a week is left.
+ * Warns of a key's expiry, such as `"expired"`, `"expires within a day"` or `"expires in 3 days"`.
+ * Undefined if more than a week is left.
  */
 export function expirySoon(expiresAt: string | null, nowMs: number): string | undefined {
   if (expiresAt === null) return undefined;

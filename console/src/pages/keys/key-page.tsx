@@ -221,7 +221,9 @@ function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** Tells how to continue: an expired key can get a later date, a disabled key never works again. */
+/**
+ * Explains how to continue. An expired key can get a later date; a disabled key never works again.
+ */
 function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>

@@ -6,8 +6,8 @@ import type { ModelsFieldProps } from "./models-select.tsx";
 const ModelsSelect = lazy(() => import("./models-select.tsx"));
 
 /**
- * The field for the models that a key may call. Its code is loaded with the form, not with the
- * page.
+ * The field for the models that a key may call. Its code is loaded when the form opens, not with
+ * the page.
  */
 export function ModelsField(props: ModelsFieldProps): ReactNode {
   return (

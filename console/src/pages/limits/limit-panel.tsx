@@ -21,7 +21,8 @@ import { SourceBadge } from "./source-badge.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
 /**
- * The limits of every scope, one kind at a time, with the used amount and a button to change them.
+ * Shows the limits of every scope, one kind at a time, with the used amount and a button to change
+ * the limit.
  */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
   const [filters, setFilters] = useFilters<{

@@ -2,9 +2,11 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import type { CapRow } from "../keys/cap-left.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
 
-/** If fewer keys than this would be hidden, they are all shown. */
+/** Least number of keys that are hidden. If it would be fewer, they are all shown. */
 const QUIET_MIN = 10;
-/** A key that uses this share of a limit is not hidden. */
+/**
+ * Share of a limit from which the use of a key counts as notable, so that the key is not hidden.
+ */
 const CLOSE_SHARE = 0.5;
 
 export interface Telling<T> {

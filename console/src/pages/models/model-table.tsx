@@ -25,7 +25,7 @@ export interface ModelTableProps {
   readonly search: ModelSearch;
   readonly picks: Picks;
   /**
-   * Measured speed and reliability; undefined if unknown, and the table then leaves out their
+   * Measured speed and reliability. If they are unknown (undefined), the table leaves out their
    * columns.
    */
   readonly served: ServedFor | undefined;
@@ -55,7 +55,8 @@ export function ModelTable(props: ModelTableProps): ReactElement {
 }
 
 /**
- * A model with its matching providers. Prices and figures are those of the first matching provider.
+ * A model with its matching providers. Prices and figures in the row are those of the first of
+ * them.
  */
 interface Row {
   readonly model: Model;
@@ -145,7 +146,10 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/** Figures of the first provider in the last 30 days; the share of calls covers all providers. */
+/**
+ * Columns of measured figures: those of the first provider in the last 30 days. Only the share of
+ * calls covers all providers.
+ */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     isSortable: true,
@@ -166,7 +170,8 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
 ];
 
 /**
- * A listing that is not billed by token shows the first line of its price card as the output price.
+ * A column of prices. For a listing that is not billed by token, the output price is the first line
+ * of its price card.
  */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
@@ -182,7 +187,10 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   };
 }
 
-/** The first provider's price, and the lowest price below it if another provider is cheaper. */
+/**
+ * Shows the first provider's price. If another provider is cheaper, shows the lowest price below
+ * it.
+ */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

@@ -61,7 +61,10 @@ export function buildModel(words: Partial<Model>): Model {
   };
 }
 
-/** The figures of a listing with nine calls and nothing measured, but for what is given. */
+/**
+ * Makes the figures of a listing with nine calls and no measurements. `some` replaces single
+ * fields.
+ */
 export function buildFigures(some: Partial<ListingFigures>): ListingFigures {
   return {
     provider: "lab-a",

@@ -10,7 +10,10 @@ import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /** Set together with `reference` for a purchase that the operator grants by hand. */
+  /**
+   * Amount to suggest. It is set, together with `reference`, if the operator grants a purchase by
+   * hand.
+   */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;

@@ -13,8 +13,8 @@ const HEAD = [
 ];
 
 /**
- * Writes the answers as CSV, one per line. Texts that a spreadsheet would run as formulas are
- * escaped.
+ * Writes the answers as CSV, one answer per line. Escapes texts that a spreadsheet would run as
+ * formulas.
  */
 export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
   const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
@@ -45,7 +45,9 @@ function plain(text: string | null): string | null {
   return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* Equal to the pattern in the server's `csv.ts`, which a test checks. */
+/*
+ * Matches the start of a formula. The server's `csv.ts` has the same pattern, which a test checks.
+ */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 

@@ -1,8 +1,7 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
 /**
- * A part of an answer: a text, or an element with one of the known tags. HTML in the answer stays
- * text.
+ * A part of an answer: a text, or an element with one of the known tags. HTML in an answer is text.
  */
 export type MarkdownNode = string | MarkdownElement;
 
@@ -56,7 +55,8 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   const stack = [root];
   for (const token of tokens) {
     const top = stack.at(-1) ?? root;
-    // The parser hides the paragraphs of a tight list: their content belongs directly to the item.
+    // The parser hides the paragraphs of a tight list, because their content belongs directly to
+    // the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
       stack.push({ element: openElement(token), children: [] });
@@ -70,7 +70,9 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Undefined for an unknown element: only its content is shown. */
+/**
+ * Makes the element of a token. Undefined if it has no known tag: then only its content is shown.
+ */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
@@ -112,8 +114,8 @@ function leaf(token: Token): readonly MarkdownNode[] {
 }
 
 /**
- * Shows only the image's name, because loading the image would reveal the reader's IP address to
- * the image's host.
+ * Makes a link instead of an image. Loading the image would reveal the reader's IP address to its
+ * host.
  */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");

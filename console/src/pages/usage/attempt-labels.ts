@@ -2,9 +2,7 @@ import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
-/**
- * A sentence about the reason why another attempt followed this one; undefined if none followed.
- */
+/** Says in a sentence why another attempt followed this one; undefined if none followed. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const reason = `${attempt.provider} ${whatHappened(attempt)}`;
@@ -35,8 +33,8 @@ const CLASSES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Explains a refusal or failure to the caller, with the next step; undefined if there is nothing to
- * explain.
+ * Explains a refusal or failure to the customer, with the next step. Undefined if there is nothing
+ * to explain.
  */
 export function errorAdvice(row: RequestRow): string | undefined {
   switch (row.status) {
@@ -56,7 +54,7 @@ export function errorAdvice(row: RequestRow): string | undefined {
 }
 
 /**
- * Tells when the client closed the connection. The outcome at the provider does not matter then.
+ * Says when the client closed the connection. The outcome at the provider then no longer matters.
  */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
@@ -76,8 +74,8 @@ const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
 };
 
 /**
- * Advice by error class for refusals by a provider. `explainRefusal` explains the gateway's
- * refusals.
+ * Advice on refusals by a provider, by error class. For refusals by the gateway, `explainRefusal`
+ * has the advice.
  */
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   content_policy:

@@ -15,7 +15,7 @@ import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
 
 /**
- * The reason why a request failed or was refused, and the next step; renders nothing if it
+ * Explains why a request failed or was refused, and what to do next. Renders nothing if it
  * succeeded.
  */
 export function EndingReasons({ detail }: { readonly detail: RequestDetail }): ReactElement | null {

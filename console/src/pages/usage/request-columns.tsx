@@ -128,7 +128,8 @@ function sumTokens(tokens: NonNullable<RequestRow["tokens"]>): number {
 }
 
 /**
- * The time without year and zone, so that the column is narrow. The column's label has the zone.
+ * Shows a time without year and zone, so that the column is narrow. The label of the column names
+ * the zone.
  */
 function ShortTime({ at }: { readonly at: string }): ReactElement {
   const text = showUtc(at, "second")

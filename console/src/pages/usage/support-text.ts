@@ -1,7 +1,10 @@
 import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { endingOfAttempt, endingOfRequest, type Ending } from "./outcome-labels.ts";
 
-/** A text with all facts that support needs to explain a request, without its prompt and answer. */
+/**
+ * Writes all facts that support needs to explain a request. The prompt and the answer are not among
+ * them.
+ */
 export function supportText(detail: RequestDetail): string {
   const { request, attempts } = detail;
   return [

@@ -7,12 +7,14 @@ import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The checks of a run. Checks that did not pass, and the chosen check, are open at first. */
+/**
+ * Lists the checks of a run. At first, the checks that did not pass and the chosen check are open.
+ */
 export function FindingList(props: {
   readonly checks: readonly CheckFinding[];
   readonly chosen: string | undefined;
   /**
-   * The number of choices that the reader has made; each new choice moves the focus to the chosen
+   * How many times the reader has chosen a check. Each new choice moves the focus to the chosen
    * check.
    */
   readonly choices: number;
@@ -30,7 +32,7 @@ export function FindingList(props: {
 
 function Finding(props: {
   readonly check: CheckFinding;
-  /** Undefined unless this is the chosen check. */
+  /** Number of the reader's choices so far. Undefined unless this check is the chosen one. */
   readonly choices: number | undefined;
 }): ReactElement {
   const { check, choices } = props;

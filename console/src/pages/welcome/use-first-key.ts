@@ -14,7 +14,8 @@ export type FirstKey =
   | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
 
 /**
- * The key of the welcome page: the trial key, which is requested when the page opens, or a new key.
+ * The key that the welcome page shows: the trial key, which is requested when the page opens, or a
+ * new key.
  */
 export function useFirstKey(): FirstKey {
   const { has_reveal: hasReveal, org } = useSession();
