@@ -8,7 +8,7 @@ import type {
 } from "../../../src/account/console-api/contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
-/** What a caller gives to a route: those of `params`, `query` and `body` that the route accepts. */
+/** The input of a call: `params`, `query` and `body`, as far as the route accepts them. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };

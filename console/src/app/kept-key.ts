@@ -1,6 +1,6 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
-/** A raw virtual key that this tab still has, although the server has only its hash. */
+/** A raw virtual key that this tab still has in its memory. */
 export interface KeptKey {
   readonly secret: string;
   readonly orgId: string;

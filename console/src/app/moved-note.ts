@@ -14,8 +14,8 @@ const KEPT_MS = 60_000;
 export interface Moved {
   readonly from: string;
   /**
-   * False if the account was removed from that organization. True if another tab switched away from
-   * it.
+   * False if the account was removed from the former organization. True if another tab switched
+   * away from it.
    */
   readonly isMember: boolean;
 }

@@ -8,8 +8,8 @@ import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
 /**
- * Number of rows that are drawn above and below the visible ones. One step of the wheel scrolls as
- * many.
+ * Number of rows that are drawn above and below the visible ones. One step of the mouse wheel
+ * scrolls the same number of rows.
  */
 const ROWS_AROUND = 5;
 

@@ -39,7 +39,10 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/** Labels of fields. All other fields have their name with spaces as label. */
+/**
+ * Labels of fields whose names make no good labels. Any other field has its name, with spaces, as
+ * its label.
+ */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",

@@ -36,7 +36,10 @@ export interface DataTableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** Replaces the table if there are no rows: a sentence, or an `Empty` with more. */
+  /**
+   * Replaces the table if there are no rows: a sentence, or the component `Empty` with an action or
+   * an example.
+   */
   readonly empty?: ReactNode;
   /** Sort order at first. Default: the order of `rows`. */
   readonly sort?: Sort;

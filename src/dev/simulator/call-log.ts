@@ -85,7 +85,6 @@ export class CallLog {
     return this.#records;
   }
 
-  /** Resets all counts except that of calls in progress. */
   reset(): void {
     this.#records = [];
     this.#paths = new Map();

@@ -29,7 +29,6 @@ export interface SimRequest extends Told {
   readonly answerSchema?: JsonObject;
   readonly thinking: boolean;
   readonly promptTokens: number;
-  /** Tokens of the parts that have a mark for the prompt cache. */
   readonly cacheMarkedTokens: number;
   /** Tokens of the parts with a one-hour cache mark. They are included in `cacheMarkedTokens`. */
   readonly hourMarkedTokens: number;

@@ -31,7 +31,7 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** Oldest first. */
+  /** The events of this test checkout, oldest first. */
   get events(): readonly CheckoutEvent[] {
     return [...this.#events.values()];
   }

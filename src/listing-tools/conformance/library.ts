@@ -32,11 +32,11 @@ export interface SuiteOptions {
   readonly manifestText: string;
   /** Environment variables. Only the one with the manifest's provider key is read. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The manifest's name in problems. Default `manifest.json`. */
+  /** Name of the manifest in the texts of `problems`. Default `manifest.json`. */
   readonly file?: string;
   /** Ids of the models to test; `*` matches any text. Default: all. */
   readonly models?: readonly string[];
-  /** Default: all, which a verified listing needs. */
+  /** Checks to run. Default: all, because a listing is verified only by all of them. */
   readonly checks?: readonly CheckId[];
   /** Upper bound of the cost of the run, in USD. Default `1.00`. */
   readonly budgetUsd?: string;
@@ -65,7 +65,9 @@ export interface SuiteProgress {
 
 export type SuiteOutcome =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** The manifest is invalid, its key is missing, or it has no model to test. */
+  /**
+   * `problems` says that the manifest is invalid, its key is missing, or it has no model to test.
+   */
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**

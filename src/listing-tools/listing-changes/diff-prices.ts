@@ -78,7 +78,7 @@ export function diffRates(
 }
 
 interface PricePair {
-  /** In canonical form, so that equal prices are equal texts. */
+  /** The prices are in canonical form, so that equal prices are equal texts. */
   readonly old: string | null;
   readonly new: string | null;
 }
@@ -122,7 +122,7 @@ function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
   return lines;
 }
 
-/** `01.50` and `1.5` are the same price. */
+/** Removes zeros that do not change a price: `01.50` becomes `1.5`. */
 function canonical(text: string): string {
   const [whole = "", fraction = ""] = text.split(".");
   const digits = fraction.replace(/0+$/, "");

@@ -112,7 +112,7 @@ interface Point {
 
 /**
  * Keeps the old sale prices until `saleFromMs`, and announces the new ones for that instant; with
- * Infinity, announces none. Purchase prices follow the new listing at once, so the operator bears
+ * Infinity, announces none. Purchase prices follow the new listing at once, so the operator pays
  * any difference.
  */
 function announced(

@@ -22,7 +22,7 @@ const byUpstream: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** "deepseek-messages" has the same model names as "deepseek". */
+/** The provider with the same model names: for "deepseek-messages", that is "deepseek". */
 function baseProvider(provider: string): string {
   return provider.replace(/-messages$/, "");
 }

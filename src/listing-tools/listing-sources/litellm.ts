@@ -29,7 +29,6 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
-/** Entries that describe the file itself. */
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
 /**

@@ -33,8 +33,8 @@ export interface MergedDraft extends Draft {
 
 export interface MergeInput {
   /**
-   * The opinion that gives the model its name. The prices are those of the newest opinion, which
-   * may be another one.
+   * What the source says that gives the model its name. The prices are those of the newest source,
+   * which may be another one.
    */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];

@@ -105,7 +105,7 @@ function readSheet(pricing: RawObject): RawSheet {
   };
 }
 
-/** A price that an override leaves out is the base price. */
+/** Reads the price tiers. A price that an override leaves out is the base price. */
 function readTiers(pricing: RawObject, base: RawSheet): RawTier[] {
   return listAt(pricing, "overrides").flatMap((each): RawTier[] => {
     const override = objectAt(each);

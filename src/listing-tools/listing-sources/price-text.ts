@@ -76,7 +76,10 @@ function millionths(usdPerMillion: string): bigint {
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, "0"));
 }
 
-/** Percent as decimal text, such as "7.5", with at most three whole and six fraction digits. */
+/**
+ * True for a percentage as decimal text, such as "7.5", with at most three whole and six fraction
+ * digits.
+ */
 export function isMargin(percent: string): boolean {
   return /^\d{1,3}(?:\.\d{1,6})?$/.test(percent);
 }

@@ -53,7 +53,7 @@ export interface ProviderHead {
   readonly facts: readonly string[];
 }
 
-/** A local server has no privacy policy of its own. */
+/** The policy is optional here: a local server has no privacy policy of its own. */
 export type HeadProvider = Omit<ManifestProvider, "privacy_policy_url"> &
   Partial<Pick<ManifestProvider, "privacy_policy_url">>;
 

@@ -34,7 +34,9 @@ export interface WriteOptions {
  */
 const UNKNOWN_CONTEXT = 4096;
 
-/** Undefined if a price with the margin is too large for a manifest. */
+/**
+ * Writes a listing and its terms. Undefined if a price with the margin is too large for a manifest.
+ */
 export function writeListing(
   draft: MergedDraft,
   options: WriteOptions,

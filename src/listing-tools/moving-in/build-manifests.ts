@@ -258,7 +258,7 @@ const ORIGINS: Readonly<Record<PriceOrigin, string>> = {
   none: "its price is not known",
 };
 
-/** By reason of staging: the step that makes the listing ready. */
+/** By reason for staging: the step by which the operator makes the listing ready. */
 const READY_BY: Readonly<Record<string, string>> = {
   "no-price":
     "write its price into the configuration (input_cost_per_token, output_cost_per_token), or give --prices",

@@ -61,7 +61,10 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/** Undefined if each member of the map or list at `path` gets a note instead. */
+/**
+ * The note of the setting at `path`. Undefined if the setting is a map or list whose members get
+ * notes instead.
+ */
 function noteHere(
   value: RawJson,
   path: SettingPath,
@@ -135,7 +138,7 @@ interface SettingGroup {
    * the top level of the file.
    */
   readonly in: string;
-  /** A `*` means any characters. */
+  /** Names of settings. A `*` in a name matches any characters. */
   readonly keys: readonly string[];
   readonly fate: Fate;
   readonly what: string;

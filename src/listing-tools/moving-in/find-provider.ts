@@ -89,7 +89,7 @@ function refuse(why: string): FoundProvider {
   return { ok: false, why, next };
 }
 
-/** Bedrock serves Claude models on the Messages wire, which has a head of its own. */
+/** Bedrock serves Claude models on the Messages wire, and they need the head with that wire. */
 function chooseHead(head: string, upstreamId: string): string {
   const isClaude = /(^|\.)anthropic\./.test(upstreamId);
   return head === "bedrock" && isClaude ? "bedrock-messages" : head;

@@ -153,7 +153,10 @@ export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly str
 
 const SECRET_FORMS = new RegExp(SECRET_FORM.source, "g");
 
-/** LiteLLM writes `os.environ/NAME` for the value of a variable. Undefined for other texts. */
+/**
+ * Returns NAME from `os.environ/NAME`, which is LiteLLM's notation for the value of a variable.
+ * Undefined for other texts.
+ */
 export function parseVariable(text: string): string | undefined {
   return /^os\.environ\/(.*)$/s.exec(text)?.[1];
 }

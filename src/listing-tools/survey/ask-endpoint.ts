@@ -101,7 +101,7 @@ export class EndpointAsker {
   }
 }
 
-/** `http://gpu:8000` of `http://gpu:8000/v1`. */
+/** Removes the version segment: `http://gpu:8000/v1` becomes `http://gpu:8000`. */
 export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }

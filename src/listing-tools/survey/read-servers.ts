@@ -97,7 +97,7 @@ export function withLlamaProps(
   }));
 }
 
-/** By model id. */
+/** What LM Studio reports about each model, by model id. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
 /** Reads LM Studio's `GET /api/v0/models`. Undefined for any other JSON. */

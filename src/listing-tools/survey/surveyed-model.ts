@@ -25,7 +25,7 @@ export interface SkippedModel {
   readonly message: string;
 }
 
-/** Most models of one endpoint; an aggregator has some hundreds. */
+/** Most models that are read from one endpoint. An aggregator has some hundreds. */
 export const MODELS_MAX = 2_000;
 const CONTEXT_MAX = 100_000_000;
 
@@ -35,7 +35,7 @@ export function parseContext(value: unknown): number | undefined {
   return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
 }
 
-/** A word such as `Q4_K_M`; undefined if a listing cannot contain it. */
+/** Reads a quantization such as `Q4_K_M`. Undefined if a listing cannot contain it. */
 export function parseQuantization(value: unknown): string | undefined {
   return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
 }

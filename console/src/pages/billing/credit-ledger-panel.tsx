@@ -126,8 +126,8 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
 ];
 
 /**
- * Names the kind of an entry. Granted credit has no receipt, because nobody paid for it, and this
- * says so.
+ * Shows the kind of an entry. Under granted credit, it says that there is no receipt, because
+ * nobody paid for it.
  */
 function Kind({ kind }: Pick<CreditEntry, "kind">): ReactNode {
   const isGiven = kind === "grant" || kind === "welcome";

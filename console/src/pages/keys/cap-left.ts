@@ -15,7 +15,7 @@ export type Cap = Limits["caps"][number];
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   /** The period of the cap; `month` if there is no cap. */
   readonly period: CapPeriod;
-  /** Null if no period has a cap. */
+  /** Null if the key or organization has no cap. */
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
@@ -30,9 +30,9 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Lists caps, that with the least amount left first; rows without a cap come last. Caps with equal
- * amounts left are in the order in which the gateway refuses: first the caps of keys, the one that
- * resets last at the top, then the organization's cap.
+ * Lists caps by the amount left, the least first; rows without a cap come last. Caps with equal
+ * amounts are in the order in which the gateway refuses: first the caps of keys (of these, the one
+ * that resets last comes first), then the organization's cap.
  */
 export function capRows(
   caps: readonly Cap[],

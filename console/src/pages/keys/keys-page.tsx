@@ -56,7 +56,8 @@ export function KeysPage(): ReactNode {
           opened={isOpened}
           rpmMax={answer.data?.rpm_max ?? 0}
           onClose={() => setIsCreating(false)}
-          // The form that had the focus is gone, so the button that opened the dialog gets it back.
+          // The form that had the focus is gone, so the button that opened the dialog gets the
+          // focus.
           onSaved={() => createButton.current?.focus()}
         />
       </WhenOpened>

@@ -79,7 +79,7 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** Milliseconds between two reads. The page reads the limits as often. */
+/** Milliseconds between two reads of the caps. The page reads the limits at the same interval. */
 const REFRESH_MS = 10_000;
 /** Number of caps above which a search field appears. */
 const SEARCHED_FROM = 10;

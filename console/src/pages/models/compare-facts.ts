@@ -129,7 +129,7 @@ function inAndOut({ prompt, completion }: PricesPerMillion): string {
 
 /**
  * True if the listing has its own price for 1-hour cache writes. If no listing has one, the table
- * has no row for it.
+ * leaves out the row for these prices.
  */
 function pricesHours(listing: ModelProvider | undefined): boolean {
   return listing?.prices?.[HOUR_WRITE] !== undefined;

@@ -55,8 +55,8 @@ export function ModelTable(props: ModelTableProps): ReactElement {
 }
 
 /**
- * A model with its matching providers. Prices and figures in the row are those of the first of
- * them.
+ * A model with its matching providers. Prices and figures in the row are those of the first
+ * matching provider.
  */
 interface Row {
   readonly model: Model;

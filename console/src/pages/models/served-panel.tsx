@@ -114,7 +114,7 @@ function FiguresTable(
 
 /**
  * A line of the chart. Its ID is the same as in charts of spend, so that a provider or model has
- * the same color in both.
+ * the same color in all charts.
  */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };

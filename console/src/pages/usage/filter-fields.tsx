@@ -23,7 +23,6 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
   const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
   const hasTags = readValues(search, "tag").length > 0;
-  // Hides the menu of tags if no key has a tag.
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>

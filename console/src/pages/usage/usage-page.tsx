@@ -165,8 +165,8 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
 }
 
 /**
- * Reads the figures of the previous time range. They are loaded after the current figures, so that
- * those do not wait.
+ * Reads the figures of the previous time range. They are loaded last, so that the current figures
+ * do not wait for them.
  */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,

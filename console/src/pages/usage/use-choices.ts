@@ -10,8 +10,8 @@ export interface Choice {
 
 /**
  * The values that a filter can have. They come from the catalog or from the organization's keys,
- * and are undefined while they load. The catalog is long, so a menu that needs it loads it, and not
- * the page.
+ * and are undefined while they load. The catalog is long, so it is loaded with the menu that needs
+ * it, not with the page.
  */
 export function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";

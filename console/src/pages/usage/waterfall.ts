@@ -26,8 +26,8 @@ export interface WaterfallBar {
 const RUNNING_SHARE = 0.25;
 
 /**
- * Places the attempts of a request one after the other, by their durations alone, whose sum is the
- * duration of the request. Their start times would not fit: they come from the wall clock, and the
+ * Places the attempts of a request one after the other, by their durations alone, which add up to
+ * the duration of the request. Start times would not fit: they come from the wall clock, and the
  * gateway also works between two attempts, so the last attempt would end after its request.
  */
 export function buildWaterfall(

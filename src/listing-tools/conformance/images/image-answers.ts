@@ -17,7 +17,7 @@ import { readContentType, parseFields } from "../chat/read-chat.ts";
 
 export interface ImageAnswer {
   readonly json: Fields;
-  /** By item; undefined if the item cannot be decoded. */
+  /** Size of each item; undefined if the item cannot be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
   /** Hash of each item's picture; undefined if the item cannot be decoded. */
   readonly pictures: readonly (string | undefined)[];
@@ -109,7 +109,10 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
-/** A provider that reports the cost may omit tokens. C11 checks the cost. */
+/**
+ * Checks the token counts of an answer. A provider that reports its cost may omit them, because C11
+ * checks the cost.
+ */
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,

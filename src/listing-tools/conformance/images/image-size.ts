@@ -10,7 +10,7 @@ export interface ImageSize {
  */
 export const SIZE_BYTES = 262_144;
 
-/** Undefined if the file is not a PNG, JPEG or WebP. */
+/** Reads format, width and height. Undefined if the file is not a PNG, JPEG or WebP. */
 export function readImageSize(file: Buffer): ImageSize | undefined {
   const first = file.subarray(0, SIZE_BYTES);
   const size = pngSize(first) ?? jpegSize(first) ?? webpSize(first);

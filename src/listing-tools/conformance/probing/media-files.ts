@@ -13,7 +13,7 @@ export function renderPng(colour: Colour, width = SIDE, height = SIDE): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
-  // Bit depth 8, colour type 2: three channels.
+  // Bit depth 8 and color type 2, which means three channels.
   head.set([8, 2], 8);
   const row = Buffer.concat([Buffer.of(0), Buffer.alloc(3 * width, Buffer.from(colour))]);
   return Buffer.concat([
@@ -69,7 +69,7 @@ export function renderWav(hertz: number): Buffer {
   file.writeUInt32LE(file.length - 8, 4);
   file.write("WAVEfmt ", 8, "latin1");
   file.writeUInt32LE(16, 16);
-  // Format 1 is uncompressed samples; one channel.
+  // Format 1 means uncompressed samples; the 1 after it means one channel.
   file.writeUInt16LE(1, 20);
   file.writeUInt16LE(1, 22);
   file.writeUInt32LE(SAMPLES_PER_SECOND, 24);

@@ -3,9 +3,11 @@ import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
 const REMOVED = "[removed]";
-/** Shorter secrets are not redacted, because that would spoil ordinary sentences. */
+/**
+ * Least length of a secret that is redacted. Redacting shorter ones would spoil ordinary sentences.
+ */
 const SECRET_CHARS_MIN = 6;
-/** Any part of a secret with this length is redacted. */
+/** Any piece of a secret that has this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
 /**
  * Prompts are recognized by pieces of this length, so any part of a prompt with at least twice this

@@ -22,7 +22,7 @@ export type ReadReport =
 
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** A run writes no text longer than this. */
+/** The longest text that a report may contain. A run writes none that is longer. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;
@@ -57,7 +57,6 @@ const reportDocument = documentReader(
   }),
 );
 
-/** Reads a report, and verifies its signature with the trusted key. */
 export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
   const read = reportDocument(file);

@@ -139,7 +139,8 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // The provider does not state the length, or ignores ranges: the film cannot be read in parts.
+  // Without a total length, the film cannot be read in parts. A provider that ignores ranges states
+  // none.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;

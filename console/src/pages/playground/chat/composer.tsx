@@ -109,8 +109,8 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
-          // The buttons have different React keys, so that a press that begins on one cannot click
-          // the other.
+          // The buttons to send and to stop have different React keys, so that a press that begins
+          // on one cannot click the other.
           <Button
             key="stop"
             variant="default"
