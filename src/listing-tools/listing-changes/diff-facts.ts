@@ -81,8 +81,8 @@ function isLess(old: unknown, next: unknown, field: string): boolean {
 }
 
 /**
- * For each field, a test whether the change takes something away from clients. A change of any
- * other field does not.
+ * For each field, a test whether a change of it takes something away from clients. Changes of all
+ * other fields take nothing away.
  */
 const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,

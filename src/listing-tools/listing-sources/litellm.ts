@@ -169,8 +169,8 @@ const OTHER_UNIT =
   /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
 
 /**
- * Reads the base prices, with `suffix` "", or those of a tier, with a suffix of the field names
- * such as "_above_200k_tokens".
+ * Reads the base prices if `suffix` is "". With a suffix of the field names, such as
+ * "_above_200k_tokens", reads the prices of that tier.
  */
 export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
   const at = (field: string): string | undefined => numberTextAt(entry, `${field}${suffix}`);

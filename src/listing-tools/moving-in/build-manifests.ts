@@ -72,8 +72,8 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // `upstreamId` may be made from the end of the listing's marketplace id. The provider does not
-  // know such a name.
+  // `upstreamId` may be only the end of the listing's marketplace id. The provider does not know
+  // that name, so the listing's own `upstream_id` is kept.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,

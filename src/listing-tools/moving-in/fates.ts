@@ -142,7 +142,7 @@ interface SettingGroup {
   readonly keys: readonly string[];
   readonly fate: Fate;
   readonly what: string;
-  /** What a setting that is carried over becomes, or why it is not carried over. */
+  /** Says what the setting becomes if it is carried over, and otherwise why it is not. */
   readonly why: string;
   readonly next: string;
   readonly secret?: boolean;

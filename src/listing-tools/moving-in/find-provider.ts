@@ -130,7 +130,10 @@ export type FoundAddress =
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /** The address as configured. If undefined, the deployment has the address that LiteLLM knows. */
+  /**
+   * The address as configured. Undefined means the provider's usual address, which LiteLLM knows by
+   * itself.
+   */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }

@@ -71,8 +71,8 @@ export interface DeploymentsInput {
   /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
   /**
-   * Ids of shipped listings, which a note suggests instead of a wildcard. Undefined as the provider
-   * means all providers.
+   * Ids of the shipped listings of one provider (of all providers if undefined). A note suggests
+   * them instead of a wildcard.
    */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }

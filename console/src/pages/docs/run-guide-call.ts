@@ -31,7 +31,7 @@ const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
 export interface GuideAnswer {
   readonly shown: string;
   readonly requestId: string | undefined;
-  /** Dollars; undefined if the call was free or is not settled yet. */
+  /** Cost in dollars; undefined if the call was free or is not settled yet. */
   readonly costUsd: string | undefined;
 }
 

@@ -147,8 +147,8 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
 }
 
 /**
- * Columns of measured figures: those of the first provider in the last 30 days. Only the share of
- * calls covers all providers.
+ * Columns of measured figures. They show the first provider's figures of the last 30 days; only the
+ * share of calls covers all providers.
  */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {

@@ -164,8 +164,8 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
 };
 
 /**
- * Chooses the listing that is shown at first: that of the model `wanted`, else the first failed
- * one, else the first suspect one, else the first.
+ * Chooses the listing that is shown at first: the one of the model `wanted`, else the first failed
+ * one, else the first suspect one, else the first of the list.
  */
 export function listingToShow(
   listings: readonly ListingTrust[],

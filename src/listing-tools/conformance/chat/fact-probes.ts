@@ -25,7 +25,10 @@ export interface FactProbe extends Probe {
   /** Number of short earlier turns, which contain no copy of the measured text. */
   readonly turns: number;
   readonly copies: number;
-  /** Copies that are in the description of a tool's parameters; `copies` includes them. */
+  /**
+   * Copies of the measured text that are in the description of a tool's parameters. `copies`
+   * includes them.
+   */
   readonly toolCopies: number;
   /** Describes the prompt in the text of a finding. */
   readonly about: string;

@@ -59,8 +59,9 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
 }
 
 /**
- * With a long state, four short questions cost little more than one question if the provider bills
- * the state once, and nearly four times as much if it bills the state for each question.
+ * The tokens of four short questions, divided by those of one question, both with a long state. The
+ * ratio is near 1 if the provider bills the state once, and near 4 if it bills the state for each
+ * question. This value separates the two.
  */
 const PER_QUESTION_RATIO = 2.5;
 
