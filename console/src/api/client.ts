@@ -81,10 +81,7 @@ export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }
 
-/**
- * Fills `params` into a route's path and adds `query`. Leaves out query values that are undefined
- * or empty.
- */
+/** Fills `params` into a route's path and adds `query` without its undefined or empty values. */
 export function buildAddress(path: string, params: Values = {}, query: Values = {}): string {
   const filled = path.replace(/:(\w+)/g, (_all, name: string) =>
     encodeURIComponent(String(params[name] ?? "")),

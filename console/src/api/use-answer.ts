@@ -58,9 +58,7 @@ function without(name: string, asked: unknown): string {
   return JSON.stringify(asked, (key, value: unknown) => (key === name ? undefined : value));
 }
 
-/**
- * Calls a route that changes something, then reads the answers of the routes in `refreshes` again.
- */
+/** Calls a route that changes something, then reads the answers of the routes `refreshes` again. */
 export function useChange<N extends RouteName>(
   name: N,
   options: { readonly refreshes: readonly RouteName[] } = { refreshes: [] },
@@ -90,10 +88,7 @@ export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
   return asked === undefined ? [name] : [name, asked];
 }
 
-/**
- * `call` with looser types, because TypeScript cannot resolve its conditional parameters for a
- * generic name.
- */
+/** `call` with looser types: TypeScript cannot resolve its conditional ones for a generic name. */
 const callLoosely = call as unknown as <N extends RouteName>(
   name: N,
   asked: object,

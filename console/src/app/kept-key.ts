@@ -34,10 +34,7 @@ export const keptKey = {
     kept = key;
   },
 
-  /**
-   * Copies the key into the tab's storage. Called just before the browser leaves for the payment
-   * page.
-   */
+  /** Copies the key into the tab's storage, just before the browser leaves for the payment page. */
   packForCheckout(nowMs: number): void {
     if (kept === undefined) return;
     remember("sessionStorage", NAME, { ...kept, untilMs: nowMs + TRIP_MS });

@@ -1,10 +1,7 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
 const NAME = "tm-moved";
-/**
- * Age in milliseconds from which a note is ignored: the reload that should have shown it never
- * finished.
- */
+/** A note older than this is ignored: the reload that should have shown it never finished. */
 const KEPT_MS = 60_000;
 
 /**
@@ -13,10 +10,7 @@ const KEPT_MS = 60_000;
  */
 export interface Moved {
   readonly from: string;
-  /**
-   * False if the account was removed from the former organization. True if another tab switched
-   * away from it.
-   */
+  /** False: the account was removed from the former organization. True: another tab switched. */
   readonly isMember: boolean;
 }
 

@@ -3,10 +3,7 @@ import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/
 import { ApiFault } from "../api/client.ts";
 import { refreshAnswers } from "../api/use-answer.ts";
 
-/**
- * Age in milliseconds from which an answer is read again when a page uses it or the window regains
- * the focus.
- */
+/** Answers older than this are read again when a page uses them or the window gets the focus. */
 const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
 

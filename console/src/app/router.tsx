@@ -15,10 +15,7 @@ import { OperatorGate, PrivateGate, SessionGate } from "./session-gate.tsx";
 import { Shell } from "./shell.tsx";
 const modelPages = createRoute({ getParentRoute: () => open, path: "/models", component: Outlet });
 
-/**
- * Loads the code of a page. Each page is a separate chunk, which is loaded when the page is first
- * shown.
- */
+/** Loads the code of a page: a separate chunk, which is loaded when the page is first shown. */
 type Load = () => Promise<Record<string, unknown>>;
 
 const root = createRootRoute({ component: SessionGate, notFoundComponent: ShellNotFound });

@@ -17,10 +17,7 @@ import { Redirect } from "./redirect.tsx";
 import shell from "./shell.module.css";
 import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
-/**
- * Milliseconds between two reads of the session, with its balance and notices, while the page is
- * visible.
- */
+/** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
 /**
  * Milliseconds between two reads while the organization has no credit. The banner about missing
@@ -28,10 +25,7 @@ const BALANCE_MS = 10_000;
  */
 const UNFUNDED_MS = 3_000;
 
-/**
- * Reads the session before it shows any page. A person without a verified email sees only
- * `/verify`.
- */
+/** Reads the session before it shows any page. Without a verified email, shows only `/verify`. */
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);
@@ -116,18 +110,12 @@ export function PrivateGate(): ReactElement {
   return <ToSignIn reason={findReason(session, wasSignedIn.current)} />;
 }
 
-/**
- * Why the visitor must sign in. Undefined for a visitor who was never signed in: nothing has
- * expired.
- */
+/** Why the visitor must sign in. Undefined for a visitor who was never signed in. */
 function findReason(session: Session, wasSignedIn: boolean): SignInReason | undefined {
   return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
 }
 
-/**
- * Leads to the sign-in page. The server renders it without a script, so the browser loads it as a
- * new page.
- */
+/** Leads to the sign-in page: a new page load, because the server renders it without a script. */
 export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): null {
   const first = useRef(reason);
   useEffect(() => {

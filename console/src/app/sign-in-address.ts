@@ -18,10 +18,7 @@ function here(): string {
   return `${pathname}${search}`;
 }
 
-/**
- * Returns `path` if it belongs to this site, and `/` otherwise, so that signing in never leads to
- * another site.
- */
+/** Returns `path` if it belongs to this site, else `/`: signing in must lead to no other site. */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";
 }

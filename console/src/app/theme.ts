@@ -81,9 +81,7 @@ export const theme: MantineThemeOverride = createTheme({
   },
 });
 
-/**
- * Replaces Mantine's tones for dimmed texts, errors and placeholders, which are too faint on white.
- */
+/** Replaces Mantine's dimmed, error and placeholder tones, which are too faint on white. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -14,9 +14,7 @@ export interface CallSnippetsProps {
   readonly note?: ReactNode;
 }
 
-/**
- * Shows an example call in curl, Python and TypeScript, for the interface that the reader chooses.
- */
+/** An example call in curl, Python and TypeScript, for the interface that the reader chooses. */
 export function CallSnippets(props: CallSnippetsProps): ReactElement {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");

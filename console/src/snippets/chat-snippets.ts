@@ -27,10 +27,7 @@ export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
-/**
- * Writes a call in curl, Python and TypeScript, in this order. Placeholders replace the contents of
- * files.
- */
+/** Writes a call in curl, Python and TypeScript, in this order. Placeholders replace files. */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
   return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);
@@ -221,10 +218,7 @@ export function pythonArguments(
     .join("\n");
 }
 
-/**
- * Writes a body in TypeScript. It is cast to `type` if it has a field in `extras`, which the type
- * lacks.
- */
+/** Writes a body in TypeScript, cast to `type` if it has fields in `extras`, which `type` lacks. */
 function typed(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[],
@@ -235,9 +229,7 @@ function typed(
     : script(body);
 }
 
-/**
- * Writes a JSON value as a TypeScript literal, with names unquoted where TypeScript allows that.
- */
+/** Writes a JSON value as a TypeScript literal. Names are unquoted where TypeScript allows it. */
 export function script(value: unknown): string {
   return json(value).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }

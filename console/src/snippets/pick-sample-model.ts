@@ -28,10 +28,7 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
-/**
- * Price of a million input tokens plus a million output tokens at the first provider, in
- * micro-dollars.
- */
+/** Micro-dollars for a million input plus a million output tokens at the first provider. */
 function sumPrices({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices ?? undefined;
   return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);

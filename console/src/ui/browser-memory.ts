@@ -24,10 +24,7 @@ export function recallFields(area: Area, name: string): Readonly<Record<string, 
   return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
 }
 
-/**
- * Stores a JSON value under a name; undefined removes it. Does nothing if the browser stores
- * nothing.
- */
+/** Stores a JSON value; undefined removes it. Does nothing if the browser stores nothing. */
 export function remember(area: Area, name: string, value: unknown): void {
   try {
     if (value === undefined) globalThis[area].removeItem(name);

@@ -15,10 +15,7 @@ interface More<T> extends Partial<Column<T>> {
   readonly otherwise?: string;
 }
 
-/**
- * Makes a column of numbers, aligned to the right. Without `show`, they are written as whole
- * numbers.
- */
+/** Makes a column of numbers, aligned to the right. Without `show`, they have no decimals. */
 export function numberColumn<T>(
   id: string,
   label: string,

@@ -12,10 +12,7 @@ export function formatShare(share: number): string {
   return SHARE.format(share);
 }
 
-/**
- * Writes a duration, such as `"840 ms"`, `"2.4 s"` or `"1.5 min"`. Null (nothing measured) becomes
- * a dash.
- */
+/** Writes a duration, such as `"840 ms"`, `"2.4 s"` or `"1.5 min"`. Null becomes a dash. */
 export function formatMs(ms: number | null): string {
   if (ms === null) return "–";
   if (ms < 1000) return `${WHOLE.format(ms)} ms`;

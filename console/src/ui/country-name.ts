@@ -1,7 +1,4 @@
-/**
- * Returns the English name of a country code, such as `"Germany"`. Returns an unknown code as it
- * is.
- */
+/** The English name of a country code, such as `"Germany"`. An unknown code stays as it is. */
 export function countryName(code: string): string {
   try {
     return COUNTRIES.of(code) ?? code;

@@ -14,9 +14,7 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/**
- * Most rows on a page that are all rendered. If there are more, only the visible rows are rendered.
- */
+/** Most rows on a page that are all rendered. Of more rows, only the visible ones are rendered. */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then
@@ -24,9 +22,7 @@ const ROWS_WHOLE_MAX = 200;
  */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/**
- * These components are loaded after the first page, because reading its tables does not need them.
- */
+/** These components are loaded after the first page, whose tables can be read without them. */
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 

@@ -17,10 +17,7 @@ const CLASSES: Readonly<Record<string, string | undefined>> = {
   number: kit.codeNumber,
 };
 
-/**
- * Colors the strings, keywords, names, numbers and comments of a piece of code. The text stays
- * unchanged.
- */
+/** Colors strings, keywords, names, numbers and comments. The text of the code stays unchanged. */
 export function highlighted(code: string): ReactNode {
   const parts: ReactNode[] = [];
   let end = 0;

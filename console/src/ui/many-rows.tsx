@@ -13,9 +13,7 @@ const ROW_HEIGHT_PX = 44;
  */
 const ROWS_AROUND = 5;
 
-/**
- * A long table that scrolls in its own box. It draws only the visible rows and some around them.
- */
+/** A long table that scrolls in its own box. It draws the visible rows and some around them. */
 export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   const { caption, columns, rows, rowKey, head } = props;
   const scroll = useRef<HTMLDivElement>(null);

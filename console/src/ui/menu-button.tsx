@@ -4,10 +4,7 @@ import type { MenuButtonProps } from "./opened-menu.tsx";
 
 const OpenedMenu = lazy(() => import("./opened-menu.tsx"));
 
-/**
- * A button that opens a small window next to it. Mantine's code for that is loaded at the first
- * click.
- */
+/** A button that opens a small window next to it. Mantine's code is loaded at the first click. */
 export function MenuButton(props: MenuButtonProps): ReactElement {
   return (
     <LoadedOnClick button={props.button}>

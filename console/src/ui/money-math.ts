@@ -21,10 +21,7 @@ export function readUsdInput(text: string): bigint | undefined {
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
 }
 
-/**
- * Writes micro-dollars as a decimal text in dollars, always with six decimals, such as
- * `"12.500000"`.
- */
+/** Writes micro-dollars in decimal dollars, always with six decimals, such as `"12.500000"`. */
 export function writeUsd(micro: bigint): string {
   const size = micro < 0n ? -micro : micro;
   const fraction = String(size % MICRO_PER_USD).padStart(6, "0");
@@ -40,10 +37,7 @@ export function compareUsd(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/**
- * Rounds an amount to cents, with halves away from zero, such as `"12.50"`. Use it for headlines
- * only.
- */
+/** Rounds to cents, halves away from zero, such as `"12.50"`. Use it for headlines only. */
 export function toCents(usd: string): string {
   const micro = parseUsd(usd);
   const size = micro < 0n ? -micro : micro;
@@ -63,10 +57,7 @@ export function computeShare(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number(share) / 1_000_000));
 }
 
-/**
- * Writes an amount with a dollar sign, a true minus and thousands separators, such as
- * `"−$1,234.500000"`.
- */
+/** Writes a dollar sign, a true minus and thousands separators, such as `"−$1,234.500000"`. */
 export function showUsd(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const isNegative = usd.startsWith("-");
   const [whole = "0", fraction] = usd.replace("-", "").split(".");
@@ -75,10 +66,7 @@ export function showUsd(usd: string, options: { readonly isSigned?: boolean } = 
   return `${sign}$${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/**
- * Writes an amount rounded to cents. An amount above zero that would round to zero becomes
- * `"<$0.01"`.
- */
+/** Writes an amount rounded to cents, or `"<$0.01"` if more than zero would round to zero. */
 export function showCents(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const cents = toCents(usd);
   if (cents === "0.00" && parseUsd(usd) > 0n) return "<$0.01";

@@ -25,10 +25,7 @@ export interface MenuButtonProps {
   readonly children: ReactNode | ((close: () => void) => ReactNode);
 }
 
-/**
- * Mounts closed with the focus on its button, then opens. Closing then returns the focus to the
- * button.
- */
+/** Mounts closed with the focus on its button, then opens, so that closing restores the focus. */
 export default function OpenedMenu(props: MenuButtonProps): ReactElement {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);

@@ -9,10 +9,7 @@ export function sentence(message: string): string {
   return begun === "" || /[.!?…][)”"]?$/.test(begun) ? begun : `${begun}.`;
 }
 
-/**
- * Turns a message of the console's API into a sentence, and replaces the names of fields by their
- * labels.
- */
+/** Makes an API message a sentence, and replaces the names of fields by their labels. */
 export function presentMessage(message: string): string {
   return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
 }
@@ -39,10 +36,7 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/**
- * Labels of fields whose names make no good labels. Any other field has its name, with spaces, as
- * its label.
- */
+/** Labels of fields whose names are no good labels. Any other label is the name with spaces. */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",

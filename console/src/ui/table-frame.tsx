@@ -20,10 +20,7 @@ export interface TableFrameProps {
   readonly children: ReactNode;
 }
 
-/**
- * The frame in which a wide table scrolls sideways. A shadow marks each side on which the table
- * continues.
- */
+/** Lets a wide table scroll sideways. A shadow marks each side on which it continues. */
 export function TableFrame(props: TableFrameProps): ReactElement {
   const own = useRef<HTMLDivElement>(null);
   const frame = props.frame ?? own;
@@ -69,10 +66,7 @@ function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   }, [frame]);
 }
 
-/**
- * Moves the focus by arrow keys: from a link or button in a row to the same column of the next or
- * previous row.
- */
+/** Arrow keys move the focus from a link or button to its column in the next or previous row. */
 function onArrow(event: KeyboardEvent<HTMLDivElement>): void {
   const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" } as const;
   const way = step[event.key as keyof typeof step];

@@ -7,9 +7,7 @@ import styles from "./table.module.css";
 interface RowProps<T> {
   readonly columns: readonly Column<T>[];
   readonly row: T;
-  /**
-   * Number of the row among all rows, where the header is 1. Set only if some rows are not drawn.
-   */
+  /** Number of the row; the header is 1. Set only if some rows are not drawn. */
   readonly index?: number;
 }
 

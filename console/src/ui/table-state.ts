@@ -1,10 +1,7 @@
 import { recallFields, remember } from "./browser-memory.ts";
 import type { Sort } from "./sort-rows.ts";
 
-/**
- * The query parameters of a table in the page's URL. The second table of a page adds a prefix to
- * their names.
- */
+/** A table's query parameters in the page's URL. A page's second table adds a prefix to them. */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
 /** Page sizes that the reader can choose; 0 shows all rows. */
@@ -13,9 +10,7 @@ export const PAGE_ROWS = 50;
 /** Rows per page on a phone, where 50 rows would fill 13 screens. */
 export const PAGE_CARDS = 10;
 
-/**
- * Parses a sort order such as `"spent.desc"`. Undefined if it names no column that can be sorted.
- */
+/** Parses a sort order such as `"spent.desc"`. Undefined if the column cannot be sorted. */
 export function readSort(text: string | undefined, sortable: readonly string[]): Sort | undefined {
   const match = /^(.+)\.(asc|desc)$/.exec(text ?? "");
   const id = match?.[1];
@@ -27,10 +22,7 @@ export function writeSort({ id, direction }: Sort): string {
   return `${id}.${direction === "ascending" ? "asc" : "desc"}`;
 }
 
-/**
- * Reads the rows per page from the URL. Returns `usual` if the URL states none, or a size that is
- * not offered.
- */
+/** Rows per page from the URL, or `usual` if the URL has none or a size that is not offered. */
 export function readSize(text: string | undefined, usual: number = PAGE_ROWS): number {
   const size = text === "all" ? 0 : Number(text ?? Number.NaN);
   return PAGE_SIZES.includes(size) ? size : usual;
@@ -49,9 +41,7 @@ export interface PageOfRows {
   readonly to: number;
 }
 
-/**
- * Computes the range of rows that a page shows. A number after the last page means the last page.
- */
+/** The range of rows that a page shows. A number after the last page means the last page. */
 export function cutPage(count: number, size: number, wanted: string | undefined): PageOfRows {
   if (size === 0) return { page: 1, pages: 1, from: 0, to: count };
   const pages = Math.max(1, Math.ceil(count / size));

@@ -48,9 +48,7 @@ export default function TableTools(props: TableToolsProps): ReactElement {
   );
 }
 
-/**
- * Lets the reader choose columns. The first column cannot be hidden, because it identifies the row.
- */
+/** Lets the reader hide columns except the first, which identifies the row. */
 function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): ReactElement {
   return (
     <MenuButton

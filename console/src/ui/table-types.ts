@@ -11,17 +11,11 @@ export interface Column<T> {
   readonly render: (row: T) => ReactNode;
   /** The value by which this column is sorted. Without it, the reader cannot sort by the column. */
   readonly sortValue?: (row: T) => SortValue;
-  /**
-   * Cell of this column in a row of totals below the other rows. If no column has one, there is no
-   * such row.
-   */
+  /** Cell in a row of totals below the other rows. If no column has one, there is no such row. */
   readonly total?: ReactNode;
   /** When the column is shown. Default: `always`. With `kept`, the reader can choose otherwise. */
   readonly shownFrom?: ShownFrom;
-  /**
-   * Percentage of the width that is left after the columns without a percentage. Longer text is
-   * cut.
-   */
+  /** Percentage of the width left by columns without a percentage. Longer text is cut. */
   readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
   /**
    * Position of the column in the two lines of a row on a phone. First line: `lead` at the start,
@@ -36,19 +30,13 @@ export interface DataTableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /**
-   * Replaces the table if there are no rows: a sentence, or the component `Empty` with an action or
-   * an example.
-   */
+  /** Replaces a table without rows: a sentence, or an `Empty` with an action or an example. */
   readonly empty?: ReactNode;
   /** Sort order at first. Default: the order of `rows`. */
   readonly sort?: Sort;
   /** If present, the page must sort `rows` by `sort` itself, and the table does not. */
   readonly onSort?: (sort: Sort) => void;
-  /**
-   * If present, the table has a row count, pages and a choice of columns, and remembers what the
-   * reader chose.
-   */
+  /** If present, the table has a row count, pages and chosen columns, and remembers choices. */
   readonly kept?: Kept;
 }
 

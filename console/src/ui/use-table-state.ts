@@ -13,19 +13,14 @@ import {
   type TableSearch,
 } from "./table-state.ts";
 
-/**
- * Makes a table remember its columns in this browser, and keep its sort order and page in the
- * page's URL.
- */
+/** Makes a table remember its columns in this browser, and its sort order and page in the URL. */
 export interface Kept {
   readonly id: string;
   /** Words for one row and for several rows, such as `["key", "keys"]`. */
   readonly rows: readonly [one: string, many: string];
   /** Prefix of the table's query parameters in the URL. The second table of a page needs one. */
   readonly prefix?: string;
-  /**
-   * With `server`, `rows` are one page already, and the caller shows the controls for other pages.
-   */
+  /** With `server`, `rows` are one page already, and the caller shows the other pages' controls. */
   readonly pages?: "server";
 }
 
@@ -43,10 +38,7 @@ export function useIsPhone(): boolean {
 }
 const PHONE = "(max-width: 36em)";
 
-/**
- * Reads and changes the query parameters in the page's URL that belong to one table. Back undoes
- * each change.
- */
+/** Reads and changes one table's query parameters in the page's URL. Back undoes each change. */
 export function useTableSearch(prefix: string): {
   readonly sort: string | undefined;
   readonly page: string | undefined;

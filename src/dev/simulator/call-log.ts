@@ -4,9 +4,7 @@ const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
 const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
-/**
- * Counts since the start or the last reset. A reset does not change `open`, the calls in progress.
- */
+/** Counts since the start or the last reset. A reset keeps `open`, the calls in progress. */
 export interface CallCounts {
   /** Generation calls: chats, images, decisions, created video jobs. */
   readonly total: number;
@@ -17,9 +15,7 @@ export interface CallCounts {
 }
 
 export interface CallRecord {
-  /**
-   * Number among the generation calls, counted from 1. A call about a video job has the number 0.
-   */
+  /** Number among the generation calls, from 1; 0 for a call about a video job. */
   readonly number: number;
   readonly method: string;
   readonly path: string;

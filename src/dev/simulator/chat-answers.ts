@@ -112,10 +112,7 @@ function chunkHead(envelope: Envelope): JsonObject {
   };
 }
 
-/*
- * If the client requests usage, every chunk before the last has `usage: null`, as at real
- * providers.
- */
+/* If the client requests usage, every chunk before the last has `usage: null`. */
 function usageSlot({ includeUsage, usage }: Envelope): JsonObject {
   return includeUsage && usage !== null ? { usage: null } : {};
 }

@@ -141,9 +141,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : `Tool choice '${String(readToolName(choice))}' not found in 'tools' parameter.`;
 }
 
-/*
- * Complains unless every tool call gets its tool message before a message of another role follows.
- */
+/* Complains unless each tool call gets its tool message before another role's message. */
 function orderComplaint(body: JsonObject): Complaint {
   let waiting = new Set<string>();
   let known = new Set<string>();

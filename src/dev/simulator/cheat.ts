@@ -18,10 +18,7 @@ export interface Cheat {
   readonly acceptsWrongKey?: (isStream: boolean) => boolean;
   readonly servesUnknownModel?: (isStream: boolean) => boolean;
   readonly readBody?: (body: JsonObject) => JsonObject;
-  /**
-   * Changes a refusal that would have this status: gives it another status, or sends a page of
-   * HTML.
-   */
+  /** Changes a refusal with this status: gives it another status, or sends a page of HTML. */
   readonly refuse?: (status: number) => { readonly status?: number; readonly isPage?: true };
   readonly chat?: (asked: ChatAsked) => ChatReply;
   readonly image?: ImageCheat;
@@ -82,9 +79,7 @@ export interface VideoCheat {
 }
 
 export interface DecisionCheat {
-  /**
-   * Changes the body from which the host decides. The reported usage is that of the unchanged body.
-   */
+  /** Changes the body from which the host decides. Usage is still that of the original body. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,

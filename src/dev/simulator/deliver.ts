@@ -70,10 +70,7 @@ export interface PiecedBody {
   readonly pieces: Iterable<Buffer>;
 }
 
-/**
- * Sends a body piece by piece. Applies the faults that concern whole documents, but none that
- * concern streams.
- */
+/** Sends a body piece by piece. Of the faults, applies those for whole documents only. */
 export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);
@@ -200,10 +197,7 @@ class Sink {
     this.#delivery = delivery;
   }
 
-  /**
-   * Applies the faults that happen before event `index`: holds the answer, resets the connection,
-   * or hangs.
-   */
+  /** Applies the faults before event `index`: holds the answer, resets the connection, or hangs. */
   async reach(index: number): Promise<void> {
     const { hold, reset, hang: hanging } = this.#delivery.faults;
     if (isEvent(hold, index)) await this.#delivery.held.wait(this.#delivery.gone);

@@ -24,10 +24,7 @@ export interface Envelope {
   readonly usage: JsonObject | null;
 }
 
-/**
- * A chat wire from the provider's side: it checks and reads requests, and writes answers and
- * errors.
- */
+/** The provider's side of a chat wire: checks and reads requests, writes answers and errors. */
 export interface Dialect {
   findProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined;
   read(body: JsonObject): SimRequest;

@@ -35,10 +35,7 @@ const IMAGE = fields({
 });
 
 export interface JobFault {
-  /**
-   * States of the job in order: the answer to the create call has the first, and each poll the
-   * next.
-   */
+  /** States of the job in order: the create call returns the first, and each poll the next. */
   readonly states?: readonly string[];
   readonly final?: string;
   readonly never?: true;
@@ -147,9 +144,7 @@ const READERS = {
   chunked: parseFlag,
   image: objectReader(IMAGE) as Reader<ImageFault>,
   job: objectReader(JOB) as Reader<JobFault>,
-  /**
-   * Redirects a request for a file: to its own address (`self`), or to another host name (`other`).
-   */
+  /** Redirects a request for a file to its own address, or to another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
   envelope: objectReader(ENVELOPE) as Reader<EnvelopeFault>,
@@ -228,10 +223,7 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
   };
 }
 
-/**
- * Reads a JSON object as an argument. Converts a numeric `cost` to text, because costs are only
- * printed.
- */
+/** Reads a JSON object. Converts a numeric `cost` to text, because costs are only printed. */
 function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {

@@ -35,10 +35,7 @@ export function wordSet(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.flatMap((line) => line.split(" ")));
 }
 
-/**
- * Returns a marked text that `jsonText` writes as a number digit for digit, without a float's
- * rounding.
- */
+/** Marks a number that `jsonText` writes digit for digit, without a float's rounding. */
 export function rawNumber(text: string): string {
   return `${RAW}${text}`;
 }

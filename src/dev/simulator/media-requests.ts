@@ -13,10 +13,7 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/**
- * Returns the errors of an image or video host. Such hosts differ only in the error for moderated
- * content.
- */
+/** The errors of image and video hosts, which differ only in the one for moderated content. */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {

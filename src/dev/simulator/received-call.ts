@@ -19,9 +19,7 @@ export interface ReceivedCall {
   readonly serial: string;
   readonly createdS: number;
   readonly jobs: VideoJobs;
-  /**
-   * Returns the next number of a chat answer. The simulator counts all of its chat answers from 1.
-   */
+  /** Returns the next number of a chat answer; the simulator counts all of them from 1. */
   readonly nextChatAnswer: () => number;
   readonly kept: Map<string, unknown>;
 }
@@ -29,10 +27,7 @@ export interface ReceivedCall {
 export interface Route {
   readonly method: string;
   readonly wire: string;
-  /**
-   * `generation`: counts in the total of calls. `job`: is logged without counting there. `free`: is
-   * not logged.
-   */
+  /** `generation` counts in the total of calls, `job` is only logged, `free` is not logged. */
   readonly kind: "generation" | "job" | "free";
   readonly requestIdHeader: string;
   /** The text of the body in which a client may write a fault script. */

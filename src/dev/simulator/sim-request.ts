@@ -46,10 +46,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
-/**
- * Estimates the tokens of all texts in `value`, at any depth. A media part counts as a fixed number
- * of tokens.
- */
+/** Estimates the tokens of all texts in `value`, at any depth, and of each media part. */
 export function estimatePromptTokens(value: unknown): number {
   if (typeof value === "string") return estimateTokens(value);
   if (Array.isArray(value))

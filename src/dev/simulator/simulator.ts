@@ -25,15 +25,11 @@ export interface SimulatorOptions {
   readonly fault?: string;
   /** Serves only this wire: `wire_a` or `wire_b`. Default: both. */
   readonly wire?: string;
-  /**
-   * Upstream model ids that the simulator serves. Default: all that do not start with `unknown`.
-   */
+  /** Upstream model ids that are served. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
   /** The cheats that the fault `cheat:NAME` may name. Default: none. */
   readonly cheats?: Cheats;
-  /**
-   * Returns the variant of `dialect` that the provider at `path` speaks. Default: `dialect` itself.
-   */
+  /** Returns the variant of `dialect` of the provider at `path`. Default: `dialect` itself. */
   readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly clock?: Clock;
 }
@@ -56,10 +52,7 @@ export interface Simulator {
   calls(): readonly CallRecord[];
   /** Every video job with the counts of its calls, oldest first. */
   jobs(): readonly JobSummary[];
-  /**
-   * Adds a fault for later calls, in the syntax of docs/simulator.md. Throws if the rule is
-   * invalid.
-   */
+  /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;
   /** Lets all answers that the fault `hold` has stopped so far continue. */
   release(): void;
@@ -69,9 +62,7 @@ export interface Simulator {
 
 const KEEP_ALIVE_MS = 65_000;
 
-/**
- * Starts one server that acts as providers of every kind. They behave well until a fault is set.
- */
+/** Starts one server with providers of every kind. They behave well until a fault is set. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const router = new RequestRouter(options);
   const server = createServer((request, response) => void router.receive(request, response));

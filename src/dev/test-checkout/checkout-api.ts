@@ -247,9 +247,7 @@ const INVOICE_FIELDS_MAX = 4;
 const FIELD_NAME_MAX = 40;
 const FIELD_VALUE_MAX = 140;
 
-/**
- * Reads the custom fields of an invoice. Undefined if Stripe would refuse their number or length.
- */
+/** Reads an invoice's custom fields. Undefined if Stripe would refuse their number or length. */
 function readInvoiceFields(form: FormFields): Readonly<Record<string, string>> | undefined {
   const fields: Record<string, string> = {};
   const path = ["invoice_creation", "invoice_data", "custom_fields"] as const;

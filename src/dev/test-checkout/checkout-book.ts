@@ -39,9 +39,7 @@ export interface NewSession {
   readonly expiresAtSeconds: number;
 }
 
-/**
- * Replaces parts of what the payer pays, so that tests see how the gateway treats a wrong payment.
- */
+/** Replaces parts of a payment, so that tests see how the gateway treats a wrong one. */
 export interface OddPayment {
   readonly cents?: number;
   readonly currency?: string;

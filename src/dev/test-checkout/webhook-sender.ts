@@ -13,9 +13,7 @@ export interface WebhookSenderOptions {
   readonly webhookUrl: () => string;
   readonly webhookSecret: string;
   readonly clock: Clock;
-  /**
-   * Delays in milliseconds, one for each copy of the event that is sent. An empty list sends none.
-   */
+  /** Delays in milliseconds, one for each copy of the event to send. An empty list sends none. */
   readonly delivery: (event: CheckoutEvent) => readonly number[];
   readonly log?: Logger | undefined;
 }

@@ -46,10 +46,7 @@ export function expectedCosts(
  */
 type Expected = readonly [probe: Probe | undefined, output: number, input?: number];
 
-/**
- * Expected output tokens of one answer, by the kind of probe. `FILE_TOKENS` are the input tokens of
- * one file.
- */
+/** Expected output tokens, by the kind of probe. `FILE_TOKENS` are the input tokens of a file. */
 const SHORT_TOKENS = 30;
 const COPY_TOKENS = 120;
 const COUNT_TOKENS = 300;

@@ -46,9 +46,7 @@ export interface SuiteOptions {
   readonly timeoutMs?: number;
   /** Allows endpoints with loopback or private addresses. Default false. */
   readonly allowPrivateUpstreams?: boolean;
-  /**
-   * Sends questions for decisions in the host's public format. Default: the marketplace's format.
-   */
+  /** Sends decisions in the host's public format. Default: the marketplace's format. */
   readonly decisionsPublicForm?: boolean;
   /** Ends the run early; the report then has the checks that have run. */
   readonly signal?: AbortSignal;
@@ -65,9 +63,7 @@ export interface SuiteProgress {
 
 export type SuiteOutcome =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /**
-   * `problems` says that the manifest is invalid, its key is missing, or it has no model to test.
-   */
+  /** `problems`: the manifest is invalid, its key is missing, or it has no model to test. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**

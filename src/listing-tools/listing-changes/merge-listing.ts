@@ -225,10 +225,7 @@ function wholePoint(point: Point, points: readonly Point[]): Point {
   return { ...point, sale, purchase: withTiers(hour, sale) };
 }
 
-/**
- * Adds the price for one-hour cache writes if it is missing: it is then the price of other cache
- * writes.
- */
+/** Adds a missing price for one-hour cache writes: the price of other cache writes. */
 function withHour(sheet: Sheet): Sheet {
   const priced = (pricing: Sheet["pricing"]): ManifestExtraPricing => {
     const { cache_write: write } = statedRates(pricing, undefined);

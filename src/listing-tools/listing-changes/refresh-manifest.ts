@@ -27,10 +27,7 @@ export interface RefreshInput {
 export interface RefreshFinding {
   readonly model: string;
   readonly kind:
-    /**
-     * A large rise, a staging, or too many removals at once. Nothing changes until a person accepts
-     * it.
-     */
+    /** A large rise, a staging, or too many removals. A person must accept it before it applies. */
     | "rise_waits"
     | "staging_waits"
     | "going_waits"

@@ -81,10 +81,7 @@ export interface DraftCapacity {
   readonly promptTokensPerMinute?: number;
 }
 
-/**
- * An entry of a source, in one format for all sources. A member is undefined if the source does not
- * say.
- */
+/** An entry in one format for all sources. A member is undefined if the source does not say. */
 export interface Draft {
   readonly name: string;
   readonly upstreamId: string;
@@ -113,17 +110,13 @@ export type Reading =
 
 export interface ReaderInput {
   readonly provider: string;
-  /**
-   * The day of the source, YYYY-MM-DD. A model whose end date is this day or earlier is retired.
-   */
+  /** The day of the source, YYYY-MM-DD. A model that ends on it or earlier is retired. */
   readonly dated: string;
 }
 
 const DENIALS: ReadonlySet<SkipCode> = new Set(["not-chat", "other-endpoint", "retired"]);
 
-/**
- * `upstreamId` is the model's id at the provider. It is needed only if the source's name differs.
- */
+/** `upstreamId` is the model's id at the provider, needed only if the source's name differs. */
 export function skipped(
   model: string,
   code: SkipCode,

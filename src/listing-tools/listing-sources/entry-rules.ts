@@ -96,10 +96,7 @@ export function outputBound(
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/**
- * Reads a nested value. This and the other functions `…At` treat a value of an unexpected type as
- * absent.
- */
+/** Reads a nested value. All functions `…At` treat a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }
@@ -141,10 +138,7 @@ export function numberTextAt(
   return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
 }
 
-/**
- * A whole number above 0, also if it is written as "32000.0". At most 15 digits, which a float
- * holds exactly.
- */
+/** A whole number above 0, even as "32000.0", with at most 15 digits: a float holds it exactly. */
 export function countAt(
   value: RawJson | undefined,
   ...path: readonly string[]

@@ -75,10 +75,7 @@ type DatedReading =
       readonly stagedBecause: readonly StageCode[];
     };
 
-/**
- * Reads the prices of an entry: one set, or a list of sets that apply from a day or at times of
- * day.
- */
+/** Reads the prices of an entry: one set, or several that start on days or at times of day. */
 function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const stated = entry.get("prices");
   if (!Array.isArray(stated)) return readSet(id, objectAt(stated));

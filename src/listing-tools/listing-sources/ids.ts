@@ -41,10 +41,7 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
-/**
- * The marketplace id of an entry of OpenRouter's list, under which its price is compared with the
- * lab's.
- */
+/** The marketplace id of an entry of OpenRouter, to compare its price with the lab's price. */
 export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }

@@ -110,9 +110,7 @@ function atTheLab(draft: Draft): Draft {
   };
 }
 
-/**
- * A source that is older than the newest source by more days than this cannot make a listing ready.
- */
+/** A source more than this many days older than the newest cannot make a listing ready. */
 const RECENT_DAYS = 60;
 
 interface Denial {

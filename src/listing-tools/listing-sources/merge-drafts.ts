@@ -17,10 +17,7 @@ export interface Opinion {
   readonly from: ListingSource;
   /** Day of the source's file, YYYY-MM-DD. */
   readonly dated: string;
-  /**
-   * False if the source takes the model's name from another host. The provider may not know that
-   * name.
-   */
+  /** False if the source uses the model name of another host, which the provider may not know. */
   readonly isOwn: boolean;
   readonly draft: Draft;
 }

@@ -93,10 +93,7 @@ function whyUnfit(
     : undefined;
 }
 
-/**
- * OpenAI's models that only `/responses` serves, so chat does not reach them. models.dev does not
- * say which.
- */
+/** OpenAI's models that only `/responses` serves, not chat. models.dev does not say which. */
 const RESPONSES_ONLY = /^(?:gpt-[\d.]+-(?:pro|codex.*)|o\d-pro|o\d(?:-mini)?-deep-research)$/;
 
 function readSheet(cost: RawObject): RawSheet {

@@ -25,9 +25,7 @@ import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-buil
  */
 export const EVERY_AUTHOR = "*";
 
-/**
- * Reads the answer of `GET /api/v1/models`: a list `data`, with prices as texts in USD per token.
- */
+/** Reads the answer of `GET /api/v1/models`: `data[]`, with prices as texts in USD per token. */
 export function readOpenRouter(document: RawJson, input: ReaderInput): Reading[] {
   return listAt(document, "data").flatMap((each, at): Reading[] => {
     const entry = objectAt(each);

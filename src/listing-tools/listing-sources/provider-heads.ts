@@ -35,10 +35,7 @@ export interface ProviderHead {
   readonly settlement: ManifestSettlement;
   /** Placeholders in the endpoint's address, such as `REGION`, that the operator must fill in. */
   readonly asks?: readonly string[];
-  /**
-   * Name of the request parameter that bounds the output, for models that reason and for all
-   * others.
-   */
+  /** The request parameter that bounds the output, for models that reason and for all others. */
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
@@ -104,10 +101,7 @@ function read(): Heads {
   return table as unknown as Heads;
 }
 
-/**
- * The `supported_parameters` of a listing: the parameters that both the provider and the model
- * accept.
- */
+/** The `supported_parameters` of a listing: those that both the provider and the model accept. */
 export function headParameters(
   { parameters, output_bound: bound }: ProviderHead,
   model: ModelAbilities,

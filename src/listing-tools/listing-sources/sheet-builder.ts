@@ -96,10 +96,7 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
     ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
   };
 
-  /*
-   * A price of 0 next to a paid prompt means that there is no extra fee, not that the tokens are
-   * free.
-   */
+  /* A price of 0 next to a paid prompt means no extra fee, not that the tokens are free. */
   function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
     if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
       note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);

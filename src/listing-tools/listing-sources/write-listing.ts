@@ -29,14 +29,10 @@ export interface WriteOptions {
   readonly stagedBecause: readonly string[];
 }
 
-/**
- * Context length of a listing for which no source states one, in tokens. Such a listing is staged.
- */
+/** Context length, in tokens, of a listing for which no source states one. It is staged. */
 const UNKNOWN_CONTEXT = 4096;
 
-/**
- * Writes a listing and its terms. Undefined if a price with the margin is too large for a manifest.
- */
+/** Writes a listing and its terms. Undefined if a manifest cannot hold a price with the margin. */
 export function writeListing(
   draft: MergedDraft,
   options: WriteOptions,

@@ -98,10 +98,7 @@ type Placed = Omit<MovedListing, "pricesFrom">;
 
 type Placement =
   | { readonly ok: true; readonly listing: Placed }
-  /**
-   * `problem` says why the listing would be invalid. It is absent if an equal listing exists
-   * already.
-   */
+  /** `problem` says why the listing would be invalid; absent if an equal listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
 /**
@@ -176,10 +173,7 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
   };
 }
 
-/**
- * Placeholder for the address of the operator's privacy policy, which LiteLLM's configuration
- * lacks.
- */
+/** Placeholder for the operator's privacy policy, which LiteLLM's configuration lacks. */
 const PLACEHOLDER_URL = "https://example.com/privacy";
 
 const PROVIDER_ID_CHARS_MAX = 56;

@@ -4,10 +4,7 @@ export type CommandArgument = string | { readonly saved: string };
 
 export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
-  /**
-   * The script keeps this field of the command's JSON answer in the variable `as`, for later
-   * commands.
-   */
+  /** The script keeps this field of the JSON answer in the variable `as`, for later commands. */
   readonly saves?: { readonly field: string; readonly as: string };
   /** Name under which the script writes the new key in the answer to the file of keys. */
   readonly newKeyOf?: string;

@@ -61,10 +61,7 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/**
- * The note of the setting at `path`. Undefined if the setting is a map or list whose members get
- * notes instead.
- */
+/** The note of the setting at `path`. Undefined if its members get notes instead. */
 function noteHere(
   value: RawJson,
   path: SettingPath,

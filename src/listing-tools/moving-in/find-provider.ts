@@ -11,9 +11,7 @@ interface KnownProvider {
 }
 
 const providers: Readonly<Record<string, KnownProvider>> = table.providers;
-/**
- * Reason and next step, separated by a semicolon, for each provider that the gateway cannot use.
- */
+/** Reason and next step, separated by a semicolon, for each provider that cannot be used. */
 export const refusedProviders: Readonly<Record<string, string>> = table.refused;
 /** By LiteLLM mode, except `chat`: what a model of this mode produces. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
@@ -130,18 +128,12 @@ export type FoundAddress =
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /**
-   * The address as configured. Undefined means the provider's usual address, which LiteLLM knows by
-   * itself.
-   */
+  /** The configured address. Undefined means the usual one, which LiteLLM knows by itself. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
 
-/**
- * Finds the base address of a deployment. `why` never quotes the address, which may contain a
- * secret.
- */
+/** Finds a deployment's base address. `why` never quotes it, because it may contain a secret. */
 export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
   const standard = head.endpoint.base_url;
   if (apiBase === undefined) return standardAddress(head, standard, region);

@@ -117,10 +117,7 @@ function withAliases(
   });
 }
 
-/**
- * LiteLLM writes an alias as a model name, or as a map with the name that hides the alias from
- * lists.
- */
+/** LiteLLM writes an alias as a model name, or as a map that hides the alias from lists. */
 function readTarget(value: RawJson): string | undefined {
   return asText(asMap(value) === undefined ? value : settingAt(value, "model"));
 }

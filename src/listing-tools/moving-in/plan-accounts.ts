@@ -326,10 +326,7 @@ export function parseBudget(amount: string | undefined, duration: string | undef
   return MONTHS.has(duration) ? { kind: "monthly", usd } : { kind: "other" };
 }
 
-/**
- * Undefined if the amount is not above 0. Cuts the amount after six decimals, so that it never
- * grows.
- */
+/** Undefined unless the amount is above 0. Cuts after six decimals, so that it never grows. */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.point > WHOLE_DIGITS_MAX) {

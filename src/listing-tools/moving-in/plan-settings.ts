@@ -24,10 +24,7 @@ interface Rule {
   readonly factor: number;
 }
 
-/**
- * If two rules plan the same setting, the first one whose path is configured applies, as in
- * LiteLLM.
- */
+/** Of two rules for one setting, the first whose path is configured applies, as in LiteLLM. */
 const RULES: readonly Rule[] = [
   { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
   {

@@ -94,10 +94,7 @@ function describePlace(text: string, offset: number): string {
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-/**
- * The key whose value is merged into the map that has it (YAML 1.1, which most readers still
- * support).
- */
+/** The value of this key is merged into its map (YAML 1.1, which most readers still support). */
 const MERGE_KEY = "<<";
 
 const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;

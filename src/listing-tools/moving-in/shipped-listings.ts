@@ -58,10 +58,7 @@ function listingNamed(
   return own === undefined ? { model } : { model, terms: own };
 }
 
-/**
- * Ids of the text listings of one provider, or of all providers if undefined. Ready listings come
- * first.
- */
+/** Ids of the text listings of one provider, or of all if undefined. Ready ones come first. */
 export function shippedIds(
   manifests: readonly Manifest[],
 ): (providerId: string | undefined) => readonly string[] {

@@ -24,10 +24,7 @@ export interface AskDeps {
   readonly outbound?: Outbound;
 }
 
-/**
- * `from` says what precedes `path`: the base address (`base`), or that address without its `/v1`
- * (`root`).
- */
+/** `path` follows the base address (`base`), or that address without its `/v1` (`root`). */
 export interface EndpointQuestion {
   readonly from: "base" | "root";
   readonly path: string;
@@ -45,10 +42,7 @@ export type EndpointAnswer =
 const ANSWER_TIMEOUT_MS = 15_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/**
- * Sends requests to one endpoint through the same client that sends customers' calls. The caller
- * must close it.
- */
+/** Sends requests to one endpoint with the client for customers' calls. The caller closes it. */
 export class EndpointAsker {
   readonly #client: UpstreamClient;
   readonly #deadlines: Deadlines;

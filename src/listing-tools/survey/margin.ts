@@ -65,10 +65,7 @@ function importedHashes(
   );
 }
 
-/**
- * Sale prices and `purchase_…` prices. If there are no purchase prices, the provider is owed the
- * sale prices.
- */
+/** Sale and `purchase_…` prices. Without the latter, the provider is owed the sale prices. */
 type Prices = ManifestTermPrices & Pick<ManifestModel, "pricing">;
 
 function raisedPrices<P extends Prices>(prices: P, percent: string): P {

@@ -190,9 +190,7 @@ export function readOllamaLoaded(json: unknown): ReadonlyMap<string, number> {
 
 const LOADED_MAX = 1_000;
 
-/**
- * The smaller of the model's context and `num_ctx`, at which Ollama cuts prompts without notice.
- */
+/** The smaller of the model's context and `num_ctx`, at which Ollama silently cuts prompts. */
 function contextOfModel(
   info: Readonly<Record<string, unknown>> | undefined,
   parameters: string,

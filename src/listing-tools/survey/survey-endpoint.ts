@@ -49,9 +49,7 @@ export interface SurveyInput extends EndpointAddress {
   readonly isSelfHosted: boolean;
 }
 
-/**
- * Ollama's list has no details, so the survey asks for the models one by one, up to this number.
- */
+/** Ollama's list has no details, so the models are asked for one by one, up to this number. */
 const ASKED_ONE_BY_ONE_MAX = 200;
 const ASKED_AT_ONCE = 4;
 const SURVEY_MS_MAX = 60_000;

@@ -15,10 +15,7 @@ export interface SurveyedModel {
   readonly callsTools?: true;
 }
 
-/**
- * A model that the draft does not list. `message` has the reason and the next step; `model` is safe
- * to print.
- */
+/** A model that is not listed. `message` has reason and next step; `model` is safe to print. */
 export interface SkippedModel {
   readonly model: string;
   readonly code: "id" | "not_chat" | "elsewhere" | "too_many";

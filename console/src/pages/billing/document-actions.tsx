@@ -6,10 +6,7 @@ import { buildAddress } from "../../api/client.ts";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import styles from "./statement.module.css";
 
-/**
- * Buttons to print a document and to download it. The URL of a download is `base` with the format
- * as extension.
- */
+/** Buttons to print a document and to download `base` with each of the formats as extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];

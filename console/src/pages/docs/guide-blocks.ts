@@ -34,9 +34,7 @@ export function modelOfGuide(
 export interface GuideChoice {
   /** The replacement of the guide's model. Undefined keeps the model that the guide names. */
   readonly model: { readonly from: string; readonly to: string } | undefined;
-  /**
-   * Raw key that the reader pasted. If it is empty, the code shows an environment variable instead.
-   */
+  /** Raw key that the reader pasted. If empty, the code shows an environment variable instead. */
   readonly rawKey: string;
 }
 

@@ -5,10 +5,7 @@ export interface GuideCall {
   readonly body?: Readonly<Record<string, unknown>>;
   /** The model that the call's body or query names; undefined if it names none. */
   readonly modelId: string | undefined;
-  /**
-   * The value of `for` in `POST /v1/route?for=`, which quotes the call; undefined if the call is
-   * free.
-   */
+  /** The `for` of `POST /v1/route?for=`, which quotes the call; undefined if the call is free. */
   readonly quotedAs: string | undefined;
 }
 

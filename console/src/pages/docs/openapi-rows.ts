@@ -66,10 +66,7 @@ function toView(document: unknown, name: string, operation: Json): OperationView
   };
 }
 
-/**
- * Writes a curl call with the operation's example body, for the first server of the OpenAPI
- * document.
- */
+/** Writes a curl call with the operation's example body, for the first server of the document. */
 function curlOf(document: unknown, name: string, operation: Json): string {
   const [method = "", path = ""] = name.split(" ");
   const parameters = (operation["parameters"] ?? []) as readonly Json[];

@@ -12,10 +12,7 @@ export interface GuideQuote {
   readonly refusal: string | undefined;
 }
 
-/**
- * Asks the gateway for a quote of a call. The session authorizes it, and nothing is called or
- * charged.
- */
+/** Asks the gateway for a quote, which the session authorizes. Nothing is called or charged. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
   if (quotedAs === undefined || body === undefined) return FREE;
   const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
@@ -35,9 +32,7 @@ export interface GuideAnswer {
   readonly costUsd: string | undefined;
 }
 
-/**
- * Runs a call. `onText` repeatedly gets all text of a stream so far. Rejects with `GatewayFault`.
- */
+/** Runs a call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
   { method, path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },

@@ -35,10 +35,7 @@ export function useDocsSearch(
   return [...named, ...others].slice(0, FOUND_MAX);
 }
 
-/**
- * Splits the text of `llms-full.txt` into sections. In it, each guide begins with a line `Source:
- * …`.
- */
+/** Splits `llms-full.txt`, where each guide begins with a line `Source: …`, into sections. */
 export function sectionsOf(text: string): readonly Section[] {
   return text.split(/^Source: \S+\/docs\/(?=[a-z-]+\.md$)/m).flatMap((guide) => {
     const [, name, body] = /^([a-z-]+)\.md\n([\s\S]*)$/.exec(guide) ?? [];

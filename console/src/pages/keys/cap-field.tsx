@@ -11,10 +11,7 @@ import { plainUsd } from "./read-cap.ts";
 export function CapField(props: {
   readonly label?: string;
   readonly applies?: string;
-  /**
-   * The current cap. Null if there is none; undefined if the form changes several keys with
-   * different caps.
-   */
+  /** The current cap. Null: there is none. Undefined: the form changes several keys. */
   readonly currentUsd: string | null | undefined;
   readonly value: string;
   readonly onChange: (value: string) => void;

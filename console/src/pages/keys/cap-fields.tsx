@@ -9,10 +9,7 @@ import { TAGS_HELP, type FieldProblems, type TypedKey } from "./key-forms.ts";
 
 type ErrorOf = (field: keyof FieldProblems) => string | undefined;
 
-/**
- * The fields of a key's caps. `edited` is null for a new key, and undefined if the form changes
- * several keys.
- */
+/** The fields of a key's caps. `edited` is null for a new key, undefined for several keys. */
 export function CapFields(props: {
   readonly edited: Key | null | undefined;
   readonly value: Caps<string>;

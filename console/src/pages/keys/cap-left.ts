@@ -9,9 +9,7 @@ import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
-/**
- * One cap of the organization or of a key. A key or organization without any cap has one row, too.
- */
+/** One cap of a key or the organization, or the only row of one that has no cap. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   /** The period of the cap; `month` if there is no cap. */
   readonly period: CapPeriod;

@@ -8,10 +8,7 @@ export interface ChosenKeysProps {
 
 export const CHOSEN_MAX = 100;
 
-/**
- * Returns the chosen keys that are among the visible rows: keys that a filter hides must not be
- * changed.
- */
+/** Returns the chosen keys that are visible: keys that a filter hides must not be changed. */
 export function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }

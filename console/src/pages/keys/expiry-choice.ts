@@ -1,6 +1,4 @@
-/**
- * A choice for a key's expiry: never, a number of days, or a date. Blank keeps the current expiry.
- */
+/** A key's expiry: never, a number of days, or a date. Blank keeps the current expiry. */
 export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
 
 export interface TypedExpiry {
@@ -15,10 +13,7 @@ export type ReadExpiry =
   | { readonly kind: "chosen"; readonly expiresAt: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/**
- * Converts the choice into the API's format. A key with a date expires at the end of that day in
- * UTC.
- */
+/** Converts the choice for the API. A key with a date expires at the end of that day in UTC. */
 export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): ReadExpiry {
   if (choice === "") return { kind: "unchanged" };
   if (choice === "never") return { kind: "chosen", expiresAt: "never" };

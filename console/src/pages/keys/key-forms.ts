@@ -43,10 +43,7 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/**
- * Reads the form of a new key. Blank fields are not sent, so the key gets the rate ceiling and no
- * cap.
- */
+/** Reads the form of a new key. Without rate and caps, it gets the rate ceiling and no cap. */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
@@ -102,19 +99,13 @@ function toForm<T>(problems: FieldProblems, body: () => T): ReadForm<T> {
 }
 
 interface Bounds {
-  /**
-   * Smallest number that may be typed. A new key needs at least 1; for an existing key, 0 removes
-   * the limit.
-   */
+  /** Smallest number that may be typed. 1: a new key. 0: an existing key, to remove its limit. */
   readonly rpmMin: 0 | 1;
   readonly rpmMax: number;
   readonly nowMs: number;
 }
 
-/**
- * Reads the fields that the forms have in common. `values` contains only the fields that are not
- * blank.
- */
+/** Reads the fields that the forms have in common. `values` has only those that are not blank. */
 function readLimits(
   typed: Pick<TypedKey, "rpm" | "caps" | "tags" | "expiry">,
   { rpmMin, rpmMax, nowMs }: Bounds,
@@ -170,9 +161,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/**
- * Most models that a key can be restricted to. It equals the server's maximum, which a test checks.
- */
+/** Most models that a key can be restricted to: the server's maximum, which a test checks. */
 export const MODELS_MAX = 100;
 
 export function nameProblem(name: string): FieldProblems {

@@ -4,10 +4,7 @@ export type KeyStatus = "active" | "expired" | "disabled" | "all";
 
 type StatusFacts = Pick<Key, "disabled_at" | "is_expired">;
 
-/**
- * Keys that have the wanted status and tag, and whose name contains the text or whose label begins
- * with it.
- */
+/** Keys of the wanted status and tag whose name contains, or whose label begins with, the text. */
 export function matchKeys(
   keys: readonly Key[],
   wanted: { readonly status: KeyStatus; readonly search: string; readonly tag?: string },

@@ -4,9 +4,7 @@ import { LIMIT_KINDS } from "./limit-change.ts";
 
 /** Least number of keys that are hidden. If it would be fewer, they are all shown. */
 const QUIET_MIN = 10;
-/**
- * Share of a limit from which the use of a key counts as notable, so that the key is not hidden.
- */
+/** Share of a limit from which a key's use counts as notable, so that the key is not hidden. */
 const CLOSE_SHARE = 0.5;
 
 export interface Telling<T> {

@@ -21,10 +21,7 @@ import { servedFirst, type ServedListing, type ServedModels } from "./served.ts"
 export interface FactCell {
   readonly text: string;
   readonly note?: string;
-  /**
-   * True if this is the best value of its table row. False for all values of the row if they are
-   * equal.
-   */
+  /** True if this is the best value of its table row. If all are equal, none is the best. */
   readonly isBest: boolean;
 }
 

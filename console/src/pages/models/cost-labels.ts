@@ -6,9 +6,7 @@ import type {
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 
-/**
- * Writes a cost, such as `"$1.234567"` or `"at least $1.234567"`. Undefined if the cost is unknown.
- */
+/** Writes a cost, such as `"$1.234567"` or `"at least $1.234567"`; undefined if it is unknown. */
 export function costLabel(cost: ListingCost | undefined): string | undefined {
   if (cost?.cost_usd == null) return undefined;
   const shown = showUsd(cost.cost_usd);
@@ -31,10 +29,7 @@ export function differenceLabel(cost: ListingCost | undefined, spent: string): s
   return `${amount} (${sign}${size / 10n}.${size % 10n}%)`;
 }
 
-/**
- * Writes what the same requests would cost at the model's other providers, such as `"$1.000000 to
- * $2.000000"`.
- */
+/** Writes the cost of the same requests at other providers: `"$1.000000 to $2.000000"`. */
 export function otherCosts(listings: readonly ListingCost[]): string {
   const costs = listings
     .slice(1)

@@ -71,10 +71,7 @@ export function ListingTable(props: {
   );
 }
 
-/**
- * Shows the model name that the provider reports in its answers, if it differs from the listed
- * name.
- */
+/** Shows the model name in the provider's answers, if it differs from the listed name. */
 function ReportedModel(props: {
   readonly provider: Provider | undefined;
   readonly model: string;

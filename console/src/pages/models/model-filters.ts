@@ -81,10 +81,7 @@ export function fittingListings(
     : [];
 }
 
-/**
- * True if all declared data centers are in `country`. False if none is declared: the provider may
- * run anywhere.
- */
+/** True if all declared data centers are in `country`. With none, the provider may run anywhere. */
 function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
@@ -99,10 +96,7 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/**
- * True if the measured figures match the filters by speed. A listing without measurements does not
- * match them.
- */
+/** True if the measured figures match the filters by speed. Unmeasured listings never do. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft);
   const speedMin = readFigure(search.speed);
@@ -114,9 +108,7 @@ function isServedSo(figures: ServedListing | undefined, search: ModelSearch): bo
   );
 }
 
-/**
- * Parses a filter in milliseconds or in tokens per second. Undefined if there is no valid filter.
- */
+/** Parses a filter in milliseconds or tokens per second. Undefined if there is no valid filter. */
 export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
 }
@@ -125,10 +117,7 @@ export function hasSpeedFilter({ ttft, speed }: ModelSearch): boolean {
   return readFigure(ttft) !== undefined || readFigure(speed) !== undefined;
 }
 
-/**
- * Parses a number of tokens, such as `"128000"`, `"128k"` or `"1M"`. Undefined if there is no valid
- * filter.
- */
+/** Parses tokens, such as `"128000"`, `"128k"` or `"1M"`. Undefined if there is no valid filter. */
 export function readContext(text: string | undefined): number | undefined {
   const match = /^(\d{1,9})([km]?)$/i.exec((text ?? "").replaceAll(/[\s,_]/g, ""));
   if (match === null) return undefined;
@@ -136,10 +125,7 @@ export function readContext(text: string | undefined): number | undefined {
   return Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
 }
 
-/**
- * Parses dollars per million tokens, and returns micro-dollars. Undefined if there is no valid
- * filter.
- */
+/** Parses dollars per million tokens into micro-dollars. Undefined if there is no valid filter. */
 export function readPrice(text: string | undefined): bigint | undefined {
   const price = (text ?? "").trim().replace(/^\$/, "");
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;

@@ -40,18 +40,12 @@ function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
 
-/**
- * Lists the names of countries, such as `"France, Germany"`. Without codes, returns `"Not
- * declared"`.
- */
+/** Lists countries, such as `"France, Germany"`. Without codes, returns `"Not declared"`. */
 export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/**
- * Describes a declared capacity, such as `"600 requests per minute"`. Without one, returns `"Not
- * declared"`.
- */
+/** Describes a capacity, such as `"600 requests per minute"`, or returns `"Not declared"`. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
@@ -88,10 +82,7 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/**
- * Says when a model leaves, such as `"Leaves on 3 Jan 2027"`. Undefined after that day, or if no
- * day is known.
- */
+/** Says when a model leaves: `"Leaves on 3 Jan 2027"`. Undefined without a day, or after it. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);

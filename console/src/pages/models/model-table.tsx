@@ -24,10 +24,7 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /**
-   * Measured speed and reliability. If they are unknown (undefined), the table leaves out their
-   * columns.
-   */
+  /** Measured speed and reliability. If undefined, the table leaves out their columns. */
   readonly served: ServedFor | undefined;
   readonly isNarrow: boolean;
   readonly onNone: ReactNode;
@@ -54,10 +51,7 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   );
 }
 
-/**
- * A model with its matching providers. Prices and figures in the row are those of the first
- * matching provider.
- */
+/** A model with its matching providers. Its prices and figures are those of the first one. */
 interface Row {
   readonly model: Model;
   readonly listings: readonly ModelProvider[];
@@ -187,10 +181,7 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   };
 }
 
-/**
- * Shows the first provider's price. If another provider is cheaper, shows the lowest price below
- * it.
- */
+/** Shows the first provider's price and, if another provider is cheaper, the lowest one below. */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

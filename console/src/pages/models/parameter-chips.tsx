@@ -28,10 +28,7 @@ export function ParameterChips({ model }: { readonly model: Model }): ReactEleme
   );
 }
 
-/**
- * Names the providers that accept the parameter, such as `"only Lab A"`. Undefined if all or none
- * of them do.
- */
+/** Names who accepts the parameter, such as `"only Lab A"`. Undefined if all or no providers do. */
 function providersWith({ providers }: Model, parameter: string): string | undefined {
   const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
   if (taking.length === providers.length || taking.length === 0) return undefined;

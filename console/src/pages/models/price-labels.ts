@@ -18,10 +18,7 @@ const NAMES: Readonly<Record<Sku, string>> = {
 
 /** All SKUs, in the order in which pages list them. */
 export const SKUS = Object.keys(NAMES) as readonly Sku[];
-/**
- * SKU of 1-hour cache writes. A listing without its own price for it charges it like other cache
- * writes.
- */
+/** 1-hour cache writes. A listing without a price for them charges them like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
 export function skuName(sku: Sku): string {
@@ -37,26 +34,18 @@ export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefin
   return sku === "internal_reasoning" ? "same as output" : "same as input";
 }
 
-/**
- * Writes a price exactly, with at least two decimals, such as `"$0.15"`, `"$3.00"` or `"$0.0375"`.
- */
+/** Writes a price exactly, with at least two decimals, such as `"$3.00"` or `"$0.0375"`. */
 export function showPrice(price: string): string {
   const [whole = "0", fraction = ""] = price.split(".");
   return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
 }
 
-/**
- * Writes one line of a price card, such as `"$0.10 a second"`, without the billed item and the
- * tier.
- */
+/** Writes one line of a price card without its item and tier, such as `"$0.10 a second"`. */
 export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }
 
-/**
- * The price of a SKU in dollars per million tokens; undefined if the listing is not billed by
- * token.
- */
+/** The price in dollars per million tokens; undefined if the listing is not billed by token. */
 export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }

@@ -19,10 +19,7 @@ export interface PriceRow {
   readonly prices: PricesPerMillion;
 }
 
-/**
- * Rows of prices that depend on the date or the prompt's size. A listing with constant prices has
- * no rows.
- */
+/** Rows of prices that depend on date or prompt size. Constant prices make no rows. */
 export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow[] {
   return listings.flatMap(
     ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {

@@ -61,10 +61,7 @@ export function buildModel(words: Partial<Model>): Model {
   };
 }
 
-/**
- * Makes the figures of a listing with nine calls and no measurements. `some` replaces single
- * fields.
- */
+/** Makes figures of a listing with nine calls, all unmeasured. `some` replaces single fields. */
 export function buildFigures(some: Partial<ListingFigures>): ListingFigures {
   return {
     provider: "lab-a",

@@ -31,10 +31,7 @@ const SPANS: readonly { readonly value: ServedSpan; readonly label: string }[] =
   { value: "24h", label: "24 hours" },
 ];
 
-/**
- * Draws a figure over time, with a line for each listing. Like all charts, its code is loaded after
- * the page.
- */
+/** Draws a figure over time, one line per listing. Its code is loaded after the page. */
 export default function ServedChart(props: ServedChartProps): ReactElement {
   const { caption, listings, lineOf, hasHours, nowMs } = props;
   const [metric, setMetric] = useState<ServedMetric>("p50");

@@ -32,10 +32,7 @@ export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none
   return uptime >= 0.5 ? "partly" : "down";
 }
 
-/**
- * A sentence for screen readers. It states the number of days with calls, and names the days below
- * 100%.
- */
+/** A sentence for screen readers: the number of days with calls, and each day below 100%. */
 export function spokenDays(days: readonly ServedDay[]): string {
   const used = days.filter(({ uptime }) => uptime !== null);
   if (used.length === 0) return "No calls in 30 days";

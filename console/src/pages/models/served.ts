@@ -34,10 +34,7 @@ export function indexServedModels(listings: readonly ListingFigures[]): ServedMo
   return models;
 }
 
-/**
- * The figures of the model's first provider, because the page also shows the prices of that
- * provider.
- */
+/** The figures of the model's first provider, whose prices the page also shows. */
 export function servedFirst(
   served: ServedModels | undefined,
   of: { readonly id: string; readonly providers: readonly ModelProvider[] },

@@ -10,10 +10,7 @@ import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /**
-   * Amount to suggest. It is set, together with `reference`, if the operator grants a purchase by
-   * hand.
-   */
+  /** Suggested amount. Set, together with `reference`, if a purchase is granted by hand. */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;

@@ -12,10 +12,7 @@ const HEAD = [
   "total_ms",
 ];
 
-/**
- * Writes the answers as CSV, one answer per line. Escapes texts that a spreadsheet would run as
- * formulas.
- */
+/** Writes the answers as CSV, one per line. Escapes what a spreadsheet would run as a formula. */
 export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
   const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
     models.flatMap((model) => {
@@ -45,9 +42,7 @@ function plain(text: string | null): string | null {
   return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/*
- * Matches the start of a formula. The server's `csv.ts` has the same pattern, which a test checks.
- */
+/* Matches the start of a formula, like the pattern in the server's `csv.ts`; a test checks it. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 

@@ -18,10 +18,7 @@ import { useKeptSearch } from "./use-kept-search.ts";
 /** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;
 
-/**
- * Shows the answers of an Optimize search side by side, prompt by prompt. Only this browser stores
- * them.
- */
+/** Shows the answers of an Optimize search by prompt. Only this browser stores them. */
 export function AnswersPanel(props: {
   readonly search: OptimizeSearch;
   readonly orgId: string;

@@ -33,8 +33,7 @@ export function createKeptSearch(
 }
 
 /**
- * Adds the answers that were fetched after `kept.next`. Returns `kept` itself if there are no new
- * ones.
+ * Adds the answers that were fetched after `kept.next`. Returns `kept` itself if there are none.
  */
 export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSearch {
   if (!fetched.held || fetched.next <= kept.next) return kept;

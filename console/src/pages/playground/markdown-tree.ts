@@ -1,8 +1,6 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
-/**
- * A part of an answer: a text, or an element with one of the known tags. HTML in an answer is text.
- */
+/** A part of an answer: a text, or an element with one of the known tags. HTML stays text. */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
@@ -70,9 +68,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/**
- * Makes the element of a token. Undefined if it has no known tag: then only its content is shown.
- */
+/** Makes the element of a token. Undefined for an unknown one: only its content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
@@ -113,10 +109,7 @@ function leaf(token: Token): readonly MarkdownNode[] {
   }
 }
 
-/**
- * Makes a link instead of an image. Loading the image would reveal the reader's IP address to its
- * host.
- */
+/** Makes a link instead of an image, which would reveal the reader's IP address to its host. */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");
   const name = `Image: ${token.content === "" ? src : token.content}`;

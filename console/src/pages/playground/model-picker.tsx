@@ -28,9 +28,7 @@ export function ModelPicker({ label, models, value, onChange }: ModelPickerProps
   );
 }
 
-/**
- * Returns the props of a field in which models are chosen. The reader can search by name and ID.
- */
+/** Returns the props of a field that chooses models. The reader can search by name and ID. */
 export function useModelOptions(models: readonly Model[]) {
   return useMemo(() => {
     const byId = new Map(models.map((each) => [each.id, each]));

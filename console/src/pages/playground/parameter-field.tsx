@@ -101,9 +101,7 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   );
 }
 
-/**
- * A slider next to the number field, for pointers only. For a wide range, its scale is logarithmic.
- */
+/** A slider next to the number field, for pointers only. Over a wide range, it is logarithmic. */
 function Slider(props: {
   readonly range: { readonly min: number; readonly max: number; readonly isWhole: boolean };
   readonly value: unknown;

@@ -154,9 +154,7 @@ function TabContent(props: {
   readonly tab: TabOf;
   readonly models: readonly Model[];
   readonly asked: readonly string[];
-  /**
-   * Model to start with if the page's URL names none. It is ignored if the tab does not list it.
-   */
+  /** Model to start with if the page's URL names none. Ignored if the tab does not list it. */
   readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
@@ -183,10 +181,7 @@ function TabContent(props: {
   );
 }
 
-/**
- * Returns the tab that the page's URL names, else the tab for the model that the URL names, else
- * the first tab.
- */
+/** The tab that the page's URL names, else the tab of the model that it names, else the first. */
 function activeTab(
   wanted: string | undefined,
   models: readonly Model[],

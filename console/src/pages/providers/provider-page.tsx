@@ -82,9 +82,7 @@ function substitutionLabel({ substitutions }: Provider): string {
     .join("; ");
 }
 
-/**
- * Figures measured over the calls of all customers. Empty if the operator does not publish them.
- */
+/** Figures measured over all customers' calls. Empty if the operator does not publish them. */
 function figuresOfAll({
   success_24h: success,
   ttft_p50_ms: ttftMs,

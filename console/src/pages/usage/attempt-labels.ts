@@ -32,10 +32,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   gateway_error: "sent an answer that cannot be translated",
 };
 
-/**
- * Explains a refusal or failure to the customer, with the next step. Undefined if there is nothing
- * to explain.
- */
+/** Explains a refusal or failure to the customer, with the next step; else undefined. */
 export function errorAdvice(row: RequestRow): string | undefined {
   switch (row.status) {
     case "succeeded":
@@ -53,9 +50,7 @@ export function errorAdvice(row: RequestRow): string | undefined {
   }
 }
 
-/**
- * Says when the client closed the connection. The outcome at the provider then no longer matters.
- */
+/** Says when the client closed the connection, after which the provider's outcome is irrelevant. */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
   const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;

@@ -14,10 +14,7 @@ export interface UsageChartData {
 
 type Figures = Usage["series"][number]["parts"][string];
 
-/**
- * Builds the chart's data for a metric. The largest groups have a part each; all other groups share
- * one part.
- */
+/** Builds the chart's data: a part for each of the largest groups, and one for all others. */
 export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
   const isTimes = metric === "ttft";
   const isWhole = by === "day";
@@ -115,9 +112,7 @@ function pickAmount(figures: Figures, metric: Metric): Amount {
   return metric === "rejected" ? countRejected(figures) : figures.by_status.failed;
 }
 
-/**
- * Counts requests that the gateway or a provider rejected. They do not count as failed requests.
- */
+/** Counts requests that the gateway or a provider rejected. They do not count as failures. */
 export function countRejected({ by_status }: Pick<Figures, "by_status">): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }

@@ -2,9 +2,7 @@ import type { UsageSearch } from "./usage-search.ts";
 
 const DAY_MS = 86_400_000;
 
-/**
- * Formats an instant for the page's URL, in UTC and to the minute, such as `"2026-11-22T10:30"`.
- */
+/** Formats an instant for the page's URL, in UTC, to the minute: `"2026-11-22T10:30"`. */
 export function writeMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16);
 }

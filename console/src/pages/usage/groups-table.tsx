@@ -188,9 +188,7 @@ function GroupName(props: {
   );
 }
 
-/**
- * The filter that selects a group when the reader chooses it. Undefined if no filter can select it.
- */
+/** The filter that is set when the reader chooses a group. Undefined if there is none for it. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

@@ -8,9 +8,7 @@ export interface AttemptLine {
   readonly tokens: number;
   /** Dollars per million tokens at the time when the gateway admitted the request. */
   readonly price: string;
-  /**
-   * Exact dollars with up to twelve decimals. Undefined if the lines do not add up to the charge.
-   */
+  /** Exact dollars, up to twelve decimals. Undefined if the lines do not add up to the charge. */
   readonly amount: string | undefined;
 }
 

@@ -127,10 +127,7 @@ function sumTokens(tokens: NonNullable<RequestRow["tokens"]>): number {
   return sums.in + sums.out;
 }
 
-/**
- * Shows a time without year and zone, so that the column is narrow. The label of the column names
- * the zone.
- */
+/** A time without year and zone, for a narrow column, whose label names the zone. */
 function ShortTime({ at }: { readonly at: string }): ReactElement {
   const text = showUtc(at, "second")
     .replace(/ \d{4},/, ",")

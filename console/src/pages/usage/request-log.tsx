@@ -47,10 +47,7 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/**
- * Shows the request log page by page, newest first or sorted. All of its requests can be
- * downloaded.
- */
+/** The request log, page by page, newest first or sorted, with a download of all its requests. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
   /**
    * Cursors of the pages that were visited, in order. They lead back to earlier pages: a cursor

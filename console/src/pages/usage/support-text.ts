@@ -1,10 +1,7 @@
 import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { endingOfAttempt, endingOfRequest, type Ending } from "./outcome-labels.ts";
 
-/**
- * Writes all facts that support needs to explain a request. The prompt and the answer are not among
- * them.
- */
+/** All that support needs to explain a request, but neither its prompt nor its answer. */
 export function supportText(detail: RequestDetail): string {
   const { request, attempts } = detail;
   return [

@@ -37,10 +37,7 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/**
- * `/usage`: figures by group, and the request log. Ranges, filters and pages are kept in the page's
- * URL.
- */
+/** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
@@ -77,9 +74,7 @@ export function UsagePage(): ReactElement {
   );
 }
 
-/**
- * Adds each change of ranges, filters and pages to the browser's history, so that Back undoes it.
- */
+/** Every change of ranges, filters and pages adds to the history, so that Back undoes it. */
 const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];

@@ -112,9 +112,7 @@ export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
 
-/**
- * Returns the option with this value. If the URL has an unknown value, returns the first option.
- */
+/** Returns the option with this value, or the first option if the URL has an unknown value. */
 export function chosen<V extends string>(options: Option<V>, value: string | undefined): V {
   return (options.find((option) => option.value === value) ?? options[0])?.value as V;
 }
@@ -204,8 +202,7 @@ export function customFault(search: UsageSearch): string | undefined {
 const DAYS_MAX = 366;
 
 /**
- * Parses the text of a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. Undefined for any
- * other text.
+ * Parses a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. Undefined for other texts.
  */
 export function readMinute(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text)) return undefined;

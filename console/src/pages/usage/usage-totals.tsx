@@ -15,9 +15,7 @@ import styles from "./usage.module.css";
 
 export interface UsageTotalsProps {
   readonly usage: Usage;
-  /**
-   * Figures of the previous time range. Undefined if they are unknown, or if it had no requests.
-   */
+  /** Figures of the previous time range. Undefined if unknown, or if it had no requests. */
   readonly before: UsageFigures | undefined;
   /** Names the previous time range, such as `"in the 7 days before"`. */
   readonly than: string;

@@ -1,9 +1,6 @@
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 
-/**
- * An attempt on the time line of its request. `from` and `width` are shares of the time line, from
- * 0 to 1.
- */
+/** An attempt on its request's time line, of which `from` and `width` are shares from 0 to 1. */
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
@@ -19,10 +16,7 @@ export interface WaterfallBar {
   readonly firstToken: number | null;
 }
 
-/**
- * Length of the bar of a running attempt, as a share of the time so far, so that the bar is
- * visible.
- */
+/** Length of a running attempt's bar, as a share of the time so far, so that it is visible. */
 const RUNNING_SHARE = 0.25;
 
 /**

@@ -7,16 +7,11 @@ import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/**
- * Lists the checks of a run. At first, the checks that did not pass and the chosen check are open.
- */
+/** Lists the checks of a run. At first, the chosen check and those that did not pass are open. */
 export function FindingList(props: {
   readonly checks: readonly CheckFinding[];
   readonly chosen: string | undefined;
-  /**
-   * How many times the reader has chosen a check. Each new choice moves the focus to the chosen
-   * check.
-   */
+  /** How often the reader has chosen a check. Each choice moves the focus to the chosen check. */
   readonly choices: number;
 }): ReactElement {
   return (

@@ -140,10 +140,7 @@ export function overbilledWords(percent: number | null): string | undefined {
   return percent === null ? undefined : `bills ${percent}% too much`;
 }
 
-/**
- * Describes a listing's place in the routing order. A listing that failed or is suspect is `"tried
- * last"`.
- */
+/** A listing's place in the routing order, or `"tried last"` if it failed or is suspect. */
 export function orderLabel(place: string | number, trust: ListingTrust | undefined): string {
   const isLast = trust !== undefined && (trust.state === "failed" || trust.suspect !== null);
   return isLast ? "tried last" : String(place);

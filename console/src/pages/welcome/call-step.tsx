@@ -16,9 +16,7 @@ import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
 import type { First } from "./use-first-request.ts";
 
-/**
- * Shows an example call that works when it is copied, and the result of the reader's first request.
- */
+/** Shows an example call that works as copied, and the result of the reader's first request. */
 export function CallStep(props: {
   readonly secret: string | undefined;
   readonly first: First;

@@ -16,9 +16,7 @@ export interface BarsTipProps {
   readonly isLines: boolean;
 }
 
-/**
- * Shows the figures of the focused bar. Screen readers get the same figures from `aria-valuetext`.
- */
+/** Shows the figures of the focused bar. Screen readers get them from `aria-valuetext`. */
 export function BarsTip({
   unit,
   stack,

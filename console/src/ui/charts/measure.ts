@@ -26,9 +26,7 @@ export function showWhole(unit: Unit, whole: bigint): string {
   return unit === "ms" ? formatMs(Number(whole)) : formatCount(Number(whole));
 }
 
-/**
- * Writes an amount in short form for the ticks of a scale, such as `"$0.50"`, `"$2"` or `"1.2K"`.
- */
+/** Writes an amount in short form for a scale, such as `"$0.50"`, `"$2"` or `"1.2K"`. */
 export function showTick(unit: Unit, whole: bigint): string {
   if (unit === "ms") return formatMs(Number(whole));
   if (unit === "share") return showShare(whole);
@@ -50,9 +48,7 @@ export interface Scale {
   readonly ticks: readonly bigint[];
 }
 
-/**
- * Makes a scale for amounts up to `highest`, with at most four round steps (1, 2 or 5 times 10^n).
- */
+/** Makes a scale up to `highest` with at most four round steps (1, 2 or 5 times 10^n). */
 export function scaleFor(highest: bigint): Scale {
   const step = roundStep(highest);
   const steps = highest <= 0n ? 1n : (highest + step - 1n) / step;

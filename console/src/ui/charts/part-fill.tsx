@@ -2,9 +2,7 @@ import type { ReactElement } from "react";
 
 import { toColour, type Paint } from "./part-paint.ts";
 
-/**
- * Returns the `fill` value that refers to a part's pattern. `chartId` must be unique on the page.
- */
+/** Returns the `fill` value of a part's pattern. `chartId` must be unique on the page. */
 export function toFill(chartId: string, at: number): string {
   return `url(#${fillId(chartId, at)})`;
 }

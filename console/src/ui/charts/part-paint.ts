@@ -3,10 +3,7 @@
  * color alone is not enough.
  */
 export interface Paint {
-  /**
-   * `own` in a chart with one part, `other` for the part of all others; otherwise an index into the
-   * palette.
-   */
+  /** `own`: the only part. `other`: the part of all others. Otherwise an index into the palette. */
   readonly colour: "own" | "other" | number;
   readonly mark: number;
 }
@@ -42,9 +39,7 @@ export function choosePaints(
   });
 }
 
-/**
- * Assigns colors by ID. The order of the IDs does not matter, so a new ranking keeps the colors.
- */
+/** Assigns colors by ID, not by the order of the IDs, so a new ranking keeps the colors. */
 function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   const colours = new Map<string, number>();
   const taken = new Set<number>();
@@ -64,19 +59,13 @@ function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   return colours;
 }
 
-/**
- * The preferred color of an ID. It depends on the text before the `/`, which is the maker of a
- * model.
- */
+/** The preferred color of an ID, by the text before its `/`, which is the maker of a model. */
 export function familyColour(id: string): number {
   const [family = ""] = id.split("/");
   return FAMILIES.get(family) ?? hashId(family) % COLOURS;
 }
 
-/**
- * Fixed colors for makers that often share a chart, because hashes could give two of them one
- * color.
- */
+/** Fixed colors for makers that often share a chart, because their hashes could collide. */
 const FAMILIES: ReadonlyMap<string, number> = new Map(
   ["google", "openai", "anthropic", "deepseek", "mistralai", "moonshotai", "qwen", "z-ai"].map(
     (family, colour) => [family, colour],

@@ -36,10 +36,7 @@ export function plainHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: false, isPerQuestion: false });
 }
 
-/**
- * A Systemone host that bills the request's whole `state` again for each question, and reads
- * images.
- */
+/** A Systemone host that bills the whole `state` for each question, and reads images. */
 export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }

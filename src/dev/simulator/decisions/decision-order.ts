@@ -52,10 +52,7 @@ export function chance({ stateText, words }: Asked, of = ""): number {
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/**
- * Probabilities of the labels, with the sum 1. A label that occurs in the state gets a high
- * probability.
- */
+/** Probabilities of the labels, with sum 1. A label that occurs in the state gets a high one. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;

@@ -38,20 +38,14 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
 /** Error code of a failure that has no more specific one. */
 const INFERENCE_FAILED = 5012;
 
-/**
- * Wraps a result in the host's envelope. A fault can omit the envelope (`bare`) or empty the
- * result.
- */
+/** Wraps a result in the host's envelope. A fault can omit the envelope or empty the result. */
 export function inEnvelope(result: JsonObject, fault: EnvelopeFault): JsonObject {
   if (fault.bare === true) return result;
   const opened = fault.empty === true ? {} : result;
   return { result: opened, success: true, errors: [], messages: [] };
 }
 
-/**
- * Wraps an error in the host's envelope. If the error has no numeric code, its status determines
- * one.
- */
+/** Wraps an error in the host's envelope. Without a numeric code, the status determines one. */
 export function envelopeError({ status, message, code }: SimError): JsonObject {
   const isNumber = code !== undefined && /^\d+$/.test(code);
   const number = isNumber ? Number(code) : (CODE_OF_STATUS[status] ?? INFERENCE_FAILED);

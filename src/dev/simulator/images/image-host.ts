@@ -19,10 +19,7 @@ export interface ImageHost {
   /** Fields of an item of the list, in addition to its picture. */
   besideImage(mediaType: string): JsonObject;
   besideList(order: ImageOrder): JsonObject;
-  /**
-   * Fields that report the usage. `costUsd` is printed digit for digit; if it is null, no cost is
-   * reported.
-   */
+  /** Fields that report usage. `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
   /** The body of an answer with status 200 whose images moderation has removed. */
   blocked(createdS: number): JsonObject;

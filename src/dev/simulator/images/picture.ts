@@ -3,10 +3,7 @@ import { crc32, deflateSync } from "node:zlib";
 
 export type PictureFormat = "png" | "jpeg" | "webp";
 
-/**
- * A picture file in parts. A part is bytes, or a number of zero bytes, so that a large file needs
- * no memory.
- */
+/** A file in parts: bytes, or a number of zero bytes, so that a large file needs no memory. */
 export interface Picture {
   readonly mediaType: string;
   readonly lengthBytes: number;
@@ -21,10 +18,7 @@ export interface Canvas {
   readonly height: number;
 }
 
-/**
- * Draws a picture of one color, which `seed` determines. Zero bytes at the end pad the file to
- * `bytesMin`.
- */
+/** Draws a picture of the one color that `seed` determines. Zero bytes pad it to `bytesMin`. */
 export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture {
   const mediaType = `image/${canvas.format}`;
   const colour = createHash("sha256").update(seed).digest().subarray(0, 3);

@@ -85,10 +85,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
   };
 }
 
-/**
- * A host whose answer to a create call has few fields, and which reports a job's error as a single
- * text.
- */
+/** A host that answers a create call with few fields, and reports an error as a single text. */
 export const relayVideos: VideoHost = {
   secondsMax: 8,
   accepts: (secondsMax) =>

@@ -58,10 +58,7 @@ export class VideoJobs {
     this.#seed = seed;
   }
 
-  /**
-   * Creates a job. If the same provider already has a job with this idempotency `key`, returns that
-   * job.
-   */
+  /** Creates a job, or returns the provider's existing job with this idempotency `key`. */
   create(made: NewJob, key: string | undefined): VideoJob {
     const known = key === undefined ? undefined : this.#idOfKey.get(`${made.root} ${key}`);
     const job = (known === undefined ? undefined : this.#jobs.get(known)) ?? this.#add(made);
@@ -78,10 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /**
-   * The state of a job. The number of polls determines it; if the plan has `ms`, the elapsed time
-   * does.
-   */
+  /** The state of a job, by the number of polls, or by the elapsed time if the plan has `ms`. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;

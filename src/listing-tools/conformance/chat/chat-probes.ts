@@ -293,9 +293,7 @@ export function chatProbe(
   return { ...made, body: { ...made.body, ...(more ?? (isCold ? { temperature: 0 } : {})) } };
 }
 
-/**
- * The wires other than the provider's, on which the gateway offers a chat listing by translation.
- */
+/** Wires other than the provider's on which the gateway offers a chat listing by translation. */
 export function otherWires(deployment: Deployment): readonly Wire[] {
   return wires.all.filter(
     ({ id, providerQuestions }) => id !== deployment.wire && providerQuestions !== undefined,

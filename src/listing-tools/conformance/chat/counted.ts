@@ -32,10 +32,7 @@ function isCounted({ deployment }: Lab, seen: Observation): boolean {
 
 interface Flaw {
   readonly what: string;
-  /**
-   * True if the answer has only numbers and stops early. A model that gives up would say so in
-   * words.
-   */
+  /** True if an answer of numbers only stops early. A model that gives up says so in words. */
   readonly isCut: boolean;
 }
 

@@ -25,10 +25,7 @@ export interface FactProbe extends Probe {
   /** Number of short earlier turns, which contain no copy of the measured text. */
   readonly turns: number;
   readonly copies: number;
-  /**
-   * Copies of the measured text that are in the description of a tool's parameters. `copies`
-   * includes them.
-   */
+  /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
   /** Describes the prompt in the text of a finding. */
   readonly about: string;
@@ -159,10 +156,7 @@ const SMALL_TALK = [
   { asked: "Shall we go on?", answered: "Gladly." },
 ] as const;
 
-/**
- * Puts the text into the description of the tool's parameters, because no provider limits its
- * length.
- */
+/** Puts the text where no provider limits its length: the description of a tool's parameters. */
 function describedBy(tool: QuestionTool, description: string): QuestionTool {
   return { ...tool, schema: { ...tool.schema, description } };
 }

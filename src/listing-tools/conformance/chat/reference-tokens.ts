@@ -2,10 +2,7 @@ import type { Deployment } from "../../../catalog/index.ts";
 
 export interface ReferenceCount {
   readonly tokens: number;
-  /**
-   * True: counted by the tokenizer of the model's maker. False: estimated from the length of an
-   * English text.
-   */
+  /** True: counted by the maker's tokenizer. False: estimated from an English text's length. */
   readonly isExact: boolean;
   readonly by: string;
 }

@@ -126,9 +126,7 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/**
- * Most tokens of one fact with its question: first for a value in Latin letters, then for others.
- */
+/** Most tokens of one fact with its question: for a value in Latin letters, and for others. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;

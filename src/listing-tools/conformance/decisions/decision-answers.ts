@@ -55,10 +55,7 @@ function shapeFinding(
     : warned(`the envelope has further members: ${others.join(", ")}`, evidence);
 }
 
-/**
- * C4 of decisions: the billed tokens add up, are equal for equal requests, and fit the length of
- * the state.
- */
+/** C4 of decisions: tokens add up, are equal for equal requests, and fit the state's length. */
 export async function decisionUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const once = await lab.ask(decisionProbes.one(deployment));

@@ -9,10 +9,7 @@ export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
 }
 
-/**
- * A probe whose state contains the facts that its questions ask about, so that the true answers are
- * known.
- */
+/** A probe whose state contains the facts it asks about, so that the true answers are known. */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
@@ -123,10 +120,7 @@ export const decisionProbes = {
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
-  /**
-   * Two questions with one name. Undefined if the format cannot repeat a name, because names are
-   * its keys.
-   */
+  /** Two questions with one name. Undefined for a format whose keys are the names. */
   sameName: (deployment: Deployment): Probe | undefined => {
     const { wire, form } = requireDecisions(deployment);
     if (wire === "systemone" && form === "public") return undefined;

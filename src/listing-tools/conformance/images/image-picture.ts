@@ -21,10 +21,7 @@ const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 
 const PNG_HEAD_BYTES = 8;
 const CHUNK_BYTES = 12;
 
-/**
- * Palette and pixels of a PNG. Undefined unless every checksum and the number of pixel bytes are
- * right.
- */
+/** Palette and pixels of a PNG. Undefined if a checksum or the number of pixel bytes is wrong. */
 function pngPicture(file: Buffer, { width, height }: ImageSize): Buffer | undefined {
   const palette: Buffer[] = [];
   const pixels: Buffer[] = [];

@@ -4,10 +4,7 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/**
- * Bytes of a file that are searched for the size. In a JPEG, a color profile and a preview may come
- * first.
- */
+/** Bytes that are searched for the size. In a JPEG, a color profile and a preview precede it. */
 export const SIZE_BYTES = 262_144;
 
 /** Reads format, width and height. Undefined if the file is not a PNG, JPEG or WebP. */

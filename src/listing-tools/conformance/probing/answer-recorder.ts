@@ -8,9 +8,7 @@ export const BODY_KEPT_BYTES_MAX = 4_194_304;
 /** Most bytes that are kept of a provider's body with images: as many as the gateway accepts. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
-/**
- * Records what a client would receive, and what the provider sent before the gateway changed it.
- */
+/** Records what a client would receive, and what the provider sent for it, unchanged. */
 export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
@@ -36,9 +34,7 @@ export class AnswerRecorder implements OutputSink {
 
   commit(): void {}
 
-  /**
-   * Adds the last bytes of a complete answer. For a whole JSON answer, they are the entire body.
-   */
+  /** Adds the last bytes of a complete answer. For whole JSON, they are the entire body. */
   takeLast(body: WholeBody): void {
     for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
   }

@@ -52,9 +52,7 @@ export class Lab {
     return asking;
   }
 
-  /**
-   * Varies a large output bound by probe and run, so that a provider cannot recognize a test by it.
-   */
+  /** Varies a large output bound by probe and run, so that it does not reveal a test. */
   #varied(probe: Probe): Probe {
     const { max_tokens: bound } = probe.body;
     if (typeof bound !== "number" || bound < ENOUGH_TOKENS) return probe;

@@ -39,10 +39,7 @@ export function providerVerdict(
 
 const WORST_FIRST: readonly Verdict[] = ["fail", "inconclusive", "warn", "pass"];
 
-/**
- * 0: every listing passes or warns, or all are staged; 1: one fails; 2: inconclusive; 3: invalid
- * manifest.
- */
+/** 0: all pass, warn or are staged. 1: a listing fails. 2: inconclusive. 3: invalid manifest. */
 export type ConformanceExit = 0 | 1 | 2 | 3;
 
 export function toExitCode(verdict: ProviderVerdict): ConformanceExit {

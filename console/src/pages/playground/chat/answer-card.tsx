@@ -197,19 +197,13 @@ function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }
 
-/**
- * Loaded with the first answer, because the Markdown parser is larger than the rest of the
- * playground.
- */
+/** Loaded with the first answer: the Markdown parser is larger than the rest of the playground. */
 const MarkdownText = lazy(() => import("../markdown-text.tsx"));
 
 /** Longer answers are shown as plain text, so that the page stays fast. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/**
- * Shows a model's answer as Markdown. HTML in the answer stays text, and nothing is loaded from
- * other sites.
- */
+/** Shows an answer as Markdown. HTML stays text, and nothing is loaded from other sites. */
 const ModelText = memo(function ModelText(props: { readonly text: string }): ReactElement | null {
   const { text } = props;
   if (text === "") return null;

@@ -70,10 +70,7 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
   };
 }
 
-/**
- * Builds the body without its messages. A setting for this model overrides the setting for all
- * models.
- */
+/** Builds the body without messages. A setting for this model overrides that for all models. */
 export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
   const values = { ...settings.parameters, ...settings.own?.[model.id] };
   return { ...sentParameters(model, values), ...buildStructures(model, settings) };
@@ -153,9 +150,7 @@ function attachmentPart({ kind, name, dataUrl }: Attachment): object {
   return { type: "input_audio", input_audio: { data: dataUrl.split(",")[1] ?? "", format } };
 }
 
-/**
- * Returns the values of the parameters that the model declares, in the format of chat completions.
- */
+/** The values of the parameters that the model declares, in the format of chat completions. */
 export function sentParameters(model: Model, values: ParameterValues): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const { name, descriptor } of presentParameters([model])) {
@@ -175,10 +170,7 @@ export function sentParameters(model: Model, values: ParameterValues): Record<st
   return sent;
 }
 
-/**
- * Forces a value into the bounds that this model accepts, because it may have been set for another
- * model.
- */
+/** Forces a value into this model's bounds, because it may have been set for another model. */
 function within({ type, min, max, values }: Descriptor, value: string | number | boolean): unknown {
   if (type === "enum") return values?.includes(String(value)) === true ? value : values?.[0];
   if (typeof value !== "number") return value;

@@ -1,7 +1,4 @@
-/**
- * A file attached to a message. It is stored in this browser only, and sent to the model with the
- * message.
- */
+/** A file attached to a message. Only this browser stores it; the model gets it as well. */
 export interface Attachment {
   readonly kind: "image" | "file" | "audio";
   readonly name: string;
@@ -41,10 +38,7 @@ export interface ChatAnswer {
   readonly isEdited?: boolean;
 }
 
-/**
- * One turn of a conversation: the user's message or the results of tools, and the answer of each
- * model.
- */
+/** One turn: the user's message or the results of tools, and the answer of each model. */
 export interface Turn {
   readonly id: string;
   readonly text: string;

@@ -137,9 +137,7 @@ async function readAsDataUrl(file: File): Promise<string> {
   });
 }
 
-/**
- * The problem if a message has a file that the model does not accept; undefined if there is none.
- */
+/** The problem if a message has a file that the model does not accept; else undefined. */
 export function untakenProblem(
   model: { readonly name: string; readonly input_modalities: readonly string[] },
   turns: readonly { readonly attachments: readonly Attachment[] }[],

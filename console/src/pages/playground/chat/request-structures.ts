@@ -58,10 +58,7 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
   return parameters["thinking"] === undefined ? {} : { thinking: { type: "disabled" } };
 }
 
-/**
- * Reads tools in the format of chat completions. Converts tools that are in the format of the
- * Messages API.
- */
+/** Reads tools in chat-completions format. Converts tools in the Messages API's format. */
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };

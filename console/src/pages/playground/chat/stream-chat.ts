@@ -106,9 +106,7 @@ export class AnswerAssembler {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }
 
-  /**
-   * Reads pieces of tool calls. One call arrives in several chunks, which have the same `index`.
-   */
+  /** Reads pieces of tool calls. The pieces of one call come in several chunks with one `index`. */
   #readCalls(parts: unknown): void {
     if (!Array.isArray(parts)) return;
     for (const part of parts as readonly unknown[]) {

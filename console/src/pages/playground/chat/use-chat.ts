@@ -42,17 +42,12 @@ export interface Chat {
   readonly startNew: () => void;
 }
 
-/**
- * Holds a conversation with up to four models, whose answers stream in. Only this browser stores
- * it.
- */
+/** Holds a conversation with up to four models. Answers stream in. Only this browser stores it. */
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
-  /**
-   * Says whether the page may show the conversation again that this tab had open before a reload.
-   */
+  /** Says whether the page may reopen the conversation that this tab had open before a reload. */
   readonly mayReopen: (kept: Conversation) => boolean;
 }): Chat {
   const { orgId, models, settings, mayReopen } = options;

@@ -25,10 +25,7 @@ export interface DraftProblem {
   readonly message: string;
 }
 
-/**
- * By API format for decisions: the types of questions that it has, and the fields that each type
- * needs.
- */
+/** By API format for decisions: its types of questions, and the fields that each type needs. */
 export const QUESTION_TYPES: Readonly<
   Record<
     DecisionWire,

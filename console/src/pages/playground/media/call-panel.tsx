@@ -43,10 +43,7 @@ export function CallPanel(props: {
   );
 }
 
-/**
- * Returns the values that this model accepts. A value that was set for another model may be
- * dropped.
- */
+/** Returns the values that this model accepts. Drops some that were set for another model. */
 export function declaredValues(model: Model, values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {

@@ -35,10 +35,7 @@ export function MediaForm(props: {
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;
-  /**
-   * Renders the results, from the running call (undefined if none runs) and whether the last call
-   * failed.
-   */
+  /** Renders the results. Gets the running call, if any, and whether the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
 }): ReactElement {
   const { tab, modality, placeholder, make } = props;
