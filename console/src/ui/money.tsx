@@ -5,7 +5,6 @@ import { showCents, showUsd } from "./money-math.ts";
 import { Tip } from "./tip.tsx";
 
 export interface MoneyProps {
-  /** Dollars as a decimal text, as the API sends them. */
   readonly usd: string;
   /** If true, shows the amount rounded to cents, with the exact amount in a tooltip. */
   readonly headline?: boolean;

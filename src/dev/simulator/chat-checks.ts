@@ -117,7 +117,6 @@ function emptyComplaint(message: unknown, path: string): Complaint {
   return isEmpty ? `${path}.content: expected a string, got null` : undefined;
 }
 
-/** Complains about two fields that must not occur in one request. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { stream, stream_options: options, tools, tool_choice: choice } = body;
   if (!isAbsent(body["max_tokens"]) && !isAbsent(body["max_completion_tokens"])) {

@@ -40,7 +40,6 @@ export interface ChatAsked {
 export interface ChatReply {
   readonly request: SimRequest;
   readonly answer: SimAnswer;
-  /** The name that the answer states as its model. */
   readonly model: string;
   readonly hidesUsage?: boolean;
   readonly frames?: (frames: readonly Frame[]) => readonly Frame[];

@@ -160,7 +160,6 @@ function messageComplaint(message: unknown, path: string): Complaint {
   return fields({ role: text, "content!": content ?? anything })(message, path);
 }
 
-/** Complains about two fields that must not occur in one request. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
   const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];

@@ -157,7 +157,6 @@ export class CheckoutBook {
     return this.#kept(this.customers, "cus", { object: "customer", metadata });
   }
 
-  /** Saves a card for the session's customer, and charges nothing. */
   saveCard(session: CheckoutSession, last4?: string): CheckoutCard {
     const card = this.#newCard(session.customer, last4);
     const setup = this.#kept(this.setups, "seti", {

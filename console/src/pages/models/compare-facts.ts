@@ -199,7 +199,6 @@ function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {
   return { label, cells };
 }
 
-/** Names the parameters that another of `models` accepts but `model` does not. */
 function lacking(model: Model, models: readonly Model[]): string {
   const all = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
   const names = [...all].filter((name) => !Object.hasOwn(model.parameters, name)).sort();

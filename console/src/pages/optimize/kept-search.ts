@@ -32,9 +32,7 @@ export function createKeptSearch(
   return { id, orgId, updatedAtMs: Date.now(), prompts, ...nothing };
 }
 
-/**
- * Adds the answers that were fetched after `kept.next`. Returns `kept` itself if there are none.
- */
+/** Adds answers that were fetched after `kept.next`. Returns `kept` itself if there are none. */
 export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSearch {
   if (!fetched.held || fetched.next <= kept.next) return kept;
   return {

@@ -107,7 +107,6 @@ function parseStatus(value: string): readonly Status[] {
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
 
-/** Writes the values of a filter for the page's URL. Undefined if there are none. */
 export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }

@@ -20,7 +20,6 @@ export interface DecisionOrder<Q> {
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
-  /** Tokens of each question, in the order of `questions`. */
   readonly questionTokens: readonly number[];
   /** The whole request body, from which a host reads the options that only it has. */
   readonly options: JsonObject;
