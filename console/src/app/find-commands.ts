@@ -8,7 +8,7 @@ export interface Command {
   readonly keywords?: readonly string[];
 }
 
-/** Most entries of one group that are shown, so that many models do not hide the other groups. */
+/** Maximum number of entries shown per group, so that many models do not hide other groups. */
 const GROUP_MAX = 7;
 /** Groups that are always shown as a whole, because they are short. */
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);

@@ -201,7 +201,7 @@ export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** Fields that the client libraries do not know, so that the examples must pass them as extras. */
+/** Fields that the client libraries do not know. The examples must pass them as extra fields. */
 const OPENAI_EXTRAS = ["provider", "thinking", "top_k", "min_p", "repetition_penalty"];
 const MESSAGES_EXTRAS = ["provider"];
 

@@ -14,7 +14,7 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** Most rows on a page that are all rendered. Of more rows, only the visible ones are rendered. */
+/** Maximum number of rows on a page that are all rendered. Otherwise only visible rows are. */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then

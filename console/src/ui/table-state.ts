@@ -50,7 +50,7 @@ export function cutPage(count: number, size: number, wanted: string | undefined)
   return { page, pages, from: (page - 1) * size, to: Math.min(count, page * size) };
 }
 
-/** Most rows of a table that has no page controls, if one page shows them all. */
+/** Up to this number of rows, a table has no page controls if one page shows them all. */
 const SHORT_ROWS = 25;
 
 /**

@@ -102,7 +102,7 @@ const READERS = {
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
   /** Sends nothing from this point on, until a test releases the answers. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
-  /** Largest number of bytes of the body that are sent per second. */
+  /** Maximum number of bytes of the body that are sent per second. */
   drip: parseNumber,
   status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
@@ -129,7 +129,7 @@ const READERS = {
   /** Milliseconds of delay before each event, or before a whole JSON answer. */
   slow: parseNumber,
   /**
-   * Longest delay, in milliseconds, before an answer begins. The seed and the number of the call
+   * Maximum delay, in milliseconds, before an answer begins. The seed and the number of the call
    * determine the delay.
    */
   jitter: parseNumber,

@@ -13,7 +13,7 @@ import { payPage, receiptPage, unknownPage } from "./pay-page.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** Longest wait, in milliseconds, for the delivery of all events before a payer is sent back. */
+/** Maximum wait for the delivery of all events before a payer is sent back. */
 const RETURN_WAIT_MS = 3_000;
 
 export interface TestCheckoutOptions {

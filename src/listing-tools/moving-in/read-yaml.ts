@@ -7,7 +7,7 @@ import { asList, asMap, pathText } from "./setting-tree.ts";
 export interface YamlBounds {
   readonly bytesMax: number;
   readonly depthMax: number;
-  /** Most settings in the tree. Each alias counts for all settings that it repeats. */
+  /** Maximum number of settings. Each alias counts for all settings that it repeats. */
   readonly settingsMax: number;
 }
 

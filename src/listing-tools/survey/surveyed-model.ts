@@ -22,7 +22,7 @@ export interface SkippedModel {
   readonly message: string;
 }
 
-/** Most models that are read from one endpoint. An aggregator has some hundreds. */
+/** Maximum number of models that are read from one endpoint. An aggregator has some hundreds. */
 export const MODELS_MAX = 2_000;
 const CONTEXT_MAX = 100_000_000;
 

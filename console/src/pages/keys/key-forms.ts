@@ -161,7 +161,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** Most models that a key can be restricted to: the server's maximum, which a test checks. */
+/** Maximum number of models of a key's list. It equals the server's maximum; a test checks that. */
 export const MODELS_MAX = 100;
 
 export function nameProblem(name: string): FieldProblems {

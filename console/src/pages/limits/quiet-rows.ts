@@ -2,7 +2,7 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import type { CapRow } from "../keys/cap-left.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
 
-/** Least number of keys that are hidden. If it would be fewer, they are all shown. */
+/** Minimum number of keys that are worth hiding. If there are fewer, they are all shown. */
 const QUIET_MIN = 10;
 /** Share of a limit from which a key's use counts as notable, so that the key is not hidden. */
 const CLOSE_SHARE = 0.5;

@@ -5,7 +5,7 @@ import { showUtc } from "../../ui/time.tsx";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Most lines in one chart that people can distinguish. */
+/** Maximum number of lines in one chart: people cannot distinguish more. */
 const LINES_MAX = 8;
 
 export type ServedMetric = "p50" | "p95" | "speed" | "success";

@@ -6,7 +6,7 @@ import { createKeptSearch, searchShelf, withFetched, type KeptSearch } from "./k
 
 const POLL_MS = 2_000;
 /**
- * Most attempts to fetch answers after the Optimize search has ended. More than one is needed,
+ * Maximum number of attempts to fetch answers after the Optimize search has ended. One may not do,
  * because another instance of the server may hold the missing answers.
  */
 const TRIES_AFTER_END = 5;

@@ -17,7 +17,7 @@ export interface Kept {
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  /** Most records that are stored per organization. The oldest are removed first. */
+  /** Maximum number of stored records per organization. The oldest are removed first. */
   readonly countMax: number;
 
   constructor(shelf: Shelf, countMax: number) {

@@ -16,7 +16,7 @@ export interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** Most choices that are listed. The reader finds all others by typing. */
+/** Maximum number of choices that are listed. The reader finds all others by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 

@@ -92,7 +92,7 @@ export function readRange({ range }: UsageSearch): Range {
 }
 
 export type FilterName = "model" | "key" | "tag" | "provider" | "status";
-/** Most values of one filter. It equals the server's maximum, which a test checks. */
+/** Maximum number of values of one filter: the server's maximum, which a test checks. */
 export const FILTER_VALUES_MAX = 20;
 
 /** Reads the values of a filter. Drops duplicates and unknown statuses. */
@@ -197,7 +197,7 @@ export function customFault(search: UsageSearch): string | undefined {
   if (fromMs >= toMs) return "The end must be after the start.";
   return toMs - fromMs > DAYS_MAX * DAY_MS ? `Choose ${DAYS_MAX} days at most.` : undefined;
 }
-/** Longest range, in days, that the server reports at once. */
+/** Maximum range that the server reports at once. */
 const DAYS_MAX = 366;
 
 /**

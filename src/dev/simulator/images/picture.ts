@@ -86,7 +86,7 @@ export function pngChunk(name: string, data: Buffer): Buffer {
 }
 
 const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
-/* All steps are 16, which is coarse: a picture of one color has no detail to lose. */
+/* Quantization table with 64 steps of 16. Such coarse steps lose nothing in a single color. */
 const JPEG_TABLE = Buffer.concat([Buffer.from("ffdb004300", "hex"), Buffer.alloc(64, 16)]);
 /*
  * Huffman codes. Brightness: code 0 means no change; code 10 means that a change of three bits

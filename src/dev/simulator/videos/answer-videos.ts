@@ -10,7 +10,7 @@ import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
-/* Longest film, in seconds, that a host with the cheat `acceptsLong` accepts. */
+/* Maximum length, in seconds, of a film that a host with the cheat `acceptsLong` accepts. */
 const SECONDS_ACCEPTED_MAX = 120;
 
 /** Creates a job, or refuses to. A created job exists even if a fault then loses the answer. */

@@ -111,10 +111,7 @@ const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_wea
  */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
-/**
- * Largest output bound of any probe, in tokens. A listing whose own maximum is smaller gets its own
- * maximum instead.
- */
+/** Maximum output bound of any probe. A listing with a smaller maximum gets its own maximum. */
 export const LARGE_BOUND = 4_096;
 
 /** Builders of chat probes. Each uses the provider's own wire unless the caller gives another. */

@@ -277,7 +277,7 @@ const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
 /**
- * The most tokens that a common tokenizer makes of one copy of the text. Dividing by it keeps the
+ * Upper limit of the tokens of one copy of the text in common tokenizers. Dividing by it keeps the
  * long text below its target size.
  */
 const COPY_TOKENS = 85;

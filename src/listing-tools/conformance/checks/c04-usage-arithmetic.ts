@@ -126,13 +126,13 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Most tokens of one fact with its question: for a value in Latin letters, and for others. */
+/** Maximum tokens of one fact with its question: with a value in Latin letters, or in others. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
-/** Most tokens of a turn of two short messages, with what the chat template adds around each. */
+/** Maximum tokens of a turn of two short messages, with the chat template around each. */
 const TURN_TOKENS_MAX = 25;
-/** Most tokens of the text in which some providers explain tools to a model. */
+/** Maximum tokens of the text in which some providers explain tools to a model. */
 const TOOLS_TOKENS_MAX = 600;
 
 /**
@@ -238,9 +238,9 @@ function hiddenFinding(
 
 const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 
-/** Most tokens of a chat template around a text; it may state a date or the model's name. */
+/** Maximum tokens of a chat template around a text. It may state a date or the model's name. */
 const FRAME_TOKENS_MAX = 90;
-/** Most tokens of a chat template that adds its own system message to a request without one. */
+/** Maximum tokens of a chat template that adds a system message to a request without one. */
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 

@@ -98,7 +98,7 @@ function repeatFinding(first: number, second: number): Finding | undefined {
   });
 }
 
-/** Most tokens, in total, of the question and of the template around question and state. */
+/** Maximum tokens of the question and of the template around question and state, in total. */
 const BESIDE_TOKENS_MAX = 250;
 
 function besideFinding(once: number, long: number): Finding | undefined {

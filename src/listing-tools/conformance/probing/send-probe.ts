@@ -44,10 +44,10 @@ export interface ProbeDeps {
   readonly signal: AbortSignal;
 }
 
-/** Most times that one probe is sent. Connection errors and 429 are retried. */
+/** Maximum number of times that a probe is sent. Connection errors and 429 are retried. */
 const TRIES_MAX = 3;
 const RETRY_WAIT_MS = 500;
-/** Longest wait before a retry, even if the provider asks for a longer one. */
+/** Maximum wait before a retry, even if the provider asks for a longer one. */
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 

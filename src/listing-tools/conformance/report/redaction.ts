@@ -3,7 +3,7 @@ import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
 const REMOVED = "[removed]";
-/** Least length of a redacted secret. Redacting shorter ones would spoil ordinary sentences. */
+/** Minimum length of a redacted secret. Redacting shorter ones would spoil ordinary sentences. */
 const SECRET_CHARS_MIN = 6;
 /** Any piece of a secret that has this length is redacted. */
 const SECRET_PIECE_CHARS = 8;

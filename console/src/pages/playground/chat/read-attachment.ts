@@ -2,11 +2,11 @@ import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
 /**
- * Most bytes of all files of a conversation together, because every request sends all of them.
+ * Maximum size of all files of a conversation together, because every request sends all of them.
  * Base64 adds a third, and a request body can have at most 10 MB.
  */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
-/** Longest side of an image in pixels. Providers refuse larger images. */
+/** Maximum length of either side of an image. Providers refuse larger images. */
 export const IMAGE_SIDE_PX_MAX = 8_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
