@@ -8,7 +8,7 @@ import type {
 } from "../../../src/account/console-api/contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
-/** The input of a route: those of `params`, `query` and `body` that the route accepts. */
+/** The input of a call: `params`, `query` and `body`, as far as the route accepts them. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };
@@ -45,7 +45,7 @@ export class ApiFault extends Error {
   }
 }
 
-/** Calls a route by its name, `"GET /api/console/keys"`. Rejects with `ApiFault`. */
+/** Calls a route by its name, such as `"GET /api/console/keys"`. Rejects with `ApiFault`. */
 export async function call<N extends RouteName>(
   route: N,
   ...[asked]: NeedsNothing<N> extends true ? [asked?: Asked<N>] : [asked: Asked<N>]
@@ -74,14 +74,14 @@ export function noteShownOrg(orgId: string | undefined): void {
 }
 
 /**
- * Names the organization that this tab shows. The server refuses the request if another tab has
- * switched the session to another organization.
+ * Names the organization that this tab shows. If another tab has switched the session to another
+ * organization, the server refuses the request instead of changing the wrong organization.
  */
 export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }
 
-/** Fills the parameters into a route's path; leaves out undefined and empty query values. */
+/** Fills `params` into a route's path and adds `query` without its undefined or empty values. */
 export function buildAddress(path: string, params: Values = {}, query: Values = {}): string {
   const filled = path.replace(/:(\w+)/g, (_all, name: string) =>
     encodeURIComponent(String(params[name] ?? "")),

@@ -10,27 +10,30 @@ import {
 import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Every `useChange` fetches this route again, because every page shows parts of the session. */
+/**
+ * Every `useChange` fetches this route again, because every page shows parts of the session, such
+ * as the balance.
+ */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions {
-  /** False: do not call the route yet. */
+  /** If false, the route is not called yet. */
   readonly enabled?: boolean;
-  /** Call the route again after this many milliseconds while the page is visible. */
+  /** Milliseconds after which the route is called again, for as long as the page is visible. */
   readonly refetchMs?: number;
   /**
-   * True: the answer is never fetched again automatically, because the server records each access
-   * to this route in the change log.
+   * If true, the answer is never fetched again automatically, because the server records each
+   * access to this route in the change log.
    */
   readonly isRecorded?: boolean;
   /**
-   * The name of a query parameter. When only this parameter changes, the previous answer stays
-   * visible until the new one has loaded.
+   * Name of a query parameter. If only this parameter changes, the previous answer stays visible
+   * until the new one has loaded.
    */
   readonly staysDespite?: string;
 }
 
-/** The answer of a route, cached under `[name, asked]`. */
+/** Reads the answer of a route. React Query caches it under the key `[name, asked]`. */
 export function useAnswer<N extends RouteName>(
   name: N,
   asked?: Omit<Asked<N>, "signal">,
@@ -55,7 +58,7 @@ function without(name: string, asked: unknown): string {
   return JSON.stringify(asked, (key, value: unknown) => (key === name ? undefined : value));
 }
 
-/** Calls a route that changes something, then reads the answers of `refreshes` again. */
+/** Calls a route that changes something, then reads the answers of the routes `refreshes` again. */
 export function useChange<N extends RouteName>(
   name: N,
   options: { readonly refreshes: readonly RouteName[] } = { refreshes: [] },
@@ -67,11 +70,11 @@ export function useChange<N extends RouteName>(
   });
 }
 
-/** A route without required input can be called without an argument. */
+/** The argument of the call. It may be omitted if the route requires no input. */
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
-/** Reads every cached answer of these routes again, and the session. */
+/** Reads every cached answer of the routes `names` again, and the session. */
 export async function refreshAnswers(
   client: QueryClient,
   names: readonly RouteName[],
@@ -85,7 +88,7 @@ export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
   return asked === undefined ? [name] : [name, asked];
 }
 
-/** TypeScript cannot resolve the conditional parameters of `call` for a generic name. */
+/** `call` with looser types: TypeScript cannot resolve its conditional ones for a generic name. */
 const callLoosely = call as unknown as <N extends RouteName>(
   name: N,
   asked: object,

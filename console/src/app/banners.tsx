@@ -35,7 +35,7 @@ export function Banners({ session }: { readonly session: Session }): ReactElemen
 }
 
 const NAME = "tm-dismissed";
-/** The most IDs of dismissed notices that this browser stores; the oldest are dropped first. */
+/** Maximum number of dismissed IDs that this browser stores. The oldest are dropped first. */
 const IDS_MAX = 100;
 
 function readDismissed(): readonly string[] {

@@ -119,7 +119,8 @@ function Found(props: {
             className={shell.foundRow}
             onClick={() => props.onRun(command)}
             onMouseMove={({ movementX, movementY }) => {
-              // The browser also sends this event if the list changes under a still pointer.
+              // The browser also sends this event when the list changes under a still pointer. Only
+              // a real movement may choose an entry.
               if (movementX !== 0 || movementY !== 0) props.onChoose(index);
             }}
           >

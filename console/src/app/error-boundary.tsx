@@ -33,8 +33,8 @@ export class OfflineFault extends Error {
 }
 
 /**
- * Shown if a page failed to load or to render. Loading can fail after the console was updated on
- * the server.
+ * Replaces a page that failed to load or to render. Loading can fail, for example, after the server
+ * got a new version of the console.
  */
 export function PageFailed({ error }: { readonly error?: unknown }): ReactElement {
   const isOffline = error instanceof OfflineFault;

@@ -8,9 +8,9 @@ export interface Command {
   readonly keywords?: readonly string[];
 }
 
-/** The most entries shown of one group, so that many models do not hide the other groups. */
+/** Maximum number of entries shown per group, so that many models do not hide other groups. */
 const GROUP_MAX = 7;
-/** These groups are short, so `GROUP_MAX` does not apply to them. */
+/** Groups that are always shown as a whole, because they are short. */
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
@@ -57,8 +57,8 @@ function rankCommand(command: Command, words: readonly string[]): number {
 }
 
 /**
- * Puts recently chosen commands first while the query is empty. `recent` has their ids; ids that no
- * longer exist are skipped.
+ * Puts recently chosen commands first while nothing has been typed. `recent` has their IDs; the ID
+ * of a command that no longer exists is skipped.
  */
 export function withRecent<C extends Command>(
   commands: readonly C[],
@@ -80,7 +80,7 @@ export function withRecent<C extends Command>(
 const NAME = "tm-recent";
 const IDS_MAX = 5;
 
-/** IDs of the commands last chosen in the palette in this tab, newest first. */
+/** IDs of the commands that were last chosen in this tab's palette, newest first. */
 export function readRecent(): readonly string[] {
   return recallTexts("sessionStorage", NAME);
 }

@@ -1,4 +1,4 @@
-/** The meaning of a key press in a page, outside of text fields. */
+/** What a key press outside of text fields does. */
 export type Jump =
   | { readonly kind: "palette" | "help" | "search" | "prefix" | "nothing" }
   | { readonly kind: "go"; readonly to: string };
@@ -8,7 +8,7 @@ export interface Press {
   readonly hasCommand: boolean;
   readonly hasAlt: boolean;
   readonly isTyping: boolean;
-  /** True if `g` was pressed just before. */
+  /** True if the key pressed just before was `g`. */
   readonly isPrefixed: boolean;
   /**
    * False if the reader switched single-key shortcuts off, for example because an input device

@@ -1,6 +1,6 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
-/** A raw virtual key that this tab still has. */
+/** A raw virtual key that this tab still has in its memory. */
 export interface KeptKey {
   readonly secret: string;
   readonly orgId: string;
@@ -10,18 +10,18 @@ export interface KeptKey {
 }
 
 const NAME = "tm-key-at-checkout";
-/** How long the key may stay in the tab's storage: longer than a payment takes. */
+/** How long the stored copy of the key is valid: longer than any payment takes. */
 const TRIP_MS = 30 * 60_000;
 
 /**
- * Keeps the key in this tab's memory, so that examples show it during the whole visit. A reload
+ * Keeps the raw key in this tab's memory, so that examples show it during the whole visit. A reload
  * forgets it, and the pages of another organization ignore it.
  *
  * The key is in the tab's storage only while the browser is at the checkout. A script of this
- * origin could read it there, but such a script could also have read it from the page before.
- * Meanwhile this tab shows no page of this origin, and the first page after the payment removes the
- * key from the storage before anything else runs. After half an hour the stored key is ignored.
- * Other tabs never have it.
+ * origin could read it there, but such a script could also have read it from the page before. In
+ * the meantime, this tab shows no page of this origin, and the first page after the payment removes
+ * the key from the storage before anything else runs. After half an hour, the stored key is
+ * ignored. Other tabs never have it.
  */
 let kept = takeBack(Date.now());
 
@@ -34,12 +34,12 @@ export const keptKey = {
     kept = key;
   },
 
-  /** Called before the browser leaves for the payment page. */
+  /** Copies the key into the tab's storage, just before the browser leaves for the payment page. */
   packForCheckout(nowMs: number): void {
     if (kept === undefined) return;
     remember("sessionStorage", NAME, { ...kept, untilMs: nowMs + TRIP_MS });
-    // If the browser restores this page from its cache, the key is still in memory, so the stored
-    // copy is removed.
+    // If the browser restores this page from its cache, the key is still in memory, and the stored
+    // copy must go.
     const forget = (): void => remember("sessionStorage", NAME, undefined);
     globalThis.addEventListener("pageshow", forget, { once: true });
   },

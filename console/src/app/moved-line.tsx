@@ -6,8 +6,8 @@ import { Banner } from "../ui/banner.tsx";
 import { MovedNote } from "./moved-note.ts";
 
 /**
- * The note about a changed organization is read once per page load. It stays on every page until
- * the reader hides it.
+ * The note about a changed organization. It is read once per page load, and stays on every page
+ * until the reader hides it.
  */
 let moved = MovedNote.take(Date.now());
 

@@ -1,26 +1,28 @@
 import { recallFields, remember } from "../ui/browser-memory.ts";
 
 const NAME = "tm-moved";
-/** An older note is ignored, because the reload that should have shown it never finished. */
+/** A note older than this is ignored: the reload that should have shown it never finished. */
 const KEPT_MS = 60_000;
 
-/** `from` is the name of the organization that this tab showed before. */
+/**
+ * A switch from one organization to another. `from` is the name of the organization that this tab
+ * showed before.
+ */
 export interface Moved {
   readonly from: string;
-  /**
-   * False: the account was removed from that organization. True: another tab switched away from it.
-   */
+  /** False: the account was removed from the former organization. True: another tab switched. */
   readonly isMember: boolean;
 }
 
 let isExpected = false;
 
 /**
- * Explains that the page now shows another organization. The note is kept in this tab's storage
- * across the reload, because a reload clears everything of the former organization from memory.
+ * Stores a note that explains why the page now shows another organization. The note is in this
+ * tab's storage, because the page is then reloaded to clear everything of the former organization
+ * from memory.
  */
 export const MovedNote = {
-  /** Runs an organization switch that this page started itself, so that no note explains it. */
+  /** Runs an organization switch that this page itself started. Such a switch needs no note. */
   async during<T>(change: () => Promise<T>): Promise<T> {
     isExpected = true;
     try {
@@ -39,7 +41,7 @@ export const MovedNote = {
     remember("sessionStorage", NAME, { ...moved, atMs: nowMs });
   },
 
-  /** Reads and deletes the note; undefined if there is none from the last minute. */
+  /** Reads and deletes the note. Undefined if no note of the last minute is stored. */
   take(nowMs: number): Moved | undefined {
     const { from, isMember, atMs } = recallFields("sessionStorage", NAME);
     remember("sessionStorage", NAME, undefined);

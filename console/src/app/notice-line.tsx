@@ -18,7 +18,7 @@ interface Context {
 }
 
 /**
- * Shows the most severe notice, and the others behind a button. A screen reader announces a new
+ * Shows the most severe notice, with the others behind a button. A screen reader announces each new
  * notice once, but not later changes of its figures.
  */
 export function NoticeLine({

@@ -6,12 +6,15 @@ export type Line =
   | { readonly kind: "price"; readonly notice: PriceNotice }
   | { readonly kind: "development" };
 
-/** Sorts notices by severity: requests are refused now, requests will be refused, information. */
+/**
+ * Sorts notices by severity. First those about requests that are refused now, then those about
+ * requests that will be refused, then information.
+ */
 export function inOrder(lines: readonly Line[]): readonly Line[] {
   return lines.toSorted((a, b) => rankLine(a) - rankLine(b));
 }
 
-/** A price change is less urgent than any warning about requests. */
+/** Position of a notice. A price change comes after every warning about requests. */
 function rankLine(line: Line): number {
   if (line.kind === "development") return RANKS.development;
   if (line.kind === "notice") return RANKS[line.notice.severity];

@@ -7,7 +7,6 @@ import { Banner } from "../ui/banner.tsx";
 import { Time } from "../ui/time.tsx";
 import { costLine, priceLines } from "./price-notice-text.ts";
 
-/** Shows an announced price change of a model that the organization uses. */
 export default function PriceLine(props: {
   readonly notice: PriceNotice;
   readonly more: ReactElement | null;

@@ -11,9 +11,9 @@ const SKUS = [
 ] as const;
 
 /**
- * Lists the changed prices: `"prompt $1.25 → $1.50"`. Leaves out a price that equals its base price
- * in `BASES` both before and after the change, such as cached tokens that cost the same as the
- * prompt.
+ * Describes the changed prices, such as `"prompt $1.25 → $1.50"`. Leaves out a price that equals
+ * its base price in `BASES` both before and after the change: cached tokens, for example, may cost
+ * the same as the prompt.
  */
 export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   const lines = SKUS.flatMap(([sku, name]) => {
@@ -42,7 +42,8 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The cost of the last 30 days at each price: `"$1.00 at today's prices, $1.20 at the new ones"`.
+ * Describes the cost of the last 30 days at both prices, such as `"$1.00 at today's prices, $1.20
+ * at the new ones"`.
  */
 export function costLine({
   cost_old_usd: old,

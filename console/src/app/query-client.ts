@@ -3,13 +3,13 @@ import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/
 import { ApiFault } from "../api/client.ts";
 import { refreshAnswers } from "../api/use-answer.ts";
 
-/** Answers older than this are read again when a page uses them or the window regains the focus. */
+/** Answers older than this are read again when a page uses them or the window gets the focus. */
 const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
 
 /**
- * The cache of answers. If a request fails because the session changed or ended, the session is
- * read again; if there is none anymore, `PrivateGate` leads to the sign-in page.
+ * Makes the cache of answers. If a request fails because the session changed or ended, reads the
+ * session again; if it has ended, `PrivateGate` leads to the sign-in page.
  */
 export function makeQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);

@@ -14,7 +14,7 @@ export interface Repair {
     | "contact_support"
     | "view_model"
     | "open_billing";
-  /** The id of the key or model concerned; null for the organization. */
+  /** ID of the key or model that the repair is about; null for the organization. */
   readonly target: string | null;
 }
 

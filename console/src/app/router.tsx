@@ -15,7 +15,7 @@ import { OperatorGate, PrivateGate, SessionGate } from "./session-gate.tsx";
 import { Shell } from "./shell.tsx";
 const modelPages = createRoute({ getParentRoute: () => open, path: "/models", component: Outlet });
 
-/** Each page is a separate chunk, loaded when it is first shown. */
+/** Loads the code of a page: a separate chunk, which is loaded when the page is first shown. */
 type Load = () => Promise<Record<string, unknown>>;
 
 const root = createRootRoute({ component: SessionGate, notFoundComponent: ShellNotFound });
@@ -72,7 +72,7 @@ const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
 const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
-/** The pages that most people see first. They need no `more-styles.ts`. */
+/** The pages that most people see first. They use no component that needs `more-styles.ts`. */
 const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([
@@ -168,8 +168,8 @@ function ShellNotFound() {
 }
 
 /**
- * Loads a page together with its styles. If that fails offline, the error is `OfflineFault`:
- * reloading then would only show the browser's error page.
+ * Loads a page together with its styles. If that fails offline, throws `OfflineFault`, because a
+ * reload would only show the browser's error page.
  */
 async function withStyles(load: Load): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);

@@ -1,4 +1,3 @@
-/** The query parameters of a URL; values are strings, never numbers or objects. */
 export type Search = Readonly<Record<string, string>>;
 
 /** Parses the query string of a URL; if a name is repeated, its first value is used. */

@@ -17,23 +17,20 @@ import { Redirect } from "./redirect.tsx";
 import shell from "./shell.module.css";
 import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
-/** How often the session, with balance and notices, is read while the page is visible. */
+/** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
 /**
- * The polling interval while the organization has no credit, so that the banner about missing
- * credit disappears seconds after a purchase in any tab.
+ * Milliseconds between two reads while the organization has no credit. The banner about missing
+ * credit then disappears seconds after a purchase in any tab.
  */
 const UNFUNDED_MS = 3_000;
 
-/**
- * Reads the session before it shows any page. A person without a verified email sees only
- * `/verify`.
- */
+/** Reads the session before it shows any page. Without a verified email, shows only `/verify`. */
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
   useForgetting(answer.data);
-  // `resolvedLocation` is the visible page, not one that is still loading, so that no other page
-  // flashes.
+  // `resolvedLocation` is the page that is visible, not one that is still loading, so that no other
+  // page flashes up.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -52,9 +49,9 @@ export function SessionGate(): ReactElement {
 }
 
 /**
- * Clears the data of one account before another is shown. Signing out, also in another tab, drops
- * every cached answer. A new account or organization reloads the page; if only the organization is
- * new, a note explains the reload.
+ * Clears the data of one account before that of another is shown. Signing out, even in another tab,
+ * drops every cached answer. If the account or organization has changed, reloads the page; if only
+ * the organization has changed, stores a note that explains the reload.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
@@ -71,7 +68,7 @@ function useForgetting(session: Session | undefined): void {
     const before = last.current;
     last.current = session;
     if (before === undefined || isSame(before, session)) noteShownOrg(session.org?.org_id);
-    // A switch that this page started is already reloading it.
+    // If this page started the switch itself, it is reloading already.
     else if (!MovedNote.isExpected) {
       noteMove(before, session);
       globalThis.location.reload();
@@ -97,8 +94,8 @@ function choosePace(session: Session | undefined): { readonly refetchMs?: number
 }
 
 /**
- * Guards the pages of an organization: visitors without a session sign in and then return to the
- * page.
+ * Shows the pages of an organization to signed-in people only. All others go to the sign-in page
+ * and then come back.
  */
 export function PrivateGate(): ReactElement {
   const session = useSession();
@@ -113,12 +110,12 @@ export function PrivateGate(): ReactElement {
   return <ToSignIn reason={findReason(session, wasSignedIn.current)} />;
 }
 
-/** Visitors who were never signed in get no message about an expired session. */
+/** Why the visitor must sign in. Undefined for a visitor who was never signed in. */
 function findReason(session: Session, wasSignedIn: boolean): SignInReason | undefined {
   return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
 }
 
-/** The sign-in page is rendered by the server without a script, so it is loaded as a new page. */
+/** Leads to the sign-in page: a new page load, because the server renders it without a script. */
 export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): null {
   const first = useRef(reason);
   useEffect(() => {

@@ -98,8 +98,8 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
 }
 
 /**
- * Moves the focus to the content of a new page, for screen readers and keyboards, unless a dialog
- * was opened while the page was loading.
+ * Moves the focus to the content of each new page, for screen readers and keyboards. A dialog that
+ * was opened while the page was loading keeps the focus.
  */
 function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);

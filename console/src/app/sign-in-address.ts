@@ -3,7 +3,7 @@ export type SignInReason = "expired" | "signed-out" | "idp-ended" | "failed" | "
 
 export function signInAddress(options: {
   readonly reason?: SignInReason | undefined;
-  /** The path and query to return to; default: the current page. */
+  /** Path and query of the page to return to. Default: the current page. */
   readonly back?: string;
 }): string {
   const back = pathOfOurs(options.back ?? here());
@@ -18,9 +18,7 @@ function here(): string {
   return `${pathname}${search}`;
 }
 
-/**
- * Returns the path if it belongs to this site, else `/`, so that sign-in leads to no other site.
- */
+/** Returns `path` if it belongs to this site, else `/`: signing in must lead to no other site. */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";
 }

@@ -12,9 +12,9 @@ export interface ChangeHow {
 }
 
 /**
- * The filters of a list, kept in the page's URL, so that a view can be shared. Changing a filter to
- * undefined or an empty text removes it. Every change also removes `page`, unless the change sets
- * `page`.
+ * The filters of a list, which are kept in the page's URL so that a view can be shared. Setting a
+ * filter to undefined or an empty text removes it. Every change also removes `page`, unless the
+ * change itself sets `page`.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,
@@ -44,8 +44,9 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * True if the change continues the last typed change. The URL must still have that change;
- * otherwise Back was pressed in between. (The rendered page may be older than the URL.)
+ * True if `wanted` continues the last typed change, so that both share one history entry. The URL
+ * must still show the last change: otherwise, the reader has pressed Back in between. (The rendered
+ * page may be older than the URL.)
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);
@@ -53,7 +54,7 @@ function isTypedOn(wanted: Change, last: Change | undefined, address: string): b
   return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
 }
 
-/** A changed filter returns to the first page of rows. */
+/** Applies a change of filters, and returns to the first page of rows. */
 function withChange(before: Change, wanted: Change): Search {
   const after: Record<string, string> = {};
   for (const [name, value] of Object.entries({ ...before, page: undefined, ...wanted })) {

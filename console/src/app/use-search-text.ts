@@ -2,9 +2,9 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useRef, useState } from "react";
 
 /**
- * The text of a search field that is also in the page's URL. The URL is updated when typing pauses
- * for `pauseMs`; letters typed before the page renders the new URL are not lost. Back, or a link to
- * another view, sets the field.
+ * The text of a search field, which is also kept in the page's URL. The URL changes when typing has
+ * paused for `pauseMs` milliseconds. Letters typed before the page has rendered the new URL are not
+ * lost. Back, or a link to another view, sets the field.
  */
 export function useSearchText(
   inAddress: string | undefined,

@@ -5,7 +5,7 @@ import { readJump } from "./jump.ts";
 import { placesFor } from "./places.ts";
 import { areSingleKeysOn } from "./single-keys.ts";
 
-/** A letter must follow `g` within this time. */
+/** Milliseconds within which a letter must follow `g`. */
 const PREFIX_MS = 1_500;
 
 export interface ShortcutOptions {
@@ -52,7 +52,7 @@ export function useShortcuts(options: ShortcutOptions): void {
   }, [navigate]);
 }
 
-/** True in text fields, and while a dialog is open. */
+/** True if keys are not shortcuts: in text fields, and while a dialog is open. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (document.querySelector('[role="dialog"], [role="alertdialog"]') !== null) return true;

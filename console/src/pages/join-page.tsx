@@ -21,7 +21,7 @@ import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
 
 export function JoinPage(): ReactElement {
   const { state, installation } = useSession();
-  // The token is read on the first render, before anything else changes the page's URL.
+  // The token is read in the first render, before anything else changes the page's URL.
   const [token] = useState(takeInvitation);
   useEffect(() => {
     document.title = "Join an organization · Token Market";
@@ -58,8 +58,8 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
 }
 
 /**
- * Shows the invitation of the link. It may be for another email address than the signed-in
- * person's.
+ * Shows the invitation that the link names. It may be for another email address than that of the
+ * signed-in person.
  */
 function Found({ token }: { readonly token: string }): ReactElement {
   const { user } = useSession();
@@ -98,8 +98,8 @@ function Found({ token }: { readonly token: string }): ReactElement {
 }
 
 /**
- * Lists the invitations for the signed-in person's email address. Shown if the link has no
- * invitation, or if its invitation cannot be read.
+ * Lists the invitations for the email address of the signed-in person. It is shown if the link
+ * names no invitation, or one that cannot be read.
  */
 function Received(): ReactElement {
   const answer = useAnswer("GET /api/console/received-invitations");
@@ -182,8 +182,8 @@ interface FoundInvitation {
 }
 
 /**
- * The invitation of a link. It is not cached like other answers, because the cache key would have
- * the token.
+ * Reads the invitation of a link. The answer is not cached like others, because its cache key would
+ * contain the token.
  */
 function useFoundInvitation(token: string): FoundInvitation {
   const [found, setFound] = useState<FoundInvitation>({});

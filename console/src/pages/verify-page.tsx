@@ -10,7 +10,7 @@ import { signOut } from "../app/sign-out.ts";
 import { Support } from "../app/support.tsx";
 import { notifyFault } from "../ui/notice.ts";
 
-/** `/verify`: the only page for people whose email address is not verified. */
+/** `/verify`: the only page that people see while their email address is not verified. */
 export function VerifyPage(): ReactElement {
   const { state, user, installation } = useSession();
   useEffect(() => {

@@ -15,7 +15,7 @@ import { LeaveGuard } from "./welcome/leave-guard.tsx";
 import { useFirstKey } from "./welcome/use-first-key.ts";
 import { useFirstRequest } from "./welcome/use-first-request.ts";
 
-/** `/welcome`: three steps after the first sign-in: credit, the trial key, and a first call. */
+/** `/welcome`: three steps after the first sign-in: credit, the trial key, a first call. */
 export function WelcomePage(): ReactElement {
   const session = useSession();
   const firstKey = useFirstKey();

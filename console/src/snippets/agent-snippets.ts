@@ -1,8 +1,8 @@
 import { json, KEY_VARIABLE, type Snippet, type SnippetOf } from "./chat-snippets.ts";
 
 /**
- * Sets up two coding agents, one for the messages API and one for chat completions. The key is set
- * in the shell, not in a file.
+ * Commands that set up two coding agents, one for the messages API and one for chat completions.
+ * The key is set in the shell and written to no file.
  */
 export function agentSnippets(
   of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret">,

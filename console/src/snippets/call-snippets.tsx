@@ -7,9 +7,9 @@ import type { Snippet, SnippetWire } from "./chat-snippets.ts";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
-  /** True: the reader can also choose the call that prints the answer as it arrives. */
+  /** If true, the reader can also choose a call that prints the answer while it arrives. */
   readonly hasStream?: boolean;
-  /** True if the model has only one route; the choice of the interface is then hidden. */
+  /** True if the model has only one route. The choice of the interface is then hidden. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }

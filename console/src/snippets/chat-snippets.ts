@@ -8,10 +8,13 @@ export interface SnippetOf {
   readonly gatewayUrl: string;
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
-  /** The parameters in the format of chat completions. */
+  /** Parameters of the call, in the format of chat completions. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly isStream?: boolean;
-  /** A raw key that is put into the snippet; if undefined, the snippet reads `KEY_VARIABLE`. */
+  /**
+   * Raw key that is written into the code. If it is undefined, the code reads the environment
+   * variable `KEY_VARIABLE`.
+   */
   readonly secret?: string | undefined;
 }
 
@@ -24,9 +27,7 @@ export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
-/**
- * A call in curl, Python and TypeScript, in this order. Placeholders replace the contents of files.
- */
+/** Writes a call in curl, Python and TypeScript, in this order. Placeholders replace files. */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
   return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);
@@ -187,7 +188,7 @@ function withoutData(part: object): object {
   }
 }
 
-/** A curl call. For the shell, a single quote in the body becomes `'"'"'`. */
+/** Writes a curl call. A single quote in the body becomes `'"'"'`, so that the shell keeps it. */
 export function curl(url: string, keyHeader: string, body: object): string {
   const quoted = JSON.stringify(body, null, 2).replaceAll("'", `'"'"'`);
   return `curl -s${"stream" in body ? "N" : ""} ${url} \\
@@ -200,11 +201,11 @@ export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** Fields that the client libraries do not know. */
+/** Fields that the client libraries do not know. The examples must pass them as extra fields. */
 const OPENAI_EXTRAS = ["provider", "thinking", "top_k", "min_p", "repetition_penalty"];
 const MESSAGES_EXTRAS = ["provider"];
 
-/** Python keyword arguments; fields in `extras` go into `extra_body`. */
+/** Writes a body as Python keyword arguments. Fields in `extras` go into `extra_body`. */
 export function pythonArguments(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[] = [],
@@ -217,7 +218,7 @@ export function pythonArguments(
     .join("\n");
 }
 
-/** The body in TypeScript. It is cast to `type` if it has fields that the type does not have. */
+/** Writes a body in TypeScript, cast to `type` if it has fields in `extras`, which `type` lacks. */
 function typed(
   body: Readonly<Record<string, unknown>>,
   extras: readonly string[],
@@ -228,7 +229,7 @@ function typed(
     : script(body);
 }
 
-/** A JSON value as a TypeScript literal, with unquoted names where TypeScript allows them. */
+/** Writes a JSON value as a TypeScript literal. Names are unquoted where TypeScript allows it. */
 export function script(value: unknown): string {
   return json(value).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }

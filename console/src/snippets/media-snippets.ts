@@ -200,7 +200,8 @@ console.log(await answer.json());`,
 }
 
 /**
- * The default or first value of each parameter. If there is a `size`, `aspect_ratio` is left out.
+ * Returns the default of each parameter, or else its first value. If there is a `size`,
+ * `aspect_ratio` is left out.
  */
 function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
   const values = names.flatMap((name) => {

@@ -2,8 +2,8 @@ import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text } from "../pages/playground/gateway.ts";
 
 /**
- * Converts a chat-completions request into a body for the messages route, which requires
- * `max_tokens`.
+ * Converts a chat-completions request into a body for the messages route. That route requires
+ * `max_tokens`, so the body always has it.
  */
 export function messagesBody(of: {
   readonly modelId: string;
@@ -33,7 +33,10 @@ export function messagesBody(of: {
   };
 }
 
-/** Effort `none` is left out, because reasoning is off by default on the messages route. */
+/**
+ * Builds the field `output_config`. Leaves out the effort `none`, because reasoning is off by
+ * default on the messages route.
+ */
 function outputConfig(parameters: Readonly<Record<string, unknown>>): object | undefined {
   const schema = member(member(parameters["response_format"], "json_schema"), "schema");
   const effort = parameters["reasoning_effort"];

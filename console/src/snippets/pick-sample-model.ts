@@ -2,9 +2,9 @@ import type { Model, Provider } from "../../../src/account/console-api/contract.
 import { parseUsd } from "../ui/money-math.ts";
 
 /**
- * The cheapest chat model whose first provider is healthy and whose providers log no prompts; if
- * there is none, the cheapest chat model. Compares the price of one input token plus one output
- * token.
+ * Chooses the cheapest chat model whose first provider is healthy and whose providers log no
+ * prompts; if there is none, the cheapest chat model. The price of a model is that of one input
+ * token plus one output token.
  */
 export function pickSampleModel(
   models: readonly Model[],
@@ -28,10 +28,7 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
-/**
- * The first provider's price of a million input tokens plus a million output tokens, in
- * micro-dollars.
- */
+/** Micro-dollars for a million input plus a million output tokens at the first provider. */
 function sumPrices({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices ?? undefined;
   return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);

@@ -7,8 +7,8 @@ export function useSampleModel(): string {
 }
 
 /**
- * A sample model that a key may call; `MODEL_ID` while the catalog loads. `allowed` is the key's
- * list of models, or null for all.
+ * Chooses a sample model that a key may call. Its ID is `MODEL_ID` while the catalog loads.
+ * `allowed` is the key's list of models, or null for all of them.
  */
 export function useSample(allowed: readonly string[] | null): {
   readonly modelId: string;

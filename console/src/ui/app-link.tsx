@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 
 export interface Target {
-  /** A page of the console: `"/keys"`, or `"/keys/$keyId"` with `params`. */
+  /** Route of a page of the console, such as `"/keys"`, or `"/keys/$keyId"` with `params`. */
   readonly to: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly search?: Readonly<Record<string, string | undefined>>;
@@ -15,7 +15,7 @@ export function AppLink({
   search,
   ...anchor
 }: Target & AnchorProps & { readonly children: ReactNode }): ReactElement {
-  // A link without a size is as large as the sentence around it.
+  // A link without a size gets the size of the sentence around it.
   const isInline = anchor.size === undefined;
   return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo({ to, params, search })} />;
 }
@@ -29,7 +29,7 @@ export function LinkButton({
   return <Button {...button} renderRoot={linkTo({ to, params, search })} />;
 }
 
-/** Makes a Mantine component a link of the router, through `renderRoot`. */
+/** Returns a `renderRoot` that makes a Mantine component a link of the router. */
 export function linkTo(target: {
   readonly to: string;
   readonly params?: Target["params"] | undefined;

@@ -4,8 +4,8 @@ import type { ReactElement } from "react";
 import { Time } from "./time.tsx";
 
 /**
- * Tells how old figures from a replica are. If `at` is undefined, they are current, and nothing is
- * shown.
+ * Says how old figures are that come from a replica. If `at` is undefined, they are current, and
+ * nothing is shown.
  */
 export function AsOf({ at }: { readonly at: string | undefined }): ReactElement | null {
   if (at === undefined) return null;

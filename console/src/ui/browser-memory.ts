@@ -2,7 +2,8 @@
 type Area = "localStorage" | "sessionStorage";
 
 /**
- * The JSON value stored under a name; undefined if there is none, or if the browser stores nothing.
+ * Reads the JSON value that is stored under a name. Undefined if there is none, or if the browser
+ * stores nothing.
  */
 export function recall(area: Area, name: string): unknown {
   try {
@@ -17,16 +18,13 @@ export function recallTexts(area: Area, name: string): readonly string[] {
   return Array.isArray(kept) ? kept.filter((each) => typeof each === "string") : [];
 }
 
-/** The fields of the object stored under a name; an empty object if there is none. */
+/** Reads the object that is stored under a name. Empty if there is none. */
 export function recallFields(area: Area, name: string): Readonly<Record<string, unknown>> {
   const kept = recall(area, name);
   return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
 }
 
-/**
- * Stores a JSON value; undefined removes the stored one. If the browser stores nothing, this does
- * nothing.
- */
+/** Stores a JSON value; undefined removes it. Does nothing if the browser stores nothing. */
 export function remember(area: Area, name: string, value: unknown): void {
   try {
     if (value === undefined) globalThis[area].removeItem(name);

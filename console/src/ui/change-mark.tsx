@@ -8,13 +8,11 @@ export interface ChangeMarkProps {
   readonly unit: Unit;
   readonly now: Amount;
   readonly before: Amount | undefined;
-  /** Names the earlier time range at the end of a sentence: `"in the 24 hours before"`. */
+  /** Names the earlier time range at the end of a sentence, such as `"in the 24 hours before"`. */
   readonly than: string;
 }
 
-/**
- * Shows how much a figure changed; renders nothing if there is no earlier figure to compare with.
- */
+/** Shows how much a figure has changed. Renders nothing if there is no earlier figure. */
 export function ChangeMark({ unit, now, before, than }: ChangeMarkProps): ReactElement | null {
   const change = computeChange(unit, now, before);
   if (change === undefined) return null;

@@ -2,17 +2,18 @@ import { toWhole, type Amount, type Unit } from "./charts/measure.ts";
 
 export interface Change {
   readonly direction: "up" | "down" | "same";
-  /** `"12%"`, `"0.4%"`, `"×14"`. */
+  /** Size of the change, such as `"12%"`, `"0.4%"` or `"×14"`. */
   readonly amount: string;
-  /** For screen readers: `"12% higher than"`, to be followed by the earlier time range. */
+  /** Text for screen readers, such as `"12% higher than"`, to precede the earlier time range. */
   readonly words: string;
 }
 
-/** From this factor on, an increase is shown as `×14` instead of a percentage. */
+/** Factor from which an increase is shown as `×14` instead of a percentage. */
 const TIMES_MIN = 10n;
 
 /**
- * The change since an earlier amount; undefined if an amount is missing or the earlier one is 0.
+ * Computes the change since an earlier amount. Undefined if an amount is missing, or if the earlier
+ * amount is 0.
  */
 export function computeChange(
   unit: Unit,

@@ -26,7 +26,7 @@ export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
   );
 }
 
-/** Mantine puts the value into an `id`, which must not contain spaces. */
+/** Makes a value for Mantine's tabs, which put it into an `id`. An `id` must not contain spaces. */
 function toTabId(label: string): string {
   return label.replaceAll(" ", "-");
 }

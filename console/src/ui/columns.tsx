@@ -9,13 +9,13 @@ import type { SortValue } from "./sort-rows.ts";
 import { Time, type TimeProps } from "./time.tsx";
 
 interface More<T> extends Partial<Column<T>> {
-  /** Lets the reader sort by the values; rows without a value come last. */
+  /** Lets the reader sort by the values. Rows without a value come last. */
   readonly isSortable?: true;
-  /** Shown in rows without a value. Default: a dash. */
+  /** Text in rows without a value. Default: a dash. */
   readonly otherwise?: string;
 }
 
-/** A column of numbers, aligned to the right. Without `show`, they are shown as whole numbers. */
+/** Makes a column of numbers, aligned to the right. Without `show`, they have no decimals. */
 export function numberColumn<T>(
   id: string,
   label: string,

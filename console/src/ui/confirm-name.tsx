@@ -13,7 +13,7 @@ export interface ConfirmNameProps {
   /** If this rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => unknown;
   readonly onClose: () => void;
-  /** A text that tells the effect of the action, and when it takes place. */
+  /** Says what the action does, and when it takes effect. */
   readonly children: ReactNode;
 }
 
@@ -26,7 +26,7 @@ export function ConfirmName(props: ConfirmNameProps): ReactElement {
   );
 }
 
-/** This is a separate component, so that closing the dialog forgets the typed text. */
+/** A separate component, so that closing the dialog forgets the typed text. */
 function ConfirmForm(props: ConfirmNameProps): ReactElement {
   const [typed, setTyped] = useState("");
   const [isBusy, setBusy] = useState(false);

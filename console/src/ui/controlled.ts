@@ -2,7 +2,7 @@ interface Changed {
   readonly currentTarget: { readonly value: string };
 }
 
-/** The properties of a text field or select whose value the page has in its state. */
+/** Returns the properties of a text field or select whose value the page keeps in its state. */
 export function controlled<T extends string>(value: T, onChange: (text: T) => void) {
   return {
     value,

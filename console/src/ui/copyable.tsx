@@ -8,7 +8,7 @@ import { Tip } from "./tip.tsx";
 export interface CopyableProps {
   readonly value: string;
   readonly label?: string;
-  /** True: shows the first 12 characters only; the button copies the whole value. */
+  /** If true, only the first 12 characters are shown. The button still copies the whole value. */
   readonly short?: boolean;
 }
 

@@ -2,17 +2,17 @@ export function formatCount(count: number): string {
   return WHOLE.format(count);
 }
 
-/** Like `formatShare`, but `"<1%"` below one percent. */
+/** Writes a share like `formatShare`, but as `"<1%"` if it is below one percent. */
 export function formatPart(share: number): string {
   return share < 0.01 ? "<1%" : formatShare(share);
 }
 
-/** A share of 0 to 1 as a percentage with one digit: `"2.5%"`. */
+/** Writes a share from 0 to 1 as a percentage with one decimal, such as `"2.5%"`. */
 export function formatShare(share: number): string {
   return SHARE.format(share);
 }
 
-/** `"840 ms"`, `"2.4 s"`, `"1.5 min"`; a dash for null (nothing measured). */
+/** Writes a duration, such as `"840 ms"`, `"2.4 s"` or `"1.5 min"`. Null becomes a dash. */
 export function formatMs(ms: number | null): string {
   if (ms === null) return "–";
   if (ms < 1000) return `${WHOLE.format(ms)} ms`;

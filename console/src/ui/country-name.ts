@@ -1,4 +1,4 @@
-/** The English name of a country code: `"Germany"`; an unknown code is returned as it is. */
+/** The English name of a country code, such as `"Germany"`. An unknown code stays as it is. */
 export function countryName(code: string): string {
   try {
     return COUNTRIES.of(code) ?? code;

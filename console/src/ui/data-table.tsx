@@ -14,24 +14,22 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** The most rows on a page that are all rendered. With more, only the visible rows are rendered. */
+/** Maximum number of rows on a page that are all rendered. Otherwise only visible rows are. */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then
- * redraws the rows with every letter.
+ * redraws the rows at every letter.
  */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/**
- * These components are loaded after the first page, because reading its tables does not need them.
- */
+/** These components are loaded after the first page, whose tables can be read without them. */
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * Every list of the console. The reader sorts it with its headers, its first column stays visible,
- * and on a phone a row takes two lines. With `kept`, it also has a row count, pages and a choice of
- * columns.
+ * Shows every list of the console. The reader can sort it by its headers; its first column stays
+ * visible; and on a phone, a row takes two lines. With `kept`, it also has a row count, pages and a
+ * choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { rows, empty, kept } = props;
@@ -89,7 +87,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
     </div>
   );
 }
-/** With more columns than this, a row takes two lines on a phone. */
+/** Number of columns above which a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
 
 interface Sorted<T> {
@@ -99,8 +97,8 @@ interface Sorted<T> {
 }
 
 /**
- * Sorts the rows. The sort order comes from the page (`onSort`), from the URL (`kept`), or else
- * from the table's own state.
+ * Sorts the rows. The order comes from the page (`onSort`), from the URL (`kept`), or from the
+ * table's own state.
  */
 function useSorted<T>(
   props: DataTableProps<T>,

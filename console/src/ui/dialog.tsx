@@ -5,7 +5,7 @@ import { WhenOpened } from "./when-opened.tsx";
 
 const LoadedDialog = lazy(() => import("./loaded-dialog.tsx"));
 
-/** A modal dialog. Mantine's modal is loaded when the first dialog opens. */
+/** A modal dialog. Mantine's code for it is loaded when the first dialog opens. */
 export function Dialog(props: ModalProps): ReactElement {
   return (
     <WhenOpened opened={props.opened}>

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { Download } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 
-/** A button that saves a file, by default under the name that the server gives it. */
+/** A button that saves a file. The default file name is the one that the server gives it. */
 export function DownloadLink(props: {
   readonly href: string;
   readonly fileName?: string;

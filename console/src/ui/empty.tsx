@@ -5,7 +5,6 @@ import { CodeBlock } from "./code-block.tsx";
 import kit from "./kit.module.css";
 
 export interface EmptyProps {
-  /** One sentence that says that nothing is listed yet. */
   readonly title: string;
   readonly action?: ReactNode;
   readonly code?: string | undefined;

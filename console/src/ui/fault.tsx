@@ -65,7 +65,10 @@ function NextStep(props: {
   );
 }
 
-/** The message for anything that was thrown; unexpected errors do not reveal internals. */
+/**
+ * Returns the message for any value that was thrown. The message for an unexpected error does not
+ * reveal internals.
+ */
 export function faultText(error: unknown): string {
   return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
 }

@@ -6,10 +6,7 @@ import kit from "./kit.module.css";
 export interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
-  /**
-   * The change since an earlier figure. It stands next to the label, so that the value does not
-   * wrap.
-   */
+  /** The change since an earlier figure. Next to the label, it does not make the value wrap. */
   readonly change?: ReactNode;
   readonly hint?: ReactNode;
 }

@@ -9,7 +9,7 @@ export interface FilterChipsProps<V extends string> {
   readonly onChange: (value: V) => void;
 }
 
-/** A choice of one of a few options. It is a radio group, so that arrow keys work. */
+/** Lets the reader choose one of a few options. It is a radio group, so that arrow keys work. */
 export function FilterChips<V extends string>(props: FilterChipsProps<V>): ReactElement {
   const name = useId();
   return (

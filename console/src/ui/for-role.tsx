@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import { useMay, type Need } from "../api/use-may.ts";
 import kit from "./kit.module.css";
 
-/** Disables a form for roles that may not submit it; they can still read it. */
+/** Disables a form for people whose role may not submit it. They can still read it. */
 export function ForRole(props: {
   readonly need: Need;
   readonly children: ReactNode;

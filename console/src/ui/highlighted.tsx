@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import kit from "./kit.module.css";
 
 /**
- * Matches the tokens to color, in all languages of the examples. A wrong match only affects the
- * color, never the text.
+ * Matches the pieces of code that get a color, in all languages of the examples. A wrong match
+ * affects only the color, never the text.
  */
 const PARTS =
   /(?<comment>(?<=^|\s)(?:#|\/\/)\s[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|(?<word>\b(?:import|from|const|let|await|async|for|of|in|if|else|return|with|as|open|print|new|export|curl|true|false|null|None|True|False)\b)|(?<name>\$[A-Z_]+|(?<=\s)--?[a-zA-Z][\w-]*)|(?<number>(?<![\w.:/-])\d[\d_.]*\b)/gm;
@@ -17,7 +17,7 @@ const CLASSES: Readonly<Record<string, string | undefined>> = {
   number: kit.codeNumber,
 };
 
-/** The code with colored strings, keywords, names, numbers and comments. Its text is unchanged. */
+/** Colors strings, keywords, names, numbers and comments. The text of the code stays unchanged. */
 export function highlighted(code: string): ReactNode {
   const parts: ReactNode[] = [];
   let end = 0;

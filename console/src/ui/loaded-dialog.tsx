@@ -2,8 +2,8 @@ import { Modal, type ModalProps } from "@mantine/core";
 import { useEffect, useState, type ReactElement } from "react";
 
 /**
- * Mounts closed and then opens, because Mantine records the focused element when a dialog opens,
- * and returns the focus to it on close.
+ * Mounts closed and then opens. Mantine records which element has the focus when a dialog opens,
+ * and gives the focus back to it on close.
  */
 export default function LoadedDialog(props: ModalProps): ReactElement {
   const [isThere, setThere] = useState(false);

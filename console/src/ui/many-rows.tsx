@@ -8,14 +8,12 @@ import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
 /**
- * The number of rows rendered above and below the visible ones; one step of the wheel scrolls as
- * many.
+ * Number of rows that are drawn above and below the visible ones. One step of the mouse wheel
+ * scrolls the same number of rows.
  */
 const ROWS_AROUND = 5;
 
-/**
- * A long table that scrolls in its own box. It draws only the visible rows and some around them.
- */
+/** A long table that scrolls in its own box. It draws the visible rows and some around them. */
 export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   const { caption, columns, rows, rowKey, head } = props;
   const scroll = useRef<HTMLDivElement>(null);
@@ -47,7 +45,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   );
 }
 
-/** An empty row as high as the rows that are not drawn. */
+/** An empty row that is as high as the rows that are not drawn. */
 function Gap(props: { readonly height: number; readonly span: number }): ReactElement | null {
   if (props.height <= 0) return null;
   return (

@@ -4,9 +4,7 @@ import type { MenuButtonProps } from "./opened-menu.tsx";
 
 const OpenedMenu = lazy(() => import("./opened-menu.tsx"));
 
-/**
- * A button that opens a small window next to it. Mantine's popover is loaded at the first click.
- */
+/** A button that opens a small window next to it. Mantine's code is loaded at the first click. */
 export function MenuButton(props: MenuButtonProps): ReactElement {
   return (
     <LoadedOnClick button={props.button}>
@@ -16,8 +14,8 @@ export function MenuButton(props: MenuButtonProps): ReactElement {
 }
 
 /**
- * Shows the button. After a click, it stays until `children` (the opened menu with its own button)
- * are loaded.
+ * Shows a button. At a click, loads `children`, which are the opened menu with its own button; the
+ * first button stays until they are loaded.
  */
 export function LoadedOnClick(props: {
   readonly button: MenuButtonProps["button"];

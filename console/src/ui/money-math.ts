@@ -1,6 +1,6 @@
 /**
- * Money in the browser. The API sends dollars as decimal texts; sums use whole micro-dollars
- * (bigint). No amount becomes a `number`; only a share does, for the length of a bar.
+ * Money in the browser. The API sends dollars as decimal texts, and sums use whole micro-dollars
+ * (bigint). No amount ever becomes a `number`; only a share does, for the length of a bar.
  */
 const USD = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
 const MICRO_PER_USD = 1_000_000n;
@@ -15,13 +15,13 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
-/** Parses typed dollars into micro-dollars; undefined if the text is no amount or is negative. */
+/** Parses typed dollars into micro-dollars. Undefined if the text is no amount, or is negative. */
 export function readUsdInput(text: string): bigint | undefined {
   const trimmed = text.trim().replace(/^\$/, "");
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;
 }
 
-/** The decimal text of an amount, always with six decimals: `"12.500000"`. */
+/** Writes micro-dollars in decimal dollars, always with six decimals, such as `"12.500000"`. */
 export function writeUsd(micro: bigint): string {
   const size = micro < 0n ? -micro : micro;
   const fraction = String(size % MICRO_PER_USD).padStart(6, "0");
@@ -37,7 +37,7 @@ export function compareUsd(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** Rounded to cents, halves away from zero: `"12.50"`. For headlines only. */
+/** Rounds to cents, halves away from zero, such as `"12.50"`. Use it for headlines only. */
 export function toCents(usd: string): string {
   const micro = parseUsd(usd);
   const size = micro < 0n ? -micro : micro;
@@ -47,7 +47,8 @@ export function toCents(usd: string): string {
 }
 
 /**
- * `part` as a share of `whole`, from 0 to 1 with six decimals. For lengths only, never for sums.
+ * Returns `part` as a share of `whole`, from 0 to 1. It has only six decimals: use it for lengths,
+ * never for sums.
  */
 export function computeShare(part: string, whole: string): number {
   const of = parseUsd(whole);
@@ -56,7 +57,7 @@ export function computeShare(part: string, whole: string): number {
   return Math.min(1, Math.max(0, Number(share) / 1_000_000));
 }
 
-/** The amount with a dollar sign, a true minus and thousands separators: `"−$1,234.500000"`. */
+/** Writes a dollar sign, a true minus and thousands separators, such as `"−$1,234.500000"`. */
 export function showUsd(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const isNegative = usd.startsWith("-");
   const [whole = "0", fraction] = usd.replace("-", "").split(".");
@@ -65,7 +66,7 @@ export function showUsd(usd: string, options: { readonly isSigned?: boolean } = 
   return `${sign}$${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** The amount rounded to cents; `"<$0.01"` for an amount above zero that would round to zero. */
+/** Writes an amount rounded to cents, or `"<$0.01"` if more than zero would round to zero. */
 export function showCents(usd: string, options: { readonly isSigned?: boolean } = {}): string {
   const cents = toCents(usd);
   if (cents === "0.00" && parseUsd(usd) > 0n) return "<$0.01";

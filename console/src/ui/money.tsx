@@ -5,17 +5,16 @@ import { showCents, showUsd } from "./money-math.ts";
 import { Tip } from "./tip.tsx";
 
 export interface MoneyProps {
-  /** Decimal dollars as the API sends them. */
   readonly usd: string;
-  /** True: shows the amount rounded to cents, with the exact amount in a tooltip. */
+  /** If true, shows the amount rounded to cents, with the exact amount in a tooltip. */
   readonly headline?: boolean;
-  /** True: shows two decimals if they are exact, else six. */
+  /** If true, shows two decimals if they are exact, and six otherwise. */
   readonly isBrief?: boolean;
-  /** True: shows a plus before an amount above zero. */
+  /** If true, shows a plus sign before an amount above zero. */
   readonly signed?: boolean;
 }
 
-/** An amount, exact to the micro-dollar unless it is a headline. */
+/** Shows an amount. It is exact to the micro-dollar, unless it is a headline. */
 export function Money({
   usd,
   headline = false,

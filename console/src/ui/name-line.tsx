@@ -6,7 +6,7 @@ import { familyColour, toColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
 
 export function NameLine(props: {
-  /** The model's or provider's ID, which decides the color of the mark. */
+  /** ID of the model or provider. It decides the color of the mark. */
   readonly of: string;
   readonly name: string;
   readonly link?: ReactNode;
@@ -33,8 +33,8 @@ export function NameLine(props: {
 }
 
 /**
- * The mark of a model's maker or of a provider: its first letter, in the color that its models have
- * in charts. Logos are not used, because they are trademarks.
+ * A mark for the maker of a model, or for a provider: its first letter, in the color that its
+ * models have in charts. Logos are not used, because they are trademarks.
  */
 function Monogram(props: { readonly of: string; readonly name: string }): ReactElement {
   const paint = { "--mark": toColour({ colour: familyColour(props.of), mark: 0 }) };
@@ -42,7 +42,7 @@ function Monogram(props: { readonly of: string; readonly name: string }): ReactE
     <span
       className={`${chart.palette} ${kit.monogram}`}
       style={paint as object}
-      // CSS draws the letter, so that copying a row does not copy it.
+      // CSS draws the letter, so that it is not copied with the row.
       data-letter={props.name.slice(0, 1).toUpperCase()}
       aria-hidden
     />

@@ -6,7 +6,7 @@ export function notifyDone(text: string): void {
   notifications.show({ message: text, color: "green", closeButtonProps: CLOSE });
 }
 
-/** Shows an error message with its request ID; it stays until the reader closes it. */
+/** Shows an error message with its request ID. It stays until the reader closes it. */
 export function notifyFault(error: unknown): void {
   const fault = error instanceof ApiFault ? error : undefined;
   const id = fault?.requestId === undefined ? "" : ` (request ID ${fault.requestId})`;
@@ -19,7 +19,7 @@ export function notifyFault(error: unknown): void {
   });
 }
 
-/** The callbacks of a change: they show `done` on success, or the error. */
+/** Returns the callbacks of a change: they show `done` on success, and the error otherwise. */
 export function notices<T>(done: string | ((answer: T) => string)): {
   readonly onSuccess: (answer: T) => void;
   readonly onError: (error: unknown) => void;

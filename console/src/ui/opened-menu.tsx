@@ -19,16 +19,13 @@ export interface MenuButtonProps {
     readonly "aria-haspopup"?: "dialog";
     readonly "aria-expanded"?: boolean;
   }>;
-  /** The width and padding in pixels; if undefined, Mantine's defaults apply. */
+  /** Width and padding in pixels. If they are undefined, Mantine's defaults apply. */
   readonly width?: number;
   readonly padding?: number;
   readonly children: ReactNode | ((close: () => void) => ReactNode);
 }
 
-/**
- * Mounts closed with the focus on its button, then opens, so that closing returns the focus to the
- * button.
- */
+/** Mounts closed with the focus on its button, then opens, so that closing restores the focus. */
 export default function OpenedMenu(props: MenuButtonProps): ReactElement {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);

@@ -5,5 +5,5 @@ export interface Crumb {
   readonly to: string;
 }
 
-/** The parent of the current page. "Not found" messages link to it. */
+/** The parent of the current page. A "not found" message links to it. */
 export const PageAbove = createContext<Crumb | undefined>(undefined);

@@ -7,16 +7,16 @@ import kit from "./kit.module.css";
 
 export interface PageProps {
   readonly title: string;
-  /** The pages above this page, outermost first. */
+  /** The pages above this page, the outermost first. */
   readonly crumbs?: readonly Crumb[];
   readonly actions?: ReactNode;
   readonly lead?: ReactNode;
-  /** Uses the full width of the window, for pages with tables. */
+  /** If true, the page uses the full width of the window, as pages with tables do. */
   readonly isWide?: boolean;
   readonly children?: ReactNode;
 }
 
-/** A page with its title, which is also the browser tab's title and the page's only `h1`. */
+/** A page with its title. The title is also that of the browser tab, and the page's only `h1`. */
 export function Page({
   title,
   crumbs = [],

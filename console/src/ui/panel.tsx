@@ -4,7 +4,7 @@ import { useId, type ReactElement, type ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface PanelProps {
-  /** The URL fragment that leads to this panel. */
+  /** URL fragment that leads to this panel. */
   readonly id?: string;
   readonly title?: string;
   readonly actions?: ReactNode;

@@ -5,7 +5,7 @@ import { useMay, type Need } from "../api/use-may.ts";
 import { useSession } from "../api/use-session.ts";
 import { roleNote } from "../../../src/kernel/core/roles.ts";
 
-/** Explains which roles may do something; shows nothing if the reader's role may. */
+/** Says which roles may do something. Shows nothing if the reader's own role may. */
 export function RoleNote(props: {
   readonly need: Need;
   readonly what: string;

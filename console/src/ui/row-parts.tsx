@@ -14,7 +14,7 @@ export function RowLine(props: {
   return <div className={names.filter((name) => name !== "").join(" ")}>{props.children}</div>;
 }
 
-/** A button with an icon; `label` names the action and the row. */
+/** A button with an icon. `label`, its accessible name, must name both the action and the row. */
 export function RowButton(props: {
   readonly label: string;
   readonly isQuiet?: boolean;

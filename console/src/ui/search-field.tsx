@@ -12,8 +12,8 @@ export interface SearchFieldProps {
 
 /** A search over a list. The key `/` moves the focus to it. */
 export function SearchField({ label, value, onChange }: SearchFieldProps): ReactElement {
-  // Each input event renders the field again, because the caller may shorten the typed text to the
-  // current `value`, and an unchanged `value` alone causes no rendering.
+  // Renders the field again at each input. The caller may shorten the typed text to the current
+  // `value`, and an unchanged `value` alone would cause no rendering.
   const [, rerender] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput

@@ -11,13 +11,11 @@ export interface SecretOnceProps {
   readonly note?: ReactNode;
   /** Actions for which the reader needs the secret. */
   readonly children?: ReactNode;
-  /** Called when the reader has saved the secret: the caller forgets it and sets the focus. */
+  /** Called when the secret is saved. The caller must then forget it and set the focus. */
   readonly onSaved: () => void;
 }
 
-/**
- * Shows a secret once. Escape and clicks outside close the dialog only after the secret was copied.
- */
+/** Shows a secret once. Until it is copied, Escape and outside clicks do not close the dialog. */
 export function SecretOnce(props: SecretOnceProps): ReactElement {
   const [isCopied, setCopied] = useState(false);
   function close(): void {
@@ -33,7 +31,8 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
-      // The focus was on the form that created the secret, and that form is closing.
+      // The focus was in the form that created the secret. That form is closing, so the focus
+      // cannot return to it.
       returnFocus={false}
     >
       <Stack gap="md">

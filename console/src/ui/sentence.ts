@@ -1,6 +1,6 @@
 /**
- * Makes a message of the gateway a sentence: with a capital letter, unless its first word is the
- * name of a field, and with a full stop.
+ * Turns a message of the gateway into a sentence: adds a full stop, and a capital letter unless the
+ * first word is the name of a field.
  */
 export function sentence(message: string): string {
   const [first = ""] = message.split(" ", 1);
@@ -9,9 +9,7 @@ export function sentence(message: string): string {
   return begun === "" || /[.!?…][)”"]?$/.test(begun) ? begun : `${begun}.`;
 }
 
-/**
- * Makes a message of the console's API a sentence, and replaces names of fields by their labels.
- */
+/** Makes an API message a sentence, and replaces the names of fields by their labels. */
 export function presentMessage(message: string): string {
   return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
 }
@@ -21,7 +19,8 @@ function capitalized(text: string): string {
 }
 
 /**
- * Matches names with an underscore, `rpm`, `tpm`, `url`, `ref`, and elements such as `prompts[2]`.
+ * Matches names of fields in a message: names with an underscore, `rpm`, `tpm`, `url`, `ref`, and
+ * elements such as `prompts[2]`.
  */
 const FIELD =
   /(?<![\w./?&=-])(?:[a-z]+(?:_[a-z]+)+|rpm|tpm|url|ref)(?:\.[a-z_]+)?(?![\w-])|(?<![\w./])[a-z_]+\[\d+\]/g;
@@ -37,7 +36,7 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/** Labels of fields whose name with spaces is no good label. */
+/** Labels of fields whose names are no good labels. Any other label is the name with spaces. */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",

@@ -13,7 +13,7 @@ export interface SideGroup {
   }[];
 }
 
-/** Pages that share a menu. It is at their side, or above them in narrow windows. */
+/** Pages that share a menu. The menu is at their side, or in narrow windows above them. */
 export function SidePages(props: {
   readonly label: string;
   readonly groups: readonly SideGroup[];

@@ -12,18 +12,15 @@ import styles from "./table.module.css";
 
 export interface TableFrameProps {
   readonly caption: string;
-  /** True: in narrow windows, a row takes two lines. */
+  /** If true, a row takes two lines in narrow windows. */
   readonly isFolded: boolean;
-  /** True: the table scrolls vertically in its own box. */
+  /** If true, the table scrolls vertically in its own box. */
   readonly isTall?: boolean;
   readonly frame?: RefObject<HTMLDivElement | null>;
   readonly children: ReactNode;
 }
 
-/**
- * The frame in which a wide table scrolls sideways. A shadow marks each side on which the table
- * continues.
- */
+/** Lets a wide table scroll sideways. A shadow marks each side on which it continues. */
 export function TableFrame(props: TableFrameProps): ReactElement {
   const own = useRef<HTMLDivElement>(null);
   const frame = props.frame ?? own;
@@ -48,7 +45,7 @@ export function TableFrame(props: TableFrameProps): ReactElement {
   );
 }
 
-/** Sets `data-more-left` and `data-more-right` on the frame; CSS draws the shadows. */
+/** Sets `data-more-left` and `data-more-right` on the frame, from which CSS draws the shadows. */
 function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   useEffect(() => {
     const box = frame.current;
@@ -69,7 +66,7 @@ function useEdges(frame: RefObject<HTMLDivElement | null>): void {
   }, [frame]);
 }
 
-/** Moves the focus from a row's link or button to the same column of the next or previous row. */
+/** Arrow keys move the focus from a link or button to its column in the next or previous row. */
 function onArrow(event: KeyboardEvent<HTMLDivElement>): void {
   const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" } as const;
   const way = step[event.key as keyof typeof step];

@@ -45,7 +45,7 @@ export default function TablePages(props: TablePagesProps): ReactElement {
   );
 }
 
-/** A select for the number of rows on a page; 0 shows all. */
+/** A select for the number of rows on a page. The size 0 shows all rows. */
 export function PageSize(props: {
   readonly size: number;
   readonly sizes: readonly number[];

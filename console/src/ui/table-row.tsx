@@ -7,14 +7,11 @@ import styles from "./table.module.css";
 interface RowProps<T> {
   readonly columns: readonly Column<T>[];
   readonly row: T;
-  /**
-   * The row's number among all rows, counting the header from 1. Set only if some rows are not
-   * drawn.
-   */
+  /** Number of the row; the header is 1. Set only if some rows are not drawn. */
   readonly index?: number;
 }
 
-/** One row of a data table. It is redrawn only if the row or the columns change. */
+/** One row of a data table. It is redrawn only when the row or the columns change. */
 export const TableRow = memo(RowOfCells) as <T>(props: RowProps<T>) => ReactElement;
 
 function RowOfCells<T>(props: RowProps<T>): ReactElement {
@@ -29,7 +26,7 @@ function RowOfCells<T>(props: RowProps<T>): ReactElement {
   );
 }
 
-/** The layout of a cell. If no column sets `phone`, the first column leads on a phone. */
+/** Returns the layout of a cell. If no column sets `phone`, the first column leads on a phone. */
 export function cellProps<T>(columns: readonly Column<T>[], at: number) {
   const column = columns[at] as Column<T>;
   const usual = at === 0 ? "lead" : ENDS.has(column.id) ? "end" : "line";

@@ -1,19 +1,16 @@
 import { recallFields, remember } from "./browser-memory.ts";
 import type { Sort } from "./sort-rows.ts";
 
-/**
- * The query parameters of a table in the page's URL. A page's second table adds a prefix to their
- * names.
- */
+/** A table's query parameters in the page's URL. A page's second table adds a prefix to them. */
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
-/** The page sizes of a table; 0 for all rows. */
+/** Page sizes that the reader can choose; 0 shows all rows. */
 export const PAGE_SIZES: readonly number[] = [10, 25, 50, 100, 200, 0];
 export const PAGE_ROWS = 50;
-/** The rows per page on a phone, where 50 rows would fill 13 screens. */
+/** Rows per page on a phone, where 50 rows would fill 13 screens. */
 export const PAGE_CARDS = 10;
 
-/** Parses `"spent.desc"`; undefined if it names no sortable column. */
+/** Parses a sort order such as `"spent.desc"`. Undefined if the column cannot be sorted. */
 export function readSort(text: string | undefined, sortable: readonly string[]): Sort | undefined {
   const match = /^(.+)\.(asc|desc)$/.exec(text ?? "");
   const id = match?.[1];
@@ -25,7 +22,7 @@ export function writeSort({ id, direction }: Sort): string {
   return `${id}.${direction === "ascending" ? "asc" : "desc"}`;
 }
 
-/** The rows per page from the URL; `usual` if the URL has none or the size is not offered. */
+/** Rows per page from the URL, or `usual` if the URL has none or a size that is not offered. */
 export function readSize(text: string | undefined, usual: number = PAGE_ROWS): number {
   const size = text === "all" ? 0 : Number(text ?? Number.NaN);
   return PAGE_SIZES.includes(size) ? size : usual;
@@ -44,7 +41,7 @@ export interface PageOfRows {
   readonly to: number;
 }
 
-/** The range of rows that a page shows. A page after the last one becomes the last one. */
+/** The range of rows that a page shows. A number after the last page means the last page. */
 export function cutPage(count: number, size: number, wanted: string | undefined): PageOfRows {
   if (size === 0) return { page: 1, pages: 1, from: 0, to: count };
   const pages = Math.max(1, Math.ceil(count / size));
@@ -53,15 +50,18 @@ export function cutPage(count: number, size: number, wanted: string | undefined)
   return { page, pages, from: (page - 1) * size, to: Math.min(count, page * size) };
 }
 
-/** A table with at most this many rows has no page controls if one page shows them all. */
+/** Up to this number of rows, a table has no page controls if one page shows them all. */
 const SHORT_ROWS = 25;
 
-/** False for a short table. On a phone a short table has at most `usual` rows. */
+/**
+ * True if the table needs page controls. A short table needs none; on a phone, a table is short up
+ * to `usual` rows.
+ */
 export function needsPages(count: number, onPage: number, usual: number): boolean {
   return onPage < count || count > Math.min(SHORT_ROWS, usual);
 }
 
-/** When a column is shown: always, in wide windows, or only if the reader chooses it. */
+/** When a column is shown: always, in wide windows only, or only if the reader asks for it. */
 export type ShownFrom = "always" | "wide" | "asked";
 
 export type ColumnChoice = Readonly<Record<string, boolean>>;

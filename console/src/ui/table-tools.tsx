@@ -48,7 +48,7 @@ export default function TableTools(props: TableToolsProps): ReactElement {
   );
 }
 
-/** Lets the reader choose columns, except the first, which identifies the row. */
+/** Lets the reader hide columns except the first, which identifies the row. */
 function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): ReactElement {
   return (
     <MenuButton
@@ -115,7 +115,10 @@ function PhoneSort({ columns, sort, onSort }: TableToolsProps): ReactElement | n
 
 const COPIED_MS = 1_500;
 
-/** Copies the drawn rows for a spreadsheet: cells separated by tabs, rows by line breaks. */
+/**
+ * Copies the rows that are drawn, in a form for spreadsheets: tabs separate cells, and line breaks
+ * separate rows.
+ */
 function CopyRows({ table }: Pick<TableToolsProps, "table">): ReactElement {
   const [isCopied, setCopied] = useState(false);
   async function copy(): Promise<void> {

@@ -9,24 +9,18 @@ export interface Column<T> {
   readonly label: string;
   readonly align?: "right";
   readonly render: (row: T) => ReactNode;
-  /** If present, the reader can sort by this column. */
+  /** The value by which this column is sorted. Without it, the reader cannot sort by the column. */
   readonly sortValue?: (row: T) => SortValue;
-  /**
-   * The column's cell in a row of totals below the other rows. If no column has one, there is no
-   * such row.
-   */
+  /** Cell in a row of totals below the other rows. If no column has one, there is no such row. */
   readonly total?: ReactNode;
-  /** Default: `always`. With `kept`, the reader may choose differently. */
+  /** When the column is shown. Default: `always`. With `kept`, the reader can choose otherwise. */
   readonly shownFrom?: ShownFrom;
-  /**
-   * The column's percentage of the width that columns without a percentage leave. Longer text is
-   * cut.
-   */
+  /** Percentage of the width left by columns without a percentage. Longer text is cut. */
   readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
   /**
-   * The position in a row's two lines on a phone. First line: `lead` at the start, `mark` next to
-   * it, `end` at the end. Second line: `line` with the column's label, `plain` without. If any
-   * column sets this, columns that do not are hidden on phones.
+   * Position of the column in the two lines of a row on a phone. First line: `lead` at the start,
+   * `mark` next to it, `end` at the end. Second line: `line` with the column's label, `plain`
+   * without it. If any column sets this, the columns that do not are hidden on phones.
    */
   readonly phone?: "lead" | "mark" | "end" | "line" | "plain";
 }
@@ -36,15 +30,13 @@ export interface DataTableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** Shown instead of the table when there are no rows: a sentence, or an `Empty` with more. */
+  /** Replaces a table without rows: a sentence, or an `Empty` with an action or an example. */
   readonly empty?: ReactNode;
-  /** The initial sort order. Default: the order of `rows`. */
+  /** Sort order at first. Default: the order of `rows`. */
   readonly sort?: Sort;
-  /** If present, the page sorts `rows` by `sort`, and the table does not. */
+  /** If present, the page must sort `rows` by `sort` itself, and the table does not. */
   readonly onSort?: (sort: Sort) => void;
-  /**
-   * If present, the table has a row count, pages and a choice of columns, and remembers choices.
-   */
+  /** If present, the table has a row count, pages and chosen columns, and remembers choices. */
   readonly kept?: Kept;
 }
 

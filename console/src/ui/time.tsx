@@ -8,7 +8,10 @@ export interface TimeProps {
   readonly precision?: "day" | "minute" | "second";
 }
 
-/** Shows an instant in UTC, like caps and months. The tooltip has it in the reader's time zone. */
+/**
+ * Shows an instant in UTC, because caps and months also follow UTC. The tooltip has it in the
+ * reader's time zone.
+ */
 export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
@@ -18,7 +21,8 @@ export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
 }
 
 /**
- * `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`. A text that is no instant is returned unchanged.
+ * Writes an instant in UTC, such as `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`. Returns a text
+ * that is no instant unchanged.
  */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
@@ -30,7 +34,7 @@ function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: "
   if (Number.isNaN(ms)) return at;
   const parts = (timeZone === undefined ? OWN_ZONE : UTC).formatToParts(ms);
   const part = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? "";
-  // The text is composed here, because browsers format the same locale differently.
+  // The text is composed here, because browsers format the same locale in different ways.
   const day = `${part("day")} ${part("month")} ${part("year")}`;
   if (precision === "day") return day;
   const minute = `${day}, ${part("hour")}:${part("minute")}`;

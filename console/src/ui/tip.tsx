@@ -43,8 +43,8 @@ export function Tip(props: {
     if (event.pointerType !== "touch") show(DELAY_MS);
   }
   /**
-   * A tap also focuses its target. On a button or link the tap means the action, so no tip appears;
-   * elsewhere the tip appears.
+   * Shows the tip when the target gets the focus, unless a tap on a button or link caused that:
+   * such a tap means the action.
    */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");
@@ -93,7 +93,7 @@ function TipBox(props: {
     <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
       {props.label}
     </div>,
-    // For accessibility, all content must be in a landmark. The tip of a dialog is put into the
+    // For accessibility, all content must be inside a landmark. The tip of a dialog is put into the
     // body.
     host.current?.closest("header, main") ?? document.body,
   );

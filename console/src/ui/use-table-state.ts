@@ -13,37 +13,32 @@ import {
   type TableSearch,
 } from "./table-state.ts";
 
-/**
- * Makes a table remember its columns in this browser, and its sort order and page in the page's
- * URL.
- */
+/** Makes a table remember its columns in this browser, and its sort order and page in the URL. */
 export interface Kept {
   readonly id: string;
-  /** The words for one row and for several: `["key", "keys"]`. */
+  /** Words for one row and for several rows, such as `["key", "keys"]`. */
   readonly rows: readonly [one: string, many: string];
-  /** The prefix of the table's query parameters in the URL. A page's second table needs one. */
+  /** Prefix of the table's query parameters in the URL. The second table of a page needs one. */
   readonly prefix?: string;
-  /**
-   * `server`: `rows` are already one page, and the caller shows the controls for the other pages.
-   */
+  /** With `server`, `rows` are one page already, and the caller shows the other pages' controls. */
   readonly pages?: "server";
 }
 
-/** The width from which `wide` columns are shown. */
+/** Width of the window from which `wide` columns are shown. */
 const WIDE = "(min-width: 1600px)";
 
-/** The default number of rows on a page; smaller on phones. */
+/** Number of rows on a page by default. It is smaller on phones. */
 export function useUsualRows(): number {
   return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
 }
 
-/** True if rows are drawn as cards. `PHONE` must equal the width in `table.module.css`. */
+/** True if the rows are drawn as cards. `PHONE` must equal the width in `table.module.css`. */
 export function useIsPhone(): boolean {
   return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
 }
 const PHONE = "(max-width: 36em)";
 
-/** The query parameters of the page's URL that belong to one table. Back undoes each change. */
+/** Reads and changes one table's query parameters in the page's URL. Back undoes each change. */
 export function useTableSearch(prefix: string): {
   readonly sort: string | undefined;
   readonly page: string | undefined;
@@ -82,7 +77,7 @@ export function useColumns<C extends { readonly id: string; readonly shownFrom?:
     setChoice(next);
     if (table !== undefined) writeChoice(table, next);
   };
-  // The list is memoized, so that rows are not redrawn while the columns stay the same.
+  // Memoized, so that rows are not redrawn while the columns stay the same.
   const shown = useMemo(
     () => columns.filter((column) => isShown(column, { choice, isWide })),
     [columns, choice, isWide],

@@ -1,8 +1,8 @@
 import { Suspense, useState, type ReactElement, type ReactNode } from "react";
 
 /**
- * Mounts its content when it is first opened, so that a page does not load it earlier. The content
- * stays mounted after closing, for its closing transition.
+ * Mounts its content when it is first opened, so that a page does not load the content earlier. The
+ * content stays mounted after closing, for its closing transition.
  */
 export function WhenOpened(props: {
   readonly opened: boolean;

@@ -11,7 +11,7 @@ export interface SimUsage {
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
-  /** Cache writes that are kept for an hour; included in `cacheWrite`. */
+  /** Cache writes that are kept for an hour. They are included in `cacheWrite`. */
   readonly hourWrite: number;
   /** All output tokens, including reasoning. */
   readonly output: number;
@@ -20,7 +20,7 @@ export interface SimUsage {
 
 export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal";
 
-/** The answer of the model, before it gets the format of a wire. */
+/** What the simulated model answers, before a dialect writes it in the format of its wire. */
 export interface SimAnswer {
   /** Text of the reasoning; empty if the answer shows none. */
   readonly thinking: string;
@@ -33,7 +33,7 @@ export interface SimAnswer {
 
 const CHARS_PER_TOKEN = 4;
 
-/** Equal requests get equal answers. */
+/** Answers a chat request. Equal requests get equal answers. */
 export function answerTo(request: SimRequest): SimAnswer {
   const budget = request.maxTokens ?? Number.MAX_SAFE_INTEGER;
   const reasoning = Math.min(marker(request, "reasoning"), budget);
@@ -101,7 +101,7 @@ function cutAtStop(
   };
 }
 
-/* Never cuts through a surrogate pair. */
+/* Cuts a text to at most `charsMax` characters, never through a surrogate pair. */
 function wholeChars(text: string, charsMax: number): string {
   const last = text.charCodeAt(charsMax - 1);
   const splitsPair = last >= 0xd800 && last <= 0xdbff;
@@ -120,7 +120,10 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
   return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
-/* If the user's text says "both" or "parallel", returns two tools even if it names fewer. */
+/*
+ * Tools that the user's text names. With the word "both" or "parallel", returns two tools even if
+ * the text names fewer.
+ */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();
   const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));
@@ -148,8 +151,8 @@ function promptUsage(
   const cached = Math.min(marker(request, "cached"), prompt);
   const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
   const cacheWrite = Math.min(marked, prompt - cached);
-  // The tokens of a `[cache_write:N]` marker count as one-hour writes if the request marks any part
-  // for an hour.
+  // The tokens of a `[cache_write:N]` marker count as one-hour writes if the request itself marks
+  // any part for an hour.
   const isHour = request.hourMarkedTokens > 0 && marked > request.cacheMarkedTokens;
   const hour = isHour ? cacheWrite : request.hourMarkedTokens;
   return { prompt, cached, cacheWrite, hourWrite: Math.min(hour, cacheWrite) };

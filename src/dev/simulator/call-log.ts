@@ -4,7 +4,7 @@ const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
 const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
 
-/** Counts since the start or the last reset. A reset keeps `open`. */
+/** Counts since the start or the last reset. A reset keeps `open`, the calls in progress. */
 export interface CallCounts {
   /** Generation calls: chats, images, decisions, created video jobs. */
   readonly total: number;
@@ -20,10 +20,10 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Keys are cut short, so that a record reveals none. */
+  /** Request headers. Keys in them are cut short, so that no record reveals one. */
   readonly headers: RequestHeaders;
   bodyText: string;
-  /** The parsed body. Null until it has arrived; undefined if it is not JSON. */
+  /** The parsed body. Null until the body has arrived; undefined if it is not JSON. */
   body: unknown;
   fault: string | null;
   outcome: "open" | "answered" | "broken" | "abandoned";
@@ -81,7 +81,6 @@ export class CallLog {
     return this.#records;
   }
 
-  /** Resets all counts but that of open calls. */
   reset(): void {
     this.#records = [];
     this.#paths = new Map();

@@ -112,7 +112,7 @@ function chunkHead(envelope: Envelope): JsonObject {
   };
 }
 
-/* Clients that request usage get `usage: null` in every chunk before the last. */
+/* If the client requests usage, every chunk before the last has `usage: null`. */
 function usageSlot({ includeUsage, usage }: Envelope): JsonObject {
   return includeUsage && usage !== null ? { usage: null } : {};
 }

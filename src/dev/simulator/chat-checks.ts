@@ -23,8 +23,8 @@ import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
 /**
- * Ignores unknown fields, but refuses fields meant for a gateway, which a gateway must not pass on
- * to a provider.
+ * Refuses fields that are meant for the gateway, which the gateway must not pass on to a provider.
+ * Ignores all other unknown fields.
  */
 const FOREIGN = fields({}, (_value, path) =>
   /^(models|route|transforms|api_key|base_url|connection_id)$/.test(path)
@@ -117,7 +117,6 @@ function emptyComplaint(message: unknown, path: string): Complaint {
   return isEmpty ? `${path}.content: expected a string, got null` : undefined;
 }
 
-/** Complains about fields that must not be combined. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { stream, stream_options: options, tools, tool_choice: choice } = body;
   if (!isAbsent(body["max_tokens"]) && !isAbsent(body["max_completion_tokens"])) {
@@ -141,7 +140,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : `Tool choice '${String(readToolName(choice))}' not found in 'tools' parameter.`;
 }
 
-/* Every tool call needs a tool message before any message of another role. */
+/* Complains unless each tool call gets its tool message before another role's message. */
 function orderComplaint(body: JsonObject): Complaint {
   let waiting = new Set<string>();
   let known = new Set<string>();

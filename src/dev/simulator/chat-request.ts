@@ -11,7 +11,7 @@ import {
 } from "./sim-request.ts";
 import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
-/** The body must have passed `chatProblem`. */
+/** Reads a body that has passed `chatProblem`; it does not check the fields again. */
 export function readChatRequest(body: JsonObject): SimRequest {
   const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");

@@ -8,9 +8,9 @@ import type { SimRequest } from "./sim-request.ts";
 import type { VideoOrder } from "./videos/video-order.ts";
 
 /**
- * How a simulated provider deviates from what its listing declares. Where a property is absent, the
- * provider is honest. The simulator defines no cheats; the tests of the conformance suite supply
- * them.
+ * How a simulated provider deviates from what its listing declares. An absent property means that
+ * the provider is honest there. The simulator itself defines no cheats: the tests of the
+ * conformance suite supply them.
  */
 export interface Cheat {
   /** Answers with 307, and serves the request at the target of the redirect. */
@@ -18,7 +18,7 @@ export interface Cheat {
   readonly acceptsWrongKey?: (isStream: boolean) => boolean;
   readonly servesUnknownModel?: (isStream: boolean) => boolean;
   readonly readBody?: (body: JsonObject) => JsonObject;
-  /** Changes a refusal that has this status: to another status, or to a page of HTML. */
+  /** Changes a refusal with this status: gives it another status, or sends a page of HTML. */
   readonly refuse?: (status: number) => { readonly status?: number; readonly isPage?: true };
   readonly chat?: (asked: ChatAsked) => ChatReply;
   readonly image?: ImageCheat;
@@ -32,7 +32,7 @@ export interface ChatAsked {
   readonly request: SimRequest;
   /** Number of this answer among all answers of the simulator, from 1. */
   readonly number: number;
-  /** Values that one answer stores for later ones. */
+  /** Values that an answer stores for later answers. */
   readonly kept: Map<string, unknown>;
 }
 
@@ -40,7 +40,6 @@ export interface ChatAsked {
 export interface ChatReply {
   readonly request: SimRequest;
   readonly answer: SimAnswer;
-  /** The model that the answer names. */
   readonly model: string;
   readonly hidesUsage?: boolean;
   readonly frames?: (frames: readonly Frame[]) => readonly Frame[];
@@ -53,25 +52,25 @@ export interface ImageCheat {
   /** Returns the seed of a picture. Pictures with equal seeds are equal. */
   readonly seed?: (prompt: string, index: number) => string;
   readonly file?: (bytes: Buffer, call: number) => Buffer;
-  /** Changes the order by which the usage is computed, but not the images. */
+  /** Changes the order from which the usage is computed. The images stay as ordered. */
   readonly billed?: (order: ImageOrder) => Partial<ImageOrder>;
   readonly model?: string;
   readonly hidesUsage?: true;
 }
 
 export interface VideoCheat {
-  /** Accepts longer films than it renders. */
+  /** If set, the host accepts films that are longer than those that it renders. */
   readonly acceptsLong?: true;
-  /** Every job fails, but reports the cost of a completed one. */
+  /** If set, every job fails but reports the cost of a completed one. */
   readonly billsFailed?: true;
-  /** Changes the order by which the cost is computed, but not the film. */
+  /** Changes the order from which the cost is computed. The film stays as ordered. */
   readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
   readonly seconds?: (asked: number) => number;
-  /** Films of equal length with equal seeds are equal. */
+  /** Seed of the film's content. Films with equal seeds and equal length are equal. */
   readonly seed?: string;
-  /** Every job returns the first job's file. */
+  /** If set, every job returns the file of the first job. */
   readonly isFirst?: true;
-  /** The file is this text instead of a film. */
+  /** This text is sent as the file instead of a film. */
   readonly page?: string;
   /** Share of the film's data that the file contains, from 0 to 1. */
   readonly share?: number;
@@ -79,10 +78,7 @@ export interface VideoCheat {
 }
 
 export interface DecisionCheat {
-  /**
-   * Changes the body on which the host decides. The reported usage is still that of the client's
-   * body.
-   */
+  /** Changes the body from which the host decides. Usage is still that of the original body. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,
@@ -90,5 +86,5 @@ export interface DecisionCheat {
   ) => Decided;
 }
 
-/** The key is the NAME in the fault `cheat:NAME`. */
+/** Cheats by the NAME that the fault `cheat:NAME` uses. */
 export type Cheats = Readonly<Record<string, Cheat>>;

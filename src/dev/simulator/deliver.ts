@@ -11,12 +11,12 @@ export interface Delivery {
   readonly faults: Faults;
   /** Aborted when the client disconnects or the simulator closes. */
   readonly gone: AbortSignal;
-  /** The answers that the fault `hold` keeps back. */
+  /** The answers that the fault `hold` keeps from being sent until they are released. */
   readonly held: HeldAnswers;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Thrown when a fault has cut the answer off on purpose. */
+/** Thrown after a fault has cut an answer off on purpose, so that nothing more is sent. */
 export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
 }
@@ -26,7 +26,10 @@ const FILLER = Buffer.alloc(64 * 1024, "x");
 const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
 const BOMB_MEMBERS = 1_000;
 const DRIPS_PER_SECOND = 10;
-/* The wait before a reset, because a reset discards bytes that the client has not read yet. */
+/*
+ * Milliseconds between the last bytes and a reset. A reset discards bytes that the client has not
+ * read yet, so the client needs time to read them.
+ */
 const BEFORE_RESET_MS = 20;
 
 /** Applies the faults that act before the first byte of an answer. */
@@ -67,7 +70,7 @@ export interface PiecedBody {
   readonly pieces: Iterable<Buffer>;
 }
 
-/** Sends a body piece by piece. Applies the faults that concern whole documents, not streams. */
+/** Sends a body piece by piece. Of the faults, applies those for whole documents only. */
 export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);
@@ -141,12 +144,12 @@ function eventBytes(frame: Frame, index: number, faults: Faults): Buffer {
   return isBroken ? withBadUtf8(bytes) : bytes;
 }
 
-/* The last event with text, which the fault `endless` repeats. */
+/* Index of the last event with text. The fault `endless` repeats this event. */
 function repeatableIndex(frames: readonly Frame[]): number {
   return frames.findLastIndex(({ kind, data }) => kind === "content" && data.includes("delta"));
 }
 
-/* Inserts two bytes that are never valid in UTF-8 into a text of the answer. */
+/* Spoils a text of the answer with two bytes that are never valid in UTF-8. */
 function withBadUtf8(bytes: Buffer): Buffer {
   const places = ['"content":"', '"text":"', '"thinking":"', '":"'];
   const found = places.map((place) => [bytes.indexOf(place), place.length] as const);
@@ -174,7 +177,7 @@ function writeHead(
   response.flushHeaders();
 }
 
-/* Sends a thousand gzip members. Each has about 10 KB, and expands to 10 MiB of spaces. */
+/* Sends a thousand gzip members. Each is about 10 KB long, and expands to 10 MiB of spaces. */
 async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
   const { response, headers } = delivery;
   const member = gzipSync(Buffer.alloc(BOMB_MEMBER_BYTES, " "));
@@ -185,7 +188,7 @@ async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
   response.end();
 }
 
-/** Writes bytes at the pace, and up to the point, that the faults allow. */
+/** Writes an answer's bytes at the pace, and up to the point, that the faults allow. */
 class Sink {
   readonly #delivery: Delivery;
   #sentBytes = 0;
@@ -194,7 +197,7 @@ class Sink {
     this.#delivery = delivery;
   }
 
-  /** Applies the faults before event `index`: waits, resets the connection, or hangs. */
+  /** Applies the faults before event `index`: holds the answer, resets the connection, or hangs. */
   async reach(index: number): Promise<void> {
     const { hold, reset, hang: hanging } = this.#delivery.faults;
     if (isEvent(hold, index)) await this.#delivery.held.wait(this.#delivery.gone);
@@ -261,11 +264,11 @@ function breakOff(response: ServerResponse): never {
   throw new BrokenOff();
 }
 
-/** Keeps answers back until `release` lets all of them go. */
+/** Answers that the fault `hold` stops. `release` lets all of them continue. */
 export class HeldAnswers {
   readonly #waiting = new Set<() => void>();
 
-  /** Resolves at `release`; rejects if the client disconnects first. */
+  /** Resolves when `release` is called. Rejects if the client disconnects first. */
   async wait(gone: AbortSignal): Promise<void> {
     gone.throwIfAborted();
     await new Promise<void>((resolve) => {

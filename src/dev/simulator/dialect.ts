@@ -3,24 +3,24 @@ import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
-/** Some faults drop or change only events of certain kinds. */
+/** Kind of a streamed event: some faults drop or change only events of certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** The `event:` line; absent on the chat-completions wire. */
+  /** The text of the `event:` line; absent on the chat-completions wire, which has no such line. */
   readonly event?: string;
   readonly data: string;
 }
 
-/** What an answer contains in addition to what the model said. */
+/** What an answer states in addition to the model's words. */
 export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;
   readonly createdS: number;
   readonly model: string;
   readonly includeUsage: boolean;
-  /** Fields that replace those of the reported usage; `null` reports no usage. */
+  /** Fields that replace those of the reported usage. If `usage` is null, no usage is reported. */
   readonly usage: JsonObject | null;
 }
 

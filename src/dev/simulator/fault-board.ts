@@ -25,7 +25,10 @@ export interface FaultedCall {
 
 const NONE: ChosenFault = { script: null, faults: {} };
 
-/** Faults for later calls, by path, method or model. The first rule that matches applies. */
+/**
+ * The faults that apply to later calls, by path, method or model. If several rules match a call,
+ * the one that was added first applies.
+ */
 export class FaultBoard {
   readonly #cheats: Cheats;
   #rules: Rule[] = [];
@@ -34,7 +37,7 @@ export class FaultBoard {
     this.#cheats = cheats;
   }
 
-  /** Returns what is wrong with the rule; undefined if it was added. */
+  /** Adds a rule. Returns what is wrong with it; undefined if it was added. */
   add(value: unknown): string | undefined {
     if (!isObject(value) || typeof value["fault"] !== "string") {
       return "send {path?, method?, model?, fault, times?}, fault being a string";
@@ -57,7 +60,7 @@ export class FaultBoard {
     this.#rules = [];
   }
 
-  /** Returns the fault of a call, and uses up one of its rule's `times`. */
+  /** Returns the fault of a call. If its rule has `times`, one of them is used up. */
   take({ method, path, model }: FaultedCall): ChosenFault {
     const rule = this.#rules.find(
       (candidate) =>
@@ -72,7 +75,7 @@ export class FaultBoard {
   }
 }
 
-/* In a path pattern, `*` matches one segment. */
+/* Compiles a path pattern, in which `*` matches exactly one segment. */
 function compilePattern(path: string): RegExp {
   const literal = path.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${literal.replaceAll("*", "[^/]+")}$`);

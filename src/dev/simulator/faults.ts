@@ -8,13 +8,13 @@ export interface FaultPoint {
 }
 
 const isSet: Rule = be("true", (value) => value === true);
-/** USD, kept digit for digit; null reports no cost. */
+/** A cost in USD, which is reported digit for digit. Null means that no cost is reported. */
 const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
 
 export interface ImageFault {
-  /** Number of images in the answer, whatever the request says. */
+  /** Number of images in the answer, whatever number the request has. */
   readonly count?: number;
-  /** Each image is padded to this many bytes before base64. */
+  /** Size in bytes to which each image is padded before it is encoded in base64. */
   readonly bytes?: number;
   readonly url_only?: true;
   readonly bad_base64?: true;
@@ -35,11 +35,11 @@ const IMAGE = fields({
 });
 
 export interface JobFault {
-  /** States in order: the create call returns the first, and each poll the next. */
+  /** States of the job in order: the create call returns the first, and each poll the next. */
   readonly states?: readonly string[];
   readonly final?: string;
   readonly never?: true;
-  /** Each state lasts this many milliseconds, however often the client polls. */
+  /** Milliseconds that each state lasts, however often the client polls. */
   readonly ms?: number;
   readonly code?: string;
   readonly message?: string;
@@ -47,7 +47,10 @@ export interface JobFault {
   readonly cost?: string | null;
   readonly bytes?: number;
   readonly no_content?: true;
-  /** Fault scripts: `poll` for the first `poll_times` polls, `content` for the file. */
+  /**
+   * Fault scripts for other calls about the job: `poll` for its first `poll_times` polls, `content`
+   * for requests for its file.
+   */
   readonly poll?: string;
   readonly poll_times?: number;
   readonly content?: string;
@@ -91,20 +94,21 @@ type Reader<T> = (argument: string) => T | undefined;
 
 const READERS = {
   /**
-   * Resets the connection in the headers, after `count` bytes of the body, or after `count` events.
+   * Resets the connection at this point: in the headers, after `count` bytes of the body, or after
+   * `count` events.
    */
   reset: pointReader(/^(headers)$|^(body|event):(\d{1,9})$/),
-  /** Sends nothing more from this point on, but keeps the connection open. */
+  /** Sends nothing from this point on, but keeps the connection open. */
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
-  /** Sends nothing from this point on, until the simulator gets a release request. */
+  /** Sends nothing from this point on, until a test releases the answers. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
-  /** Limits the body to this many bytes per second. */
+  /** Maximum number of bytes of the body that are sent per second. */
   drip: parseNumber,
   status: parseNumber,
   body: (argument: string) => (argument === "html" ? argument : undefined),
   message: parseText,
   retry_after: parseText,
-  /** A number that is added to the true `content-length`. */
+  /** Difference, in bytes, that is added to the true `content-length`. */
   wrong_length: parseNumber,
   content_type: parseText,
   gzip_bomb: parseFlag,
@@ -114,7 +118,7 @@ const READERS = {
   no_usage: parseFlag,
   no_terminal: parseFlag,
   endless: parseFlag,
-  /** Bytes of one long line at the start of the body. */
+  /** Length in bytes of one long line that is sent at the start of the body. */
   long_line: parseNumber,
   model_echo: parseText,
   error_in_200: parseFlag,
@@ -122,13 +126,14 @@ const READERS = {
   overloaded: parseFlag,
   context_overflow: parseFlag,
   content_filter: parseFlag,
-  /** Milliseconds of delay before each event, or before a JSON answer. */
+  /** Milliseconds of delay before each event, or before a whole JSON answer. */
   slow: parseNumber,
   /**
-   * Longest delay in milliseconds before an answer begins; the seed and the call decide the delay.
+   * Maximum delay, in milliseconds, before an answer begins. The seed and the number of the call
+   * determine the delay.
    */
   jitter: parseNumber,
-  /** Milliseconds of delay before the simulator's first answer. */
+  /** Milliseconds by which the simulator's very first answer is delayed. */
   slow_start: parseNumber,
   one_piece: parseFlag,
   /** Fields that replace those of the reported usage. */
@@ -139,14 +144,14 @@ const READERS = {
   chunked: parseFlag,
   image: objectReader(IMAGE) as Reader<ImageFault>,
   job: objectReader(JOB) as Reader<JobFault>,
-  /** Redirects the request for a file to its own address, or to another host name. */
+  /** Redirects a request for a file to its own address, or to another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
   envelope: objectReader(ENVELOPE) as Reader<EnvelopeFault>,
-  /** Name of the question that gets no answer; empty: the first one. */
+  /** Name of the question that gets no answer. If empty, the first question gets none. */
   missing_answer: (argument: string) => argument,
   extra_answer: parseFlag,
-  /** Answers that replace those of the host, by question. */
+  /** Answers that replace those of the host, by question name. */
   answers: objectReader(anything),
 };
 
@@ -161,7 +166,8 @@ export type FaultReading =
   | { readonly kind: "unknown"; readonly message: string };
 
 /**
- * Parses clauses `name` or `name:argument`, separated by `;`. `cheat:NAME` is an entry of `cheats`.
+ * Parses a script of clauses `name` or `name:argument`, separated by `;`. In the clause
+ * `cheat:NAME`, NAME is a key of `cheats`.
  */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
@@ -176,7 +182,7 @@ export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   return { kind: "faults", faults };
 }
 
-/* Splits at semicolons, but not within the JSON of an argument. */
+/* Splits a script at its semicolons, but not at those in the JSON of an argument. */
 function splitClauses(script: string): readonly string[] {
   const clauses = script.match(/\s*\w+:\{(?:"(?:[^"\\]|\\.)*"|[^";])*[^;]*|[^;]+/g) ?? [];
   return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
@@ -217,7 +223,7 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
   };
 }
 
-/** Converts a numeric `cost` to text, because a cost is only printed again. */
+/** Reads a JSON object. Converts a numeric `cost` to text, because costs are only printed. */
 function objectReader(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {

@@ -1,6 +1,6 @@
 import { asObject, textOf } from "../../kernel/index.ts";
 
-/* Marks a string as a raw number. No text of a request begins with it. */
+/* Prefix that marks a string as a raw number. No text of a request begins with it. */
 const RAW = "\u0000raw:";
 const RAW_IN_JSON = /"\\u0000raw:((?:[^"\\]|\\.)*)"/g;
 
@@ -26,7 +26,7 @@ export function contentText(content: unknown): string {
     .join("\n");
 }
 
-/** Providers treat null like an absent field. */
+/** True for undefined and null: providers treat both as an absent field. */
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }
@@ -40,7 +40,7 @@ export function rawNumber(text: string): string {
   return `${RAW}${text}`;
 }
 
-/** Writes raw numbers digit for digit. */
+/** Writes JSON in which the numbers of `rawNumber` keep all of their digits. */
 export function jsonText(document: JsonObject): string {
   return JSON.stringify(document).replaceAll(RAW_IN_JSON, (_match, text: string) =>
     JSON.parse(`"${text}"`),
@@ -54,7 +54,7 @@ export function toUsd(cents: number): string {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`.replace(/\.?0+$/, "");
 }
 
-/** Ticks are 10^-10 USD. Returns a text that is not a decimal number unchanged. */
+/** Converts USD to ticks of 10^-10 USD. Returns a text that is not a decimal number unchanged. */
 export function toTicks(usd: string): string {
   const match = /^(\d+)(?:\.(\d+))?$/.exec(usd);
   if (match === null) return usd;

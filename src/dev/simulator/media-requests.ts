@@ -4,7 +4,7 @@ import type { SimError, Troubles } from "./sim-error.ts";
 
 const PROMPT_CHARS_MAX = 32_000;
 
-/** Rules for the fields that image and video requests share. */
+/** Rules for the fields that requests for images and for videos have in common. */
 export const PROMPTED: Readonly<Record<string, Rule>> = {
   "model!": text,
   "prompt!": be(`a string of 1 to ${PROMPT_CHARS_MAX} characters`, (value) => {
@@ -13,10 +13,7 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/**
- * Returns the errors of a host. Image and video hosts differ only in the error for moderated
- * content.
- */
+/** The errors of image and video hosts, which differ only in the one for moderated content. */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {

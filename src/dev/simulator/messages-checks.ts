@@ -21,7 +21,7 @@ import {
 } from "./shape.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
 
-/** Fields that are unknown unless the beta header has a matching name. */
+/** Fields that are refused as unknown, unless the beta header contains a name that matches. */
 const GATED: Readonly<Record<string, RegExp>> = {
   context_management: /\b(context-management|compact)-\d/,
   compaction: /\bcompact-\d/,
@@ -99,7 +99,7 @@ const BODY = fields(
     top_p: decimal(0, 1),
     top_k: whole(0),
     stop_sequences: listOf(be("more than white space", (value) => textOf(value).trim() !== "")),
-    // Tools that the provider runs itself have other fields, which are not checked.
+    // A tool that the provider itself runs has other fields, and those are not checked.
     tools: listOf((tool, path) => (isForeign(tool) ? undefined : TOOL(tool, path))),
     tool_choice: tagged("type", {
       auto: fields(CHOICE),
@@ -110,13 +110,13 @@ const BODY = fields(
     system: CONTENT_OF["system"] ?? anything,
     "messages!": listOf(messageComplaint),
   },
-  // Tests send fields named `x_…` to see that the gateway passes them on.
+  // Accepts fields named `x_…`, with which tests see that the gateway passes unknown fields on.
   (_value, path) => (path.startsWith("x_") ? undefined : `${path}: Extra inputs are not permitted`),
 );
 
 /**
- * The first problem for which a provider would refuse `body` or its version header; undefined if it
- * would accept both.
+ * The first problem for which a real provider would refuse `body` or the version header; undefined
+ * if it would accept both.
  */
 export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined {
   const message =
@@ -160,7 +160,6 @@ function messageComplaint(message: unknown, path: string): Complaint {
   return fields({ role: text, "content!": content ?? anything })(message, path);
 }
 
-/** Complains about fields that must not be combined. */
 function togetherComplaint(body: JsonObject): Complaint {
   const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
   const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];
@@ -187,8 +186,8 @@ function togetherComplaint(body: JsonObject): Complaint {
 }
 
 /**
- * Complains about the order of messages: the first must be the user's, only the last may be empty,
- * and each tool call needs its result.
+ * Complains about the order of messages: the first message must be the user's, only the last
+ * message may be empty, and each tool call needs its result.
  */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
@@ -218,7 +217,7 @@ function emptyComplaint(messages: readonly JsonObject[], index: number): Complai
     : undefined;
 }
 
-/* Each tool call needs exactly one result, at the start of the next message. */
+/* Complains unless the message begins with exactly one result for each tool call. */
 function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
   const types = listTypes(message);
   const other = types.findIndex((type) => type !== "tool_result");
@@ -250,8 +249,8 @@ function unanswered(at: number, ids: readonly string[]): string {
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
 /**
- * Complains about a cache mark with an unknown lifetime, and about a one-hour mark after a
- * five-minute mark.
+ * Complains about a cache mark with an unknown lifetime, and about a one-hour mark that comes after
+ * a five-minute mark.
  */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;
@@ -269,7 +268,7 @@ export function cacheMarksComplaint(body: JsonObject): Complaint {
   return undefined;
 }
 
-/** The parts of a prompt, in the order in which a provider caches them. */
+/** The parts of a prompt, in the order in which providers cache them. */
 function listPromptParts(body: JsonObject): readonly unknown[] {
   return [body["tools"], body["system"], body["messages"]];
 }

@@ -12,14 +12,14 @@ import {
 } from "./sim-request.ts";
 import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
-/** The body must have passed `messagesProblem`. */
+/** Reads a body that has passed `messagesProblem`; it does not check the fields again. */
 export function readMessagesRequest(body: JsonObject): SimRequest {
   const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");
   const recent = messages.slice(lastAnswer + 1);
   const choice = body["tool_choice"];
   const prompt = [body["system"], messages, body["tools"]];
-  // A cache mark on the body covers the whole prompt.
+  // A cache mark on the request body itself covers the whole prompt.
   const marked = isObject(body["cache_control"])
     ? { prompt, cache_control: body["cache_control"] }
     : prompt;

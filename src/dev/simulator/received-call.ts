@@ -8,7 +8,7 @@ export interface ReceivedCall {
   readonly delivery: Delivery;
   readonly method: string;
   readonly path: string;
-  /** Returns the variant of a wire that the provider at this path speaks. */
+  /** Returns the variant of `dialect` that the provider at `path` speaks. */
   readonly speak: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly headers: RequestHeaders;
   /** Undefined if the body is not JSON. */
@@ -19,7 +19,7 @@ export interface ReceivedCall {
   readonly serial: string;
   readonly createdS: number;
   readonly jobs: VideoJobs;
-  /** Returns the number of the next chat answer among all chat answers of the simulator, from 1. */
+  /** Returns the next number of a chat answer; the simulator counts all of them from 1. */
   readonly nextChatAnswer: () => number;
   readonly kept: Map<string, unknown>;
 }
@@ -27,12 +27,12 @@ export interface ReceivedCall {
 export interface Route {
   readonly method: string;
   readonly wire: string;
-  /** A `generation` is counted in the total of calls. A `free` call is not logged. */
+  /** `generation` counts in the total of calls, `job` is only logged, `free` is not logged. */
   readonly kind: "generation" | "job" | "free";
   readonly requestIdHeader: string;
-  /** The text in which a client may write a fault script. */
+  /** The text of the body in which a client may write a fault script. */
   faultText(body: JsonObject): string;
-  /** The fault script of the job that the call is about; undefined if it has none. */
+  /** The fault script of `job` for this call; undefined if it has none. */
   ownFault?(job: VideoJob): string | undefined;
   answer(call: ReceivedCall): Promise<void>;
 }

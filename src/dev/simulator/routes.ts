@@ -20,10 +20,10 @@ import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./vid
 
 type Row = readonly [pattern: RegExp, route: Route];
 
-/** `versioned`: the caller sent the version header of the messages wire. */
+/** `versioned` is true if the client sent the version header of the messages wire. */
 export function findRoute(method: string, path: string, versioned: boolean): Route | undefined {
   const route = ROWS.find(([pattern, each]) => each.method === method && pattern.test(path))?.[1];
-  // Both wires list their models at one path; only messages clients send a version.
+  // Both chat wires list models at the same path. Only clients of the messages wire send a version.
   return route === chatModels && versioned ? messagesModels : route;
 }
 
@@ -68,7 +68,10 @@ const media = {
 
 const noRoute: Route = { ...media, answer: answerNoRoute };
 
-/* The first path segment chooses the kind of provider, so that one simulator can act as several. */
+/*
+ * Routes by pattern. The first path segment chooses the kind of provider, so that one simulator can
+ * act as several.
+ */
 const ROWS: readonly Row[] = [
   ...imageRows("img", referenceImages),
   ...imageRows("imgor", relayImages),

@@ -1,10 +1,10 @@
 import { textOf } from "../../kernel/index.ts";
 import { isAbsent, isObject, wordSet } from "./json.ts";
 
-/** Undefined if the value is valid. */
+/** What is wrong with a value; undefined if the value is valid. */
 export type Complaint = string | undefined;
 
-/** `path` is the place of the value in the body, for the complaint. */
+/** `path` is the place of the value in the body. The complaint names it. */
 export type Rule = (value: unknown, path: string) => Complaint;
 
 export const anything: Rule = () => undefined;
@@ -63,7 +63,7 @@ export function textOr(other: Rule): Rule {
   return (value, path) => (typeof value === "string" ? undefined : other(value, path));
 }
 
-/** `any("a b")` accepts any value in the two fields `a` and `b`. */
+/** Rules for several fields that accept any value: `any("a b")` is for the fields `a` and `b`. */
 export function any(names: string): Readonly<Record<string, Rule>> {
   return Object.fromEntries([...wordSet(names)].map((name) => [name, anything]));
 }
@@ -71,8 +71,8 @@ export function any(names: string): Readonly<Record<string, Rule>> {
 const refuseField: Rule = (_value, path) => `${path}: Extra inputs are not permitted`;
 
 /**
- * An object with these fields. A name that ends with `!` is required; null counts as absent;
- * `extra` judges all other fields.
+ * Accepts an object with these fields. A field whose name ends with `!` is required; null counts as
+ * absent; `extra` judges all other fields.
  */
 export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refuseField): Rule {
   const named = Object.entries(rules).map(([name, rule]) => {
@@ -95,7 +95,7 @@ export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refu
   };
 }
 
-/** An object whose field `key` chooses its rule. */
+/** Accepts an object whose field `key` says which of the rules it must follow. */
 export function tagged(key: string, rules: Readonly<Record<string, Rule>>): Rule {
   return (value, path) => {
     if (!isObject(value)) return dictionary(value, path);

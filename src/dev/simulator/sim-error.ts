@@ -1,6 +1,6 @@
 import type { JsonObject } from "./json.ts";
 
-/** An error of a provider, in one format for all wires. */
+/** An error of a provider, before it gets the format of a wire. */
 export interface SimError {
   readonly status: number;
   readonly message: string;
@@ -18,7 +18,7 @@ export interface Troubles {
 
 export type ErrorWriter = (error: SimError) => JsonObject;
 
-/** Writes an error with a type in addition to the code. */
+/** Writes an error with a `type` in addition to its `code`. */
 export const referenceError: ErrorWriter = ({ status, message, code }) => {
   const isModeration = code === "moderation_blocked" || code === "content_policy_violation";
   const type = isModeration
@@ -29,9 +29,7 @@ export const referenceError: ErrorWriter = ({ status, message, code }) => {
   return { error: { message, type, param: null, code: code ?? null } };
 };
 
-/**
- * Writes an error whose `code` is the HTTP status; the error's own code is `metadata.error_type`.
- */
+/** Writes an error with the HTTP status as `code`, and its own code as `metadata.error_type`. */
 export const relayError: ErrorWriter = ({ status, message, code }) => ({
   error: {
     code: status,

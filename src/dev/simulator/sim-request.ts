@@ -10,11 +10,11 @@ export interface SimTool {
 export type SimToolChoice =
   { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
 
-/** A request of either chat wire, in one format. */
+/** A chat request in one format for both wires. */
 export interface SimRequest extends Told {
   readonly model: string;
   readonly stream: boolean;
-  /** True if a stream reports usage. Only chat-completions clients choose this. */
+  /** True if a stream ends with the usage. On the messages wire it always does. */
   readonly includeUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
@@ -22,16 +22,15 @@ export interface SimRequest extends Told {
   readonly choice: SimToolChoice;
   readonly parallel: boolean;
   readonly userText: string;
-  /** Results of tools since the model's last answer. */
+  /** Results of tools that came after the model's last answer. */
   readonly toolResults: readonly string[];
   readonly media: readonly SimMedia[];
-  /** The answer must fit this JSON schema; absent if the client wants text. */
+  /** JSON schema that the answer must match; absent if the client wants plain text. */
   readonly answerSchema?: JsonObject;
   readonly thinking: boolean;
   readonly promptTokens: number;
-  /** Tokens of the parts with a mark for the prompt cache. */
   readonly cacheMarkedTokens: number;
-  /** Tokens of the parts with a one-hour cache mark; included in `cacheMarkedTokens`. */
+  /** Tokens of the parts with a one-hour cache mark. They are included in `cacheMarkedTokens`. */
   readonly hourMarkedTokens: number;
 }
 
@@ -47,7 +46,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
-/** Counts everything in `value`; a media part counts a fixed number of tokens. */
+/** Estimates the tokens of all texts in `value`, at any depth, and of each media part. */
 export function estimatePromptTokens(value: unknown): number {
   if (typeof value === "string") return estimateTokens(value);
   if (Array.isArray(value))
@@ -58,8 +57,8 @@ export function estimatePromptTokens(value: unknown): number {
 }
 
 /**
- * Tokens of all parts in `value` that have `cache_control`; with `ttl`, only of parts whose
- * `cache_control` has this `ttl`.
+ * Estimates the tokens of all parts in `value` that have `cache_control`. With `ttl`, counts only
+ * parts whose `cache_control` has this `ttl`.
  */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   if (Array.isArray(value)) {
@@ -76,7 +75,7 @@ export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   );
 }
 
-/** The last text of the user, even if a tool call and its result follow it. */
+/** The last text of the user, even if a tool call and its result follow that text. */
 export function findLastText(messages: readonly JsonObject[]): string {
   const texts = messages.map((each) =>
     each["role"] === "user" ? contentText(each["content"]) : "",
@@ -84,7 +83,7 @@ export function findLastText(messages: readonly JsonObject[]): string {
   return texts.findLast((text) => text !== "") ?? "";
 }
 
-/** Empty if the last message of the user has no text. */
+/** The text of the user's last message; empty if that message has no text. */
 export function findUserText(messages: readonly JsonObject[]): string {
   const last = messages.findLast((message) => message["role"] === "user");
   return last === undefined ? "" : contentText(last["content"]);
@@ -94,15 +93,16 @@ const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
 /**
- * `told` is the answer to a prompt that states facts and asks for them; absent if it asks for none.
+ * `told` is the answer to a prompt that states facts and asks for them. It is absent if the prompt
+ * asks for no fact.
  */
 export interface Told {
   readonly told?: string;
 }
 
 /**
- * Answers with each requested fact as the prompt states it. If the prompt states a fact twice, the
- * answer has the later value.
+ * Answers a prompt that asks for facts which it states itself. If it states a fact twice, the later
+ * value is the answer.
  */
 export function toldIn(userText: string, prompt: unknown): Told {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
@@ -126,7 +126,7 @@ function textsIn(value: unknown): readonly string[] {
 
 export interface SimMedia {
   readonly kind: MediaKind;
-  /** Eight hexadecimal digits, derived from the content alone. */
+  /** Eight hexadecimal digits, computed from the content alone. */
   readonly digest: string;
 }
 
@@ -155,7 +155,7 @@ function mediaIn(content: unknown): readonly SimMedia[] {
   });
 }
 
-/* Hashes the data of a data URL, so that a picture has the same digest on both wires. */
+/* Hashes only the data of a data URL, so that a picture has the same digest on both wires. */
 function digestMedia(held: unknown): string {
   const fields = isObject(held) ? held : { url: held };
   const content = [fields["url"], fields["data"], fields["file_data"]].find(isText);

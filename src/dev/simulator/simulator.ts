@@ -16,20 +16,20 @@ import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
-  /** 0 means any free port. */
+  /** Port to listen on; 0 means any free port. */
   readonly port: number;
   readonly host: string;
   /** Seed of the ids of answers. Default "0". */
   readonly seed?: string;
-  /** A fault for every call; docs/simulator.md has the syntax. Default: none. */
+  /** Fault script for every call, in the syntax of docs/simulator.md. Default: none. */
   readonly fault?: string;
   /** Serves only this wire: `wire_a` or `wire_b`. Default: both. */
   readonly wire?: string;
-  /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
+  /** Upstream model ids that are served. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
   /** The cheats that the fault `cheat:NAME` may name. Default: none. */
   readonly cheats?: Cheats;
-  /** Returns the variant of a wire for the provider at this path. Default: the wire itself. */
+  /** Returns the variant of `dialect` of the provider at `path`. Default: `dialect` itself. */
   readonly speak?: (dialect: Dialect, wire: string, path: string) => Dialect;
   readonly clock?: Clock;
 }
@@ -37,7 +37,7 @@ export interface SimulatorOptions {
 /** A fault, and the calls to which it applies. An absent field matches every call. */
 export interface FaultRule {
   readonly method?: string;
-  /** `*` matches one segment. */
+  /** Path pattern, in which `*` matches one segment. */
   readonly path?: string;
   readonly model?: string;
   readonly fault: string;
@@ -54,15 +54,15 @@ export interface Simulator {
   jobs(): readonly JobSummary[];
   /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;
-  /** Releases all answers that the fault `hold` is keeping back now. */
+  /** Lets all answers that the fault `hold` has stopped so far continue. */
   release(): void;
-  /** Breaks off open answers, and frees the port. */
+  /** Breaks off answers that are being sent, and frees the port. */
   close(): Promise<void>;
 }
 
 const KEEP_ALIVE_MS = 65_000;
 
-/** Starts providers of every kind in one server. They behave well until a fault is chosen. */
+/** Starts one server with providers of every kind. They behave well until a fault is set. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const router = new RequestRouter(options);
   const server = createServer((request, response) => void router.receive(request, response));
@@ -143,7 +143,7 @@ class RequestRouter {
         : this.log.begin({ isGeneration, method, path, query, headers });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    // A client that disconnects while it is written to is not a fault of the simulator.
+    // It is not an error of the simulator if the client disconnects during a write.
     response.on("error", () => gone.abort());
     try {
       const bodyText = await readBody(request);
@@ -248,7 +248,7 @@ class RequestRouter {
 
 const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
 
-/** The target of a redirect for `path`; undefined if `path` is such a target itself. */
+/** The path to which `path` is redirected; undefined if `path` is itself such a target. */
 function movedPath(path: string): string | undefined {
   if (MOVED.test(path)) return undefined;
   return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");

@@ -4,7 +4,10 @@ import { makeSerial } from "./serial.ts";
 
 const JITTER_DIGITS = 8;
 
-/** Delays the start of answers, as a host with many machines does, or a model that is loading. */
+/**
+ * Delays the start of answers. `jitter` acts like a host with many machines, `slow_start` like a
+ * model that must be loaded first.
+ */
 export class StartDelay {
   readonly #seed: string;
   #calls = 0;
@@ -15,8 +18,8 @@ export class StartDelay {
   }
 
   /**
-   * Counts an arriving call, and returns a function that waits before its answer. The call's faults
-   * decide how long the wait is.
+   * Counts a call that arrives, and returns a function that waits before the answer. The faults of
+   * the call determine how long.
    */
   arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
     this.#calls += 1;

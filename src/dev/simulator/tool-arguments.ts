@@ -1,8 +1,8 @@
 import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
 /**
- * Makes plausible arguments for a tool. Each property gets a value of its type; an enum gets the
- * word that `text` names, else its first word.
+ * Makes plausible arguments for a tool. Each property gets a value of its type. An enum gets the
+ * value that `text` names, or else its first value.
  */
 export function argumentsFor(schema: JsonObject, text = ""): JsonObject {
   const properties = schema["properties"];

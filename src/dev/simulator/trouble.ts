@@ -5,8 +5,8 @@ import type { ReceivedCall } from "./received-call.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /**
- * Accepts any key or none. Refuses a key that contains `invalid`, and a virtual key, because a
- * gateway must never send one to a provider.
+ * Refuses a key that contains `invalid`, and a virtual key, because a gateway must never send one
+ * to a provider. Accepts every other key, and a request without a key.
  */
 export function findKeyProblem(
   headers: RequestHeaders,
@@ -43,7 +43,7 @@ interface Refusing {
   readonly troubles: Troubles;
 }
 
-/** Sends the refusal of `problem` or of the faults. Returns false if there is none. */
+/** Sends a refusal, for `problem` or for a fault. Returns false if there is nothing to refuse. */
 export async function isRefused(
   host: Refusing,
   delivery: Delivery,

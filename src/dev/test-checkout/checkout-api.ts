@@ -13,7 +13,7 @@ export interface ApiAsked {
   readonly path: string;
   readonly query: FormFields;
   readonly form: FormFields;
-  /** The form as it was sent, to compare two uses of an idempotency key. */
+  /** The form as the client sent it. Two calls with one idempotency key must have equal texts. */
   readonly text: string;
   readonly idempotencyKey: string | undefined;
 }
@@ -23,7 +23,7 @@ const PAGE_ITEMS_MAX = 100;
 const CENTS_MIN = 50;
 const DAY_SECONDS = 86_400;
 
-/** Answers the calls of Stripe's API that purchases need. */
+/** Answers those calls of Stripe's API that purchases need. */
 export class CheckoutApi {
   readonly #book: CheckoutBook;
   readonly #answers = new Map<string, { readonly text: string; readonly answer: ApiAnswer }>();
@@ -247,7 +247,7 @@ const INVOICE_FIELDS_MAX = 4;
 const FIELD_NAME_MAX = 40;
 const FIELD_VALUE_MAX = 140;
 
-/** The custom fields of an invoice; undefined if Stripe would refuse their number or length. */
+/** Reads an invoice's custom fields. Undefined if Stripe would refuse their number or length. */
 function readInvoiceFields(form: FormFields): Readonly<Record<string, string>> | undefined {
   const fields: Record<string, string> = {};
   const path = ["invoice_creation", "invoice_data", "custom_fields"] as const;

@@ -15,15 +15,15 @@ import type {
 } from "./checkout-objects.ts";
 import { testCard } from "./test-cards.ts";
 
-/** A card expires at the end of the third year from now. */
+/** A new card expires in December of the year that is this many years from now. */
 const CARD_YEARS = 3;
 const DECEMBER = 12;
 
-/** Maximum number of objects of each kind in memory. Above it, the oldest is dropped. */
+/** Maximum number of objects of each kind that are kept in memory. The oldest is dropped first. */
 const KEPT_MAX = 10_000;
 
 export interface NewSession {
-  /** Default: `payment`. Without a customer, no card is saved. */
+  /** Default: `payment`. If there is no customer, no card is saved. */
   readonly mode?: "payment" | "setup";
   readonly customer?: string | null;
   readonly savesCard?: boolean;
@@ -39,7 +39,7 @@ export interface NewSession {
   readonly expiresAtSeconds: number;
 }
 
-/** Overrides what the payer pays, so that tests see the effect of a wrong payment. */
+/** Replaces parts of a payment, so that tests see how the gateway treats a wrong one. */
 export interface OddPayment {
   readonly cents?: number;
   readonly currency?: string;
@@ -99,7 +99,7 @@ export class CheckoutBook {
     return session;
   }
 
-  /** The session in its present state: it expires if it was not paid in time. */
+  /** The session in its present state. A session that was not paid in time expires here. */
   session(id: string): CheckoutSession | undefined {
     const session = this.sessions.get(id);
     if (session?.status === "open" && session.expires_at <= this.nowSeconds()) this.expire(session);
@@ -113,8 +113,8 @@ export class CheckoutBook {
   }
 
   /**
-   * Pays a session at once, or, if `isSlow`, by a payment method that takes time: `finish` then
-   * ends the payment.
+   * Pays a session. If `isSlow`, the payment method takes time, and `finish` ends the payment;
+   * otherwise the payment succeeds at once.
    */
   pay(
     session: CheckoutSession,
@@ -157,7 +157,6 @@ export class CheckoutBook {
     return this.#kept(this.customers, "cus", { object: "customer", metadata });
   }
 
-  /** Saves a card for the customer, and charges nothing. */
   saveCard(session: CheckoutSession, last4?: string): CheckoutCard {
     const card = this.#newCard(session.customer, last4);
     const setup = this.#kept(this.setups, "seti", {
@@ -198,7 +197,10 @@ export class CheckoutBook {
     return payment;
   }
 
-  /** Without `cents`, refunds what is left. Undefined if the payment does not cover the refund. */
+  /**
+   * Refunds `cents`, or everything that is left if `cents` is absent. Undefined if the payment does
+   * not cover the refund.
+   */
   refund(payment: CheckoutPayment, cents?: number): CheckoutRefund | undefined {
     const refunded = [...this.refunds.values()]
       .filter((each) => each.payment_intent === payment.id && each.status === "succeeded")
@@ -215,7 +217,7 @@ export class CheckoutBook {
     return refund;
   }
 
-  /** Fails a refund, as if the payer's bank had returned it. */
+  /** Makes a refund fail that had succeeded, as if the payer's bank had returned it. */
   failRefund(refund: CheckoutRefund): void {
     if (refund.status !== "succeeded") return;
     refund.status = "failed";
@@ -289,7 +291,7 @@ export class CheckoutBook {
     return made;
   }
 
-  /** The event contains a copy of the object, because the object may change later. */
+  /** Reports an event. It contains a copy of the object, because the object may change later. */
   #happened(type: string, object: CheckoutEvent["data"]["object"]): void {
     this.#notify({
       id: newId("evt"),

@@ -1,4 +1,7 @@
-/** The parts of Stripe's objects that purchases use. Amounts are in cents, instants in seconds. */
+/**
+ * Stripe's session object, as far as purchases use it. In this file, amounts are in cents and
+ * instants in Unix seconds.
+ */
 export interface CheckoutSession {
   readonly id: string;
   readonly object: "checkout.session";
@@ -57,13 +60,13 @@ export interface CheckoutCustomer {
   readonly metadata: Record<string, string>;
 }
 
-/** The last digits decide what the card does: see `test-cards.ts`. */
+/** A saved card. Its last digits determine how it behaves: see `test-cards.ts`. */
 export interface CheckoutCard {
   readonly id: string;
   readonly object: "payment_method";
   readonly type: "card";
   readonly created: number;
-  /** Null if the card was detached; it can no longer be charged. */
+  /** Null if the card was detached from its customer. It can no longer be charged. */
   customer: string | null;
   readonly card: {
     readonly brand: string;

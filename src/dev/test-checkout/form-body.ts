@@ -1,5 +1,5 @@
 import { asText } from "../../kernel/index.ts";
-/** The value of a field: a text, or, for a name such as `a[b]`, the fields in its brackets. */
+/** The value of a field: a text, or for a name such as `a[b]` the fields in the brackets. */
 export type FormValue = string | FormFields;
 export interface FormFields {
   readonly [name: string]: FormValue | undefined;
@@ -7,7 +7,10 @@ export interface FormFields {
 
 const DEPTH_MAX = 8;
 
-/** Reads `a[b][0][c]=d` as `{a: {b: {0: {c: "d"}}}}`, the way Stripe's clients write. */
+/**
+ * Reads a form with nested names, as Stripe's clients write them: `a[b][0][c]=d` becomes `{a: {b:
+ * {0: {c: "d"}}}}`.
+ */
 export function readForm(text: string): FormFields {
   const form = newFields();
   for (const [name, value] of new URLSearchParams(text)) {
@@ -19,7 +22,7 @@ export function readForm(text: string): FormFields {
 
 type Fields = Record<string, FormValue | undefined>;
 
-/** Without a prototype, because the names come from outside. */
+/** The object has no prototype, because the names come from outside and may be `__proto__`. */
 function newFields(): Fields {
   return Object.create(null) as Fields;
 }

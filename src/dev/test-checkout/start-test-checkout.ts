@@ -13,27 +13,28 @@ import { payPage, receiptPage, unknownPage } from "./pay-page.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** A payer is sent back when all events are delivered, or after this time. */
+/** Maximum wait for the delivery of all events before a payer is sent back. */
 const RETURN_WAIT_MS = 3_000;
 
 export interface TestCheckoutOptions {
   readonly host: string;
-  /** 0 means any free port. */
+  /** Port to listen on; 0 means any free port. */
   readonly port: number;
-  /** Returns the URL to which an event is sent; called for each event. */
+  /** Returns the URL to which events are sent. It is called for each event. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;
   /**
-   * Delays in milliseconds, one for each copy of the event: two numbers send it twice, an empty
-   * list never. Default: one copy, at once.
+   * Delays in milliseconds, one for each copy of the event that is sent: two numbers send it twice,
+   * and an empty list never. Default: one copy, at once.
    */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 
 /**
  * What happens to a call that charges a card. `lost_before`, `lost_after`: the connection breaks
- * before or after the charge. `busy`: 429, `broken`: 500; neither charges.
+ * before or after the charge. `busy`: answers 429. `broken`: answers 500. The last two charge
+ * nothing.
  */
 export type ChargeFault = "lost_before" | "lost_after" | "busy" | "broken" | "none";
 
@@ -41,9 +42,9 @@ export interface TestCheckout {
   readonly url: string;
   readonly secretKey: string;
   readonly webhookSecret: string;
-  /** For tests: the faults of the next calls that charge a card, in this order. */
+  /** For tests: the faults of the next calls that charge a card, in the order of the calls. */
   readonly chargeFaults: ChargeFault[];
-  /** For tests: acts as the payers and their banks. */
+  /** For tests, which act through it as the payers and their banks. */
   readonly book: CheckoutBook;
   readonly webhooks: WebhookSender;
   close(): Promise<void>;

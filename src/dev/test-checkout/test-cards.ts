@@ -3,9 +3,9 @@ import type { CheckoutDecline } from "./checkout-objects.ts";
 export interface TestCard {
   readonly brand: string;
   readonly last4: string;
-  /** What the card does, as the payer reads it on the page. */
+  /** What the card does, in the words that the payer reads on the page. */
   readonly does: string;
-  /** The decline of a charge while the payer is absent; undefined if the charge succeeds. */
+  /** How a charge is declined while the payer is absent; undefined if the charge succeeds. */
   readonly decline?: CheckoutDecline;
 }
 

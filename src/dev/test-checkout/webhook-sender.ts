@@ -13,7 +13,7 @@ export interface WebhookSenderOptions {
   readonly webhookUrl: () => string;
   readonly webhookSecret: string;
   readonly clock: Clock;
-  /** Delays in milliseconds, one for each copy of the event; empty: it is never sent. */
+  /** Delays in milliseconds, one for each copy of the event to send. An empty list sends none. */
   readonly delivery: (event: CheckoutEvent) => readonly number[];
   readonly log?: Logger | undefined;
 }
@@ -29,7 +29,7 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** Oldest first. */
+  /** The events of this test checkout, oldest first. */
   get events(): readonly CheckoutEvent[] {
     return [...this.#events.values()];
   }
@@ -41,14 +41,14 @@ export class WebhookSender {
     for (const delayMs of this.#options.delivery(event)) this.#track(this.#deliver(event, delayMs));
   }
 
-  /** Sends one copy now, and returns the status of the answer. */
+  /** Sends one copy of an event now, and returns the status of the answer. */
   async send(eventId: string): Promise<number> {
     const event = this.#events.get(eventId);
     if (event === undefined) throw new Error(`no event ${eventId}`);
     return await this.#post(event);
   }
 
-  /** Resolves when nothing is being sent. */
+  /** Resolves when no event is being sent. */
   async settled(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending);
   }

@@ -17,7 +17,7 @@ import type { Probe } from "./probing/probe.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
 import { videoProbes, videoSeconds } from "./videos/video-probes.ts";
 
-/** Exact decimals. `expected_usd` of a model without prices is null. */
+/** Amounts are exact decimals in USD. `expected_usd` of a model without prices is null. */
 export interface ExpectedCosts {
   readonly expected_usd: string;
   readonly models: readonly { readonly id: string; readonly expected_usd: string | null }[];
@@ -41,12 +41,12 @@ export function expectedCosts(
 }
 
 /**
- * A probe, the output tokens that an honest provider bills for it, and the input tokens if they do
- * not follow from the probe's body.
+ * A probe, the output tokens that an honest provider bills for it, and the input tokens if the body
+ * of the probe does not determine them.
  */
 type Expected = readonly [probe: Probe | undefined, output: number, input?: number];
 
-/** Expected output tokens by the kind of probe; `FILE_TOKENS` is the input of a file. */
+/** Expected output tokens, by the kind of probe. `FILE_TOKENS` are the input tokens of a file. */
 const SHORT_TOKENS = 30;
 const COPY_TOKENS = 120;
 const COUNT_TOKENS = 300;
@@ -122,7 +122,7 @@ function ofText(subject: Subject): readonly Expected[] {
     [chatProbes.framed(subject), 16],
     [chatProbes.story(subject, false), STORY_TOKENS],
     [chatProbes.story(subject, true), STORY_TOKENS],
-    // The second entry sums up the two probes that send the text back, once and twice.
+    // The second entry is the sum of two probes, which send the text back once and twice.
     ...(["english", "alphabets"] as const).flatMap((what): Expected[] => [
       [chatProbes.recited(subject, what, false), COPY_TOKENS],
       [chatProbes.recited(subject, what, false), 2 * SHORT_TOKENS, 3 * COPY_TOKENS],

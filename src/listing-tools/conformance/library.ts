@@ -32,11 +32,11 @@ export interface SuiteOptions {
   readonly manifestText: string;
   /** Environment variables. Only the one with the manifest's provider key is read. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The manifest's name in problems. Default `manifest.json`. */
+  /** Name of the manifest in the texts of `problems`. Default `manifest.json`. */
   readonly file?: string;
   /** Ids of the models to test; `*` matches any text. Default: all. */
   readonly models?: readonly string[];
-  /** Default: all, which a verified listing needs. */
+  /** Checks to run. Default: all, because a listing is verified only by all of them. */
   readonly checks?: readonly CheckId[];
   /** Upper bound of the cost of the run, in USD. Default `1.00`. */
   readonly budgetUsd?: string;
@@ -46,9 +46,7 @@ export interface SuiteOptions {
   readonly timeoutMs?: number;
   /** Allows endpoints with loopback or private addresses. Default false. */
   readonly allowPrivateUpstreams?: boolean;
-  /**
-   * Sends questions for decisions in the host's public format. Default: the marketplace's format.
-   */
+  /** Sends decisions in the host's public format. Default: the marketplace's format. */
   readonly decisionsPublicForm?: boolean;
   /** Ends the run early; the report then has the checks that have run. */
   readonly signal?: AbortSignal;
@@ -65,12 +63,12 @@ export interface SuiteProgress {
 
 export type SuiteOutcome =
   | { readonly ok: true; readonly report: ConformanceReport }
-  /** The manifest is invalid, its key is missing, or it has no model to test. */
+  /** `problems`: the manifest is invalid, its key is missing, or it has no model to test. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * Checks every listing of a manifest against its provider. Whatever the provider does is reported;
- * only unusable options reject.
+ * Checks every listing of a manifest against its provider. Rejects only for unusable options:
+ * faults of the provider are part of the report.
  */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const { budgetUsd = "1.00", concurrency = 2, timeoutMs = PROBE_TIMEOUT_MS, onProgress } = options;

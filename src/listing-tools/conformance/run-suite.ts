@@ -21,7 +21,7 @@ export interface SuiteOptions extends ListingsOptions {
   readonly allowPrivateUpstreams: boolean;
   /** Proxies and certificates. Default: direct connections. */
   readonly outbound?: Outbound;
-  /** Empty means all. */
+  /** Checks to run; empty means all. */
   readonly checks: readonly CheckId[];
   readonly budgetMicroUsd: MicroUsd;
   readonly concurrency: number;

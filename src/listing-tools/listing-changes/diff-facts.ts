@@ -7,20 +7,20 @@ import type { Listing } from "./listing-prices.ts";
 export interface FactDifference {
   /** Path of the field, such as `supported_parameters.seed` or `endpoint.base_url`. */
   readonly field: string;
-  /** As the manifest writes it; null if it does not declare the field. */
+  /** The value as the manifest writes it; null if the manifest does not state the field. */
   readonly old: unknown;
   readonly new: unknown;
   /** True if the change takes something away from clients. */
   readonly is_less: boolean;
 }
 
-/** Compares everything about a listing but its prices. */
+/** Compares two versions of a listing in everything but prices. */
 export function diffListingFacts(before: Listing, after: Listing): readonly FactDifference[] {
   const parameters = differences(listParameters(before), listParameters(after), isNarrower);
   return [...differences(listFields(before), listFields(after), isLess), ...parameters];
 }
 
-/** Compares the facts that two manifests state for all of their listings, not for single ones. */
+/** Compares the facts that two manifests state once for all of their listings. */
 export function diffProviderFacts(before: Manifest, after: Manifest): readonly FactDifference[] {
   return differences(providerFields(before), providerFields(after), isLess);
 }
@@ -80,16 +80,19 @@ function isLess(old: unknown, next: unknown, field: string): boolean {
   return LESS[field]?.(old, next) ?? false;
 }
 
-/** By field: true if the change takes something away from clients. Other fields never do. */
+/**
+ * For each field, a test whether a change of it takes something away from clients. Changes of all
+ * other fields take nothing away.
+ */
 const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,
-  // Without a declared bound, the gateway's own applies.
+  // Without a declared bound, the gateway's own bound (`OUTPUT_TOKENS_MAX`) applies.
   max_output_tokens: (old, next) => isSmaller(old ?? OUTPUT_TOKENS_MAX, next ?? OUTPUT_TOKENS_MAX),
   input_modalities: (old, next) => lacks(next ?? ["text"], old ?? ["text"]),
   output_modality: (old, next) => (old ?? "text") !== (next ?? "text"),
   is_ready: (old, next) => (old ?? true) === true && next === false,
   streaming: (old, next) => old === true && next !== true,
-  // Days in ISO format compare as text.
+  // ISO days sort as text. An earlier end date is a loss.
   deprecation_date: (old, next) =>
     typeof next === "string" && (typeof old !== "string" || next < old),
   decisions_image_parts: (old, next) => old === true && next !== true,

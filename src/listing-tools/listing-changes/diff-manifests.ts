@@ -6,10 +6,10 @@ import { type Listing, indexListings } from "./listing-prices.ts";
 export interface ListingDifference {
   readonly model: string;
   readonly change: "added" | "removed" | "changed";
-  /** True if some request costs more, now or from an announced instant on. */
+  /** True if any request costs more, now or from the instant of an announced price change. */
   readonly is_dearer: boolean;
   readonly is_cheaper: boolean;
-  /** True if the listing is removed or offers less. */
+  /** True if the listing is removed, or offers clients less than before. */
   readonly is_less: boolean;
   readonly prices: readonly PriceDifference[];
   readonly facts: readonly FactDifference[];
@@ -22,15 +22,15 @@ export interface ManifestDifference {
   readonly counts: Readonly<
     Record<"old" | "new" | "added" | "removed" | "changed" | "dearer" | "cheaper", number>
   >;
-  /** Differences that concern all listings. */
+  /** Differences of facts that hold for all listings. */
   readonly facts: readonly FactDifference[];
   /** Only listings with a difference, in the order of their ids. */
   readonly models: readonly ListingDifference[];
 }
 
 /**
- * Compares what customers are offered, listing by listing. `nowMs` decides which dated prices hold
- * now.
+ * Compares two manifests by what they offer customers, listing by listing. `nowMs` decides which
+ * dated prices apply.
  */
 export function diffManifests(
   before: Manifest,
@@ -71,7 +71,7 @@ function diffListing(
   const facts = isChange ? diffListingFacts(before, after) : [];
   if (isChange && prices.length === 0 && facts.length === 0) return [];
   const change = before === undefined ? "added" : after === undefined ? "removed" : "changed";
-  // Changes of a staged listing affect no client.
+  // A change of a staged listing affects no client.
   const isSold = before !== undefined && before.model.is_ready !== false;
   return [
     {

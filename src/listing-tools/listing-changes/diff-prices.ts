@@ -9,20 +9,20 @@ import {
 } from "./listing-prices.ts";
 
 export interface PriceDifference {
-  /** A SKU, or a line of the price card: `card image hd`. */
+  /** A SKU, or for a line of the price card a text such as `card image hd`. */
   readonly sku: string;
-  /** The price applies to prompts with more tokens than this. */
+  /** The price applies to prompts with more tokens than this (exclusive). */
   readonly above_prompt_tokens: number;
   /** The instant from which the prices differ; null if they differ now. */
   readonly from: string | null;
-  /** USD per million tokens, or per unit of the price card; null if there is none. */
+  /** USD per million tokens, or USD per unit of the price card; null if this side has no price. */
   readonly old: string | null;
   readonly new: string | null;
   /** Rounded up to two decimals; null if the old price is 0 or absent. */
   readonly percent: string | null;
 }
 
-/** A price that did not exist before is not dearer. */
+/** False if there was no old price: a new price is no rise. */
 export function isDearer({ old, new: next }: PriceDifference): boolean {
   return old !== null && next !== null && priceUnits(next) > priceUnits(old);
 }
@@ -40,9 +40,9 @@ export function diffPrices(
 }
 
 /**
- * Compares token prices now and at each announced instant, for each prompt size at which one of the
- * listings has a tier. It compares the cost of requests: neither a default price that is stated
- * explicitly, nor a change that both listings announce, is a difference.
+ * Compares token prices now and at each announced instant, at each prompt size where either listing
+ * has a tier. It compares what requests cost, so two things are no difference: a default price that
+ * one listing states explicitly, and a price change that both announce.
  */
 export function diffRates(
   before: Listing | undefined,
@@ -78,7 +78,7 @@ export function diffRates(
 }
 
 interface PricePair {
-  /** In canonical form, so that equal prices are equal texts. */
+  /** The prices are in canonical form, so that equal prices are equal texts. */
   readonly old: string | null;
   readonly new: string | null;
 }
@@ -93,8 +93,8 @@ function withPercent({
 }
 
 /**
- * Compares the price cards of images and videos. Customers see these prices, and pay by them if the
- * provider reports its cost.
+ * Compares the price cards of images and videos. Customers see these prices, and pay by them when
+ * the provider reports its cost instead of usage.
  */
 function diffPriceCards(
   before: Listing | undefined,
@@ -122,7 +122,7 @@ function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
   return lines;
 }
 
-/** `01.50` and `1.5` are the same price. */
+/** Removes zeros that do not change a price: `01.50` becomes `1.5`. */
 function canonical(text: string): string {
   const [whole = "", fraction = ""] = text.split(".");
   const digits = fraction.replace(/0+$/, "");
@@ -137,7 +137,7 @@ function isoSecond(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** Price cards have the most decimals of all prices. */
+/** Price cards have the most decimals of all prices: nine. */
 const FRACTION_DIGITS = 9;
 
 /** A price of a valid manifest in billionths of a dollar, exactly. */

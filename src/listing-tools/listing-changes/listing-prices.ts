@@ -11,10 +11,10 @@ import { assert } from "../../kernel/index.ts";
 type ManifestModel = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
-/** USD per million tokens as written, for every SKU. */
+/** Prices in USD per million tokens, as the manifest writes them, for every SKU. */
 export type Rates = Readonly<Record<BilledSku, string>>;
 
-/** The rates of prompts above a number of tokens. The first tier of a list begins at 0. */
+/** Rates of prompts with more than `abovePromptTokens` tokens. The first tier begins at 0. */
 export interface RateTier {
   readonly abovePromptTokens: number;
   readonly rates: Rates;
@@ -60,7 +60,7 @@ export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
   return tier.rates;
 }
 
-/** Fills in a default price: a one-hour cache write costs as much as another cache write. */
+/** Prices every SKU. A one-hour cache write without a price costs as much as another write. */
 function computeRates(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],

@@ -13,20 +13,20 @@ import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-price
 
 export interface PriceRules {
   readonly nowMs: number;
-  /** When a rise begins if the operator named no instant. */
+  /** The instant at which a price rise begins if the operator named no instant. */
   readonly riseFromMs: number;
-  /** The operator's instant for all price changes, if named. */
+  /** The instant that the operator named for all price changes; undefined if none. */
   readonly effectiveMs?: number;
-  /** A greater rise must be accepted by a person first. In millionths of a percent. */
+  /** Largest rise that needs no person's consent, in millionths of a percent. */
   readonly riseMax: bigint;
   /**
-   * If set, a rise begins at once when the old price no longer covers the cost. Otherwise it is
-   * announced first, and the operator pays the difference meanwhile.
+   * If set, a rise begins at once when the old sale price is below the new purchase price.
+   * Otherwise every rise is announced first, and the operator pays the difference until it begins.
    */
   readonly neverBelowCost?: true;
 }
 
-/** What becomes of a listing that the source still has and nobody edited by hand. */
+/** The result for a listing that the source still has and that nobody edited by hand. */
 export type MergedListing =
   | { readonly kind: "taken"; readonly listing: Listing }
   /** A person must accept the new listing first. */
@@ -34,7 +34,7 @@ export type MergedListing =
       readonly kind: "waits";
       readonly reason: "rise" | "staged";
       readonly prices: readonly PriceDifference[];
-      /** The listing at its old sale prices with the new purchase prices, to be used meanwhile. */
+      /** The listing to use until then: the old sale prices with the new purchase prices. */
       readonly listing?: Listing;
     };
 
@@ -111,8 +111,9 @@ interface Point {
 }
 
 /**
- * Keeps the old sale prices until `saleFromMs`, and announces the new ones; Infinity announces
- * none. What the provider is owed follows the new listing at once, at the operator's cost.
+ * Keeps the old sale prices until `saleFromMs`, and announces the new ones for that instant; with
+ * Infinity, announces none. Purchase prices follow the new listing at once, so the operator pays
+ * any difference.
  */
 function announced(
   before: Listing,
@@ -168,7 +169,7 @@ function pointAt(timeline: readonly Point[], atMs: number): Point {
   return timeline.findLast(({ fromMs }) => fromMs <= atMs) ?? (timeline[0] as Point);
 }
 
-/** The first point holds now; the later ones become announced changes. */
+/** Writes the first point as today's prices, and each later point as an announced change. */
 function withPrices({ model, terms }: Listing, points: readonly Point[]): Listing {
   const whole = points.map((point) => wholePoint(point, points));
   const isBought = whole.some(({ sale, purchase }) => !isDeepStrictEqual(sale, purchase));
@@ -213,9 +214,9 @@ function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
 }
 
 /**
- * If the listing has a price for one-hour cache writes, every price change states one. A purchase
- * price gets the same tiers as the sale price, and a one-hour price if the sale price has one,
- * because the defaults would change what the provider is owed.
+ * Makes implied prices explicit where a default would change what somebody pays. If the listing has
+ * a price for one-hour cache writes, every price change states one. A purchase price gets the tiers
+ * of the sale price, and a one-hour price if the sale price has one.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;
@@ -224,7 +225,7 @@ function wholePoint(point: Point, points: readonly Point[]): Point {
   return { ...point, sale, purchase: withTiers(hour, sale) };
 }
 
-/** Adds a price for one-hour cache writes, which defaults to that of other cache writes. */
+/** Adds a missing price for one-hour cache writes: the price of other cache writes. */
 function withHour(sheet: Sheet): Sheet {
   const priced = (pricing: Sheet["pricing"]): ManifestExtraPricing => {
     const { cache_write: write } = statedRates(pricing, undefined);

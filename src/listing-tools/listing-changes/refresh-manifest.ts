@@ -27,13 +27,13 @@ export interface RefreshInput {
 export interface RefreshFinding {
   readonly model: string;
   readonly kind:
-    /** A large rise, a staging, or too many removals at once. Each waits for `accept`. */
+    /** A large rise, a staging, or too many removals. A person must accept it before it applies. */
     | "rise_waits"
     | "staging_waits"
     | "going_waits"
-    /** Edited by hand and different from the source; left unchanged. */
+    /** The listing was edited by hand and differs from the source. It stays unchanged. */
     | "edited"
-    /** Removed by hand; not added again. */
+    /** The listing was removed by hand. It is not added again. */
     | "removed_by_hand"
     /** The source no longer has the model, so its listing gets an end date. */
     | "gone";
@@ -42,7 +42,7 @@ export interface RefreshFinding {
 }
 
 export interface Refreshed {
-  /** The same object as `current` if nothing changes. */
+  /** If nothing changes, this is the very object `current`. */
   readonly manifest: Manifest;
   readonly isUnchanged: boolean;
   readonly findings: readonly RefreshFinding[];
@@ -125,7 +125,7 @@ class Refresh {
 
   #take(id: string, listing: Listing): void {
     const before = this.#current.get(id);
-    // An equal listing keeps its exact text in the file.
+    // A listing with equal content keeps its present text in the file.
     const isSame = before !== undefined && this.#hash(before) === this.#hash(listing);
     this.#keepAsImported(id, isSame ? before : listing);
   }

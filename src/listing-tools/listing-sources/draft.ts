@@ -66,7 +66,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** Undefined if the source does not say. */
+/** What the model can do. A member is undefined if the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;
@@ -81,9 +81,7 @@ export interface DraftCapacity {
   readonly promptTokensPerMinute?: number;
 }
 
-/**
- * An entry of a source in the format that all sources share. Undefined: the source does not say.
- */
+/** An entry in one format for all sources. A member is undefined if the source does not say. */
 export interface Draft {
   readonly name: string;
   readonly upstreamId: string;
@@ -101,24 +99,24 @@ export interface Draft {
   readonly capacity?: DraftCapacity;
   readonly stagedBecause: readonly StageCode[];
   readonly notes: readonly ImportNote[];
-  /** True for an id that the entry covers, too. Undefined: the entry covers only its own id. */
+  /** True for another id that the entry covers. Undefined: the entry covers only its own id. */
   readonly matches?: (upstreamId: string) => boolean;
 }
 
 export type Reading =
   | { readonly kind: "draft"; readonly draft: Draft }
-  /** `denied`: by this source, the model with this id does not chat or is retired. */
+  /** `denied`: the model's id, if this source says that the model does not chat or is retired. */
   | { readonly kind: "skipped"; readonly note: ImportNote; readonly denied?: string };
 
 export interface ReaderInput {
   readonly provider: string;
-  /** The day of the source, YYYY-MM-DD. A model that ended on it or before is retired. */
+  /** The day of the source, YYYY-MM-DD. A model that ends on it or earlier is retired. */
   readonly dated: string;
 }
 
 const DENIALS: ReadonlySet<SkipCode> = new Set(["not-chat", "other-endpoint", "retired"]);
 
-/** `upstreamId`: the model's id at the provider, if the source's name differs. */
+/** `upstreamId` is the model's id at the provider, needed only if the source's name differs. */
 export function skipped(
   model: string,
   code: SkipCode,

@@ -15,7 +15,7 @@ import type { DraftCapacity, ImportNote, SkipCode, StageCode } from "./draft.ts"
 /** Must equal the patterns of `upstream_id` and `id` in the manifest's schema. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
 const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
-/** Other gateways sell variants of a model under these suffixes. */
+/** Suffixes under which other gateways sell variants of one model. */
 const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 
 /** Why a manifest cannot hold this provider's id; undefined if it can. */
@@ -63,8 +63,8 @@ export function isNoChatName(upstreamId: string): boolean {
 }
 
 /**
- * Decides if a model has ended by the day `dated`. Ignores an end date ten or more years ahead,
- * which some lists write for a model without an end date.
+ * Decides whether a model has ended by the day `dated`. Ignores an end date that is ten or more
+ * years ahead, because some lists write one for a model without an end date.
  */
 export function judgeEnd(
   day: string | undefined,
@@ -77,8 +77,9 @@ export function judgeEnd(
 }
 
 /**
- * The output bound of a listing. A bound as large as the context is probably a copy of it, so it is
- * taken as unknown. The gateway allows OUTPUT_TOKENS_MAX, so a larger bound is cut.
+ * Chooses the output bound of a listing. A bound as large as the context is probably a copy of it
+ * and counts as unknown. A bound above `OUTPUT_TOKENS_MAX`, the most that the gateway allows, is
+ * cut to it.
  */
 export function outputBound(
   model: string,
@@ -95,7 +96,7 @@ export function outputBound(
 
 export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
 
-/** Like the other functions `…At`, treats a value of an unexpected type as absent. */
+/** Reads a nested value. All functions `…At` treat a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
   return path.reduce((found, key) => objectAt(found)?.get(key), value);
 }
@@ -126,7 +127,7 @@ export function flagAt(value: RawJson | undefined, key: string): boolean | undef
   return typeof found === "boolean" ? found : undefined;
 }
 
-/** The digits of a number, or of a text that is a number. */
+/** The digits of a number, or of a text that is a number; undefined for any other value. */
 export function numberTextAt(
   value: RawJson | undefined,
   ...path: readonly string[]
@@ -137,7 +138,7 @@ export function numberTextAt(
   return text !== undefined && parseDecimal(text) !== undefined ? text : undefined;
 }
 
-/** A whole number above 0 with at most 15 digits, which a float holds exactly; also "32000.0". */
+/** A whole number above 0, even as "32000.0", with at most 15 digits: a float holds it exactly. */
 export function countAt(
   value: RawJson | undefined,
   ...path: readonly string[]
@@ -156,7 +157,10 @@ export function dayAt(value: RawJson | undefined, key: string): string | undefin
   return day !== undefined && isDay(day) ? day : undefined;
 }
 
-/** `flags` maps each ability to the field that states it. Unstated abilities are left out. */
+/**
+ * Reads the abilities that an entry states. `flags` maps each ability to the field that states it;
+ * an ability that the entry does not state is left out.
+ */
 export function abilitiesAt(
   entry: RawObject,
   flags: Readonly<Record<string, string>>,

@@ -75,7 +75,7 @@ type DatedReading =
       readonly stagedBecause: readonly StageCode[];
     };
 
-/** Prices of an entry: one set, or a list with start days or times of day. */
+/** Reads the prices of an entry: one set, or several that start on days or at times of day. */
 function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const stated = entry.get("prices");
   if (!Array.isArray(stated)) return readSet(id, objectAt(stated));
@@ -109,7 +109,7 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
     prices: base.prices,
     changes,
     notes: sound.flatMap(({ prices }) => prices.notes),
-    // Manifests have no times of day, so the dearest price of the day is listed, and the listing is
+    // A manifest cannot state times of day. The listing gets the highest price of the day, and is
     // staged.
     stagedBecause: [
       ...fees,
@@ -161,8 +161,8 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
 }
 
 /**
- * `price` is a number or `{ base, tiers: [{ start, price }] }`. For 0 tokens, returns the base
- * price.
+ * Returns the price for a prompt of `tokens` tokens. `price` is a number or `{ base, tiers: [{
+ * start, price }] }`. For 0 tokens, returns the base price.
  */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
   if (objectAt(price) === undefined) return numberTextAt(price);
@@ -184,7 +184,7 @@ function readTiers(
 const MATCH_DEPTH_MAX = 8;
 
 /**
- * Tests an id against the clauses of an entry. A `regex` clause never matches, because a pattern
+ * True if `id` matches the clauses of an entry. A `regex` clause never matches, because a pattern
  * from outside can take unbounded time.
  */
 function isMatch(match: RawObject, id: string, depth: number): boolean {

@@ -9,13 +9,13 @@ export interface SourceOpinions {
   readonly denied: readonly string[];
 }
 
-/** By marketplace id: all opinions on the model, that of the leading source first. */
+/** By marketplace id: what each source says about the model. The leading source comes first. */
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Groups opinions by model. Keeps a model if the leading source has it, or if at least two other
- * sources agree on it. Calls `twin` with each name in the leading source that is dropped in favor
- * of another name of the same model.
+ * Groups what sources say by model. Keeps a model if the leading source has it, or if at least two
+ * other sources agree on it. If the leading source has two names for one model, drops one, and
+ * calls `twin` with the dropped name.
  */
 export function groupOpinions(
   lead: SourceOpinions,
@@ -30,7 +30,7 @@ export function groupOpinions(
     if (group === undefined) groups.set(id, [opinion]);
     else if (same < 0) group.push(opinion);
     else {
-      // Of two names for one model, the name without a date stays.
+      // Of two names for one model, the name without a date is kept.
       const [kept, dropped] = preferred(group[same] ?? opinion, opinion);
       group[same] = kept;
       if (isLead) twin(dropped.draft.name, id);
@@ -72,8 +72,9 @@ function matching({ opinions }: SourceOpinions, upstreamId: string): Opinion | u
 }
 
 /**
- * Orders the opinions on a model that the leading source lacks. A source with the provider's own
- * names comes first if another source agrees with it; without such a source, the result is empty.
+ * Orders what sources say about a model that the leading source lacks. First comes a source that
+ * uses the provider's own names and with which another source agrees; if there is none, the result
+ * is empty.
  */
 function agreeingFirst(group: readonly Opinion[]): readonly Opinion[] {
   const lead = group.find(

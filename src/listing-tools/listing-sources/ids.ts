@@ -4,7 +4,7 @@ import type { ManifestListingTerms, ManifestModel } from "../../catalog/index.ts
 import table from "./ids.json" with { type: "json" };
 
 interface IdTable {
-  /** By first-party provider: the name of its lab in marketplace ids. */
+  /** By provider that makes its own models: the name of its lab in marketplace ids. */
   readonly labs: Readonly<Record<string, string>>;
   /** By marketplace id, then provider: the provider's ids of the model. */
   readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -22,14 +22,15 @@ const byUpstream: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** "deepseek-messages" has the same model names as "deepseek". */
+/** The provider with the same model names: for "deepseek-messages", that is "deepseek". */
 function baseProvider(provider: string): string {
   return provider.replace(/-messages$/, "");
 }
 
 /**
- * The marketplace id of a provider's model: from the reviewed table, else made of the lab (or
- * provider) and the model's name. A similar name never makes it another provider's model.
+ * The marketplace id of a provider's model: the one in the reviewed table, else one made of the lab
+ * (or provider) and the model's name. A name that only resembles another provider's model never
+ * gets the id of that model.
  */
 export function marketplaceId(provider: string, upstreamId: string): string {
   const base = baseProvider(provider);
@@ -40,7 +41,7 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
-/** The marketplace id of an entry of OpenRouter's list, to compare its price with the lab's. */
+/** The marketplace id of an entry of OpenRouter, to compare its price with the lab's price. */
 export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }
@@ -53,8 +54,8 @@ export function listKnownReasons(provider: string, id: string): readonly string[
 }
 
 /**
- * SHA-256 of a listing and its terms, independent of the order of fields. If it changes, somebody
- * edited the listing by hand.
+ * SHA-256 of a listing and its terms, independent of the order of fields. If it differs from the
+ * hash of the last import, somebody edited the listing by hand.
  */
 export function listingHash(model: ManifestModel, terms: ManifestListingTerms | undefined): string {
   const text = canonicalJson(terms === undefined ? { model } : { model, terms });

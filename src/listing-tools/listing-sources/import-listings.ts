@@ -100,7 +100,7 @@ function readOpinions(
   return { opinions, skipped, denied };
 }
 
-/** OpenRouter writes the author before the name; the lab's own names have no author. */
+/** OpenRouter writes the author in front of each name. The lab's own names have no author. */
 function atTheLab(draft: Draft): Draft {
   const bare = (name: string): string => name.slice(name.indexOf("/") + 1);
   return {
@@ -110,7 +110,7 @@ function atTheLab(draft: Draft): Draft {
   };
 }
 
-/** A source that is more days older than the newest one cannot make a listing ready. */
+/** A source more than this many days older than the newest cannot make a listing ready. */
 const RECENT_DAYS = 60;
 
 interface Denial {
@@ -188,7 +188,7 @@ class ImportRun {
     if (!isModelId(id)) {
       return { model, code: "id-not-expressible", message: `the id would be ${id}` };
     }
-    // A denial is ignored if a source with a price for the model is newer.
+    // A source's claim that the model is retired does not count if a newer source prices the model.
     const denial = denied.findLast((each) => each.id === id && each.dated >= newest);
     if (denial !== undefined) {
       const message = `${denial.from} says that it is retired, or none to chat with`;
@@ -261,7 +261,7 @@ const READERS: Readonly<
 
 /**
  * Reads a source's entries for one provider: each becomes a draft, or is skipped with a note.
- * Prices are those of the source's day unless `day` is given.
+ * Prices are those that hold on `day`, or on the source's own day if `day` is absent.
  */
 export function readSource(
   from: ListingSource,

@@ -29,10 +29,9 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
-/** Entries that describe the file itself. */
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
-/** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, prices in USD per token. */
+/** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, with USD per token. */
 export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
   return [...(objectAt(document) ?? [])].flatMap(([key, value]): Reading[] => {
     if (NOT_MODELS.has(key)) return [skipped(key, "not-a-model", "describes the file itself")];
@@ -96,8 +95,8 @@ function isChat(endpoint: string): boolean {
 }
 
 /**
- * Removes the provider's prefix. Fireworks has a short and a long form of one id; the long form is
- * returned.
+ * Removes the provider's prefix from a name. Fireworks has a short and a long form of each id; the
+ * result is always the long form.
  */
 function stripPrefix(key: string, provider: string): string {
   const prefix = `${provider.replace(/_chat$/, "")}/`;
@@ -144,8 +143,8 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
 }
 
 /**
- * Finds prices in units other than tokens. Features with such a price are not offered, and a fee
- * per request stages the listing.
+ * Finds prices per unit other than tokens. A feature with such a price is not offered, and a fee
+ * per request makes the listing staged.
  */
 function otherUnits(
   key: string,
@@ -166,7 +165,10 @@ function otherUnits(
 const OTHER_UNIT =
   /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
 
-/** `suffix` is the end of each field name: "", or "_above_200k_tokens" for a tier. */
+/**
+ * Reads the base prices if `suffix` is "". With a suffix of the field names, such as
+ * "_above_200k_tokens", reads the prices of that tier.
+ */
 export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
   const at = (field: string): string | undefined => numberTextAt(entry, `${field}${suffix}`);
   return {
@@ -183,8 +185,8 @@ export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
 const TIER = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/;
 
 /**
- * LiteLLM writes prices by prompt size as suffixes of field names, or as ranges. A price that a
- * suffix leaves out is the base price; a range states all of its prices.
+ * Reads prices by prompt size, which LiteLLM writes as suffixes of field names or as ranges. A
+ * price that a suffix leaves out is the base price; a range states all of its prices.
  */
 function litellmPrices(entry: RawObject): {
   readonly sheet: RawSheet;

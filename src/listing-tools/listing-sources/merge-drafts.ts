@@ -17,32 +17,33 @@ export interface Opinion {
   readonly from: ListingSource;
   /** Day of the source's file, YYYY-MM-DD. */
   readonly dated: string;
-  /** False if the source takes the name from another host, so that the provider may not know it. */
+  /** False if the source uses the model name of another host, which the provider may not know. */
   readonly isOwn: boolean;
   readonly draft: Draft;
 }
 
 export interface MergedDraft extends Draft {
   readonly stagedBecause: readonly StageCode[];
-  /** The older day of two sources that agree; undefined if none agree. */
+  /** The day of the older of two sources that agree; undefined if no two agree. */
   readonly agreedOn?: string;
 }
 
 export interface MergeInput {
   /**
-   * The first opinion names the model. The prices are those of the newest opinion, whichever it is.
+   * What the source says that gives the model its name. The prices are those of the newest source,
+   * which may be another one.
    */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
-  /** True if there is only one source, which is then trusted. */
+  /** True if there is only one source. It is then trusted without a second one. */
   readonly alone: boolean;
-  /** Sources are recent from this day on, YYYY-MM-DD. */
+  /** A source of this day (YYYY-MM-DD) or a later one is recent enough to make a listing ready. */
   readonly recentFrom: string;
 }
 
 /**
- * Merges the opinions on one model. If only one source prices an SKU, the dearer of that price and
- * the SKU's default price holds.
+ * Merges what sources say about one model. The newest source gives the prices. If no recent second
+ * source agrees with them, the listing is staged, unless `alone`.
  */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
@@ -104,8 +105,9 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
 }
 
 /**
- * If two sources price an SKU, the dearer price holds. A price of only one source holds if it is
- * dearer than the SKU's default price.
+ * Merges the optional prices of sources that agree. If two sources price an SKU, the higher price
+ * is used. A price that only one source states is used only if it is higher than the SKU's default
+ * price.
  */
 function mergePrices(
   lead: DraftPrices,
@@ -153,8 +155,8 @@ function dearest(prices: readonly string[]): string | undefined {
 }
 
 /**
- * Takes the announced prices of the first source that has some. A fall that only one source
- * announces stages the listing.
+ * Takes the announced price changes of the first source that has some. If only one source announces
+ * a fall, the listing is staged.
  */
 function adoptChanges(
   draft: Draft,
@@ -174,15 +176,18 @@ function adoptChanges(
   return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
 }
 
-/** Drops SKUs that `other` does not state, because a missing price must not look like a fall. */
+/**
+ * Keeps only the SKUs that `other` states, too. Otherwise a price that is merely missing there
+ * would look like a fall.
+ */
 function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
   const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
   return Object.fromEntries(kept) as unknown as DraftSheet;
 }
 
 /**
- * Makes every tier and price change state the same SKUs. A missing price is the prompt or
- * completion price of the same sheet; a one-hour cache write costs twice the prompt.
+ * Makes every tier and price change state the same SKUs. A missing price becomes the prompt or
+ * completion price of the same sheet, and for a one-hour cache write twice the prompt price.
  */
 function wholePrices(
   { prices, changes }: { readonly prices: DraftPrices; readonly changes: readonly DraftChange[] },
@@ -224,9 +229,9 @@ function wholePrices(
 }
 
 /**
- * Merges the facts other than prices. A limit is the smallest of the current sources; a model has
- * an ability if none of them denies it. Facts that no current source states are taken from the
- * older sources.
+ * Merges the facts other than prices. A limit is the smallest that a current source states. A model
+ * has an ability unless a current source denies it. Older sources give only the facts that no
+ * current source states.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
@@ -277,7 +282,7 @@ function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
   };
 }
 
-/** SKUs that a sheet may leave out, each with the SKU whose price then holds. */
+/** For each SKU that a sheet may leave out, the SKU whose price it then has. */
 const DEFAULT_SKUS = {
   cached_prompt: "prompt",
   cache_write: "prompt",
@@ -313,7 +318,7 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   return undefined;
 }
 
-/** Lists write "from 200,000" as "above 199,999" or "above 200,000", so bounds may differ by 1. */
+/** Some lists write "from 200,000" as "above 199,999", and others as "above 200,000". */
 function sameBound(a: DraftTier, b: DraftTier | undefined): boolean {
   return b !== undefined && Math.abs(a.abovePromptTokens - b.abovePromptTokens) <= 1;
 }

@@ -21,7 +21,7 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
 
-/** Reads `api.json`: provider to models, prices in USD per million tokens. */
+/** Reads `api.json`: a map from provider to models, with prices in USD per million tokens. */
 export function readModelsDev(document: RawJson, input: ReaderInput): Reading[] {
   const models = objectAt(document, input.provider, "models");
   return [...(models ?? [])].map(([key, value]): Reading => {
@@ -82,7 +82,7 @@ function whyUnfit(
   if (isStated && !(outputs.length === 1 && outputs[0] === "text")) {
     return ["not-chat", `answers in ${outputs.join(", ")}`];
   }
-  // models.dev says that embedding and music models answer in text, too.
+  // models.dev lists text as the output of embedding and music models, too.
   if (isNoChatName(key)) return ["not-chat", "its name is that of another kind of model"];
   const hasOutput = countAt(entry, "limit", "output") !== undefined;
   if (cost !== undefined && isNothing(numberTextAt(cost, "output")) && !hasOutput) {
@@ -93,7 +93,7 @@ function whyUnfit(
     : undefined;
 }
 
-/** OpenAI's models that only `/responses` serves; models.dev does not say so. */
+/** OpenAI's models that only `/responses` serves, not chat. models.dev does not say which. */
 const RESPONSES_ONLY = /^(?:gpt-[\d.]+-(?:pro|codex.*)|o\d-pro|o\d(?:-mini)?-deep-research)$/;
 
 function readSheet(cost: RawObject): RawSheet {
@@ -107,7 +107,7 @@ function readSheet(cost: RawObject): RawSheet {
   };
 }
 
-/** Ignores `context_over_200k`, an imprecise copy of the tiers for old readers. */
+/** Reads the tiers. Ignores `context_over_200k`, an imprecise copy of them for old readers. */
 function readTiers(cost: RawObject): RawTier[] {
   return listAt(cost, "tiers").flatMap((each): RawTier[] => {
     const prices = objectAt(each);
@@ -158,7 +158,7 @@ function otherUnits(key: string, entry: RawObject, cost: RawObject): Draft["note
   return otherUnitsNote(key, units);
 }
 
-/** The limits of the lowest usage tier, which new accounts have. */
+/** The limits of the lowest usage tier, because a new account has that tier. */
 function lowestCapacity(entry: RawObject): Pick<Draft, "capacity"> {
   const tiers = listAt(entry, "rate_limits");
   const lowest = (...fields: readonly string[]): number | undefined => {

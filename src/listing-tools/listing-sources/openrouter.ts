@@ -20,12 +20,12 @@ import {
 import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
 
 /**
- * With `*`, OpenRouter is the provider, with the models of all authors. With the name of an author,
- * that author's entries are a second source for the lab's prices.
+ * Selects the entries of all authors, for OpenRouter itself as the provider. The name of one author
+ * instead selects that author's entries, a second source for the lab's prices.
  */
 export const EVERY_AUTHOR = "*";
 
-/** Reads the answer of `GET /api/v1/models`: `data[]`, prices as texts in USD per token. */
+/** Reads the answer of `GET /api/v1/models`: `data[]`, with prices as texts in USD per token. */
 export function readOpenRouter(document: RawJson, input: ReaderInput): Reading[] {
   return listAt(document, "data").flatMap((each, at): Reading[] => {
     const entry = objectAt(each);
@@ -103,7 +103,7 @@ function readSheet(pricing: RawObject): RawSheet {
   };
 }
 
-/** An override that leaves out a price has the price of the base. */
+/** Reads the price tiers. A price that an override leaves out is the base price. */
 function readTiers(pricing: RawObject, base: RawSheet): RawTier[] {
   return listAt(pricing, "overrides").flatMap((each): RawTier[] => {
     const override = objectAt(each);
@@ -144,7 +144,10 @@ function createdDay(entry: RawObject): string | undefined {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** The canonical name, unless it is `id` with a date: such a name is accepted in any case. */
+/**
+ * Names that answers may report. The canonical name is listed unless it is `id` with a date,
+ * because the gateway accepts a dated name anyway.
+ */
 function resolvesTo(id: string, entry: RawObject): string[] {
   const slug = textAt(entry, "canonical_slug");
   if (slug === undefined || slug === id || idFlaw(slug) !== undefined) return [];

@@ -17,10 +17,10 @@ export type PriceReading =
 
 const WHOLE_DIGITS_MAX = 7;
 const FRACTION_DIGITS_MAX = 6;
-/** A number with at least this many digits may have the rounding errors of a float. */
+/** A number with this many digits or more may have the rounding errors of a float. */
 const NOISE_DIGITS_MIN = 15;
 const NOISE_PARTS = 1_000_000_000n;
-/** Fraction digits that are computed exactly: far more than a float has. */
+/** Fraction digits that are computed exactly. A float has far fewer. */
 const EXACT_DIGITS_MAX = 60;
 
 /**
@@ -53,7 +53,7 @@ function inManifestDigits(decimal: Decimal): PriceReading {
   return { ok: true, usdPerMillion, changed: isNoise ? "price-noise" : "price-rounded" };
 }
 
-/** The number in units of 10^-60, rounded up. */
+/** The number in units of 10^-60, rounded up, so that no price becomes lower. */
 function fixedPoint(decimal: Decimal): bigint {
   const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
   const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));
@@ -73,14 +73,12 @@ function millionths(usdPerMillion: string): bigint {
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, "0"));
 }
 
-/** Percent as decimal text, such as "7.5", with at most three whole and six fraction digits. */
+/** True for percent as decimal text, such as "7.5": at most three whole and six decimal digits. */
 export function isMargin(percent: string): boolean {
   return /^\d{1,3}(?:\.\d{1,6})?$/.test(percent);
 }
 
-/**
- * Adds a margin, and rounds up to six decimals. Undefined if the price is too large for a manifest.
- */
+/** Adds a margin and rounds up to six decimals. Undefined if a manifest cannot hold the price. */
 export function withMargin(usdPerMillion: string, percent: string): string | undefined {
   const whole = 100n * 1_000_000n;
   const exact = millionths(usdPerMillion) * (whole + millionths(percent));
@@ -92,10 +90,7 @@ export function comparePrices(a: string, b: string): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/**
- * Compares prices as sources write them ("2e-06"). A text that is not a price counts as the
- * largest.
- */
+/** Compares prices as sources write them ("2e-06"). A text that is no price is the largest. */
 export function comparePriceTexts(a: string, b: string): number {
   const [left, right] = [readPrice(a, 6), readPrice(b, 6)];
   if (!left.ok || !right.ok) return left.ok === right.ok ? 0 : left.ok ? -1 : 1;

@@ -25,32 +25,32 @@ type Parameters = Readonly<Record<string, ManifestDescriptor>>;
  */
 export interface ProviderHead {
   /**
-   * `import`: the models come from the sources. `init`: the operator gives the address or the
-   * models. `local`: a server on the operator's machines, for which the operator also gives the
-   * legal addresses.
+   * Where the models come from. `import`: from the sources. `init`: the operator states the address
+   * or the models. `local`: from a server on the operator's machines, for which the operator also
+   * states the legal addresses.
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
   readonly endpoint: ManifestEndpoint;
   readonly settlement: ManifestSettlement;
-  /** Names in the endpoint's address that the operator fills in, such as `REGION`. */
+  /** Placeholders in the endpoint's address, such as `REGION`, that the operator must fill in. */
   readonly asks?: readonly string[];
-  /** Name of the parameter that bounds the output, for models that reason and for other models. */
+  /** The request parameter that bounds the output, for models that reason and for all others. */
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
   /**
-   * Path in the request body at which the host takes a ceiling for the price of the endpoint that
-   * it chooses.
+   * Path in the request body of the field that takes the highest acceptable price. The host then
+   * chooses no dearer endpoint.
    */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
-  /** The provider's name in each source; `*` takes every listing of that source. */
+  /** The provider's name in each source. `*` takes every entry of the source. */
   readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
   readonly facts: readonly string[];
 }
 
-/** A local server has no privacy policy of its own. */
+/** The policy is optional here: a local server has no privacy policy of its own. */
 export type HeadProvider = Omit<ManifestProvider, "privacy_policy_url"> &
   Partial<Pick<ManifestProvider, "privacy_policy_url">>;
 
@@ -81,12 +81,12 @@ interface Heads {
   readonly heads: readonly ProviderHead[];
 }
 
-/** In the order in which commands offer the heads. */
+/** All heads, in the order in which commands offer them. */
 export function providerHeads(): readonly ProviderHead[] {
   return read().heads;
 }
 
-/** True if a manifest needs nothing but models in addition to the head, and a source has them. */
+/** True if the head and a source's models are all that a manifest of this provider needs. */
 export function isImportable(head: ProviderHead): head is ProviderHead & {
   readonly provider: ManifestProvider;
 } {
@@ -101,7 +101,7 @@ function read(): Heads {
   return table as unknown as Heads;
 }
 
-/** The `supported_parameters` of a listing: those that both provider and model accept. */
+/** The `supported_parameters` of a listing: those that both the provider and the model accept. */
 export function headParameters(
   { parameters, output_bound: bound }: ProviderHead,
   model: ModelAbilities,
@@ -128,8 +128,8 @@ export function headParameters(
 }
 
 /**
- * The part of a request body that keeps endpoints dearer than `pricing` from serving it. `pricing`
- * must be the dearest prices of the listing. Undefined if the provider has no such ceiling.
+ * The part of a request body that keeps the host from choosing an endpoint dearer than `pricing`,
+ * which must be the highest prices of the listing. Undefined if the host takes no such ceiling.
  */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,

@@ -11,7 +11,7 @@ import type {
 import { readPrice } from "./price-text.ts";
 import { isNothing } from "./entry-rules.ts";
 
-/** Prices of an entry as its source writes them; undefined if not stated. */
+/** Prices of an entry as its source writes them; undefined where the source states none. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
 export function sheetOver(base: RawSheet, tier: RawSheet): RawSheet {
@@ -28,7 +28,10 @@ export interface PricesInput {
   readonly model: string;
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];
-  /** Decimal places between the source's unit and USD per million tokens: 6 or 0. */
+  /**
+   * Decimal places between the source's unit and USD per million tokens: 6 for a source that prices
+   * single tokens, else 0.
+   */
   readonly places: number;
 }
 
@@ -93,10 +96,7 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
     ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
   };
 
-  /*
-   * A price of 0 next to a paid prompt means that there is no extra fee, not that the tokens are
-   * free.
-   */
+  /* A price of 0 next to a paid prompt means no extra fee, not that the tokens are free. */
   function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
     if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
       note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);

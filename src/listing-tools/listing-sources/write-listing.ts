@@ -22,17 +22,17 @@ export interface WrittenListing {
 export interface WriteOptions {
   readonly id: string;
   readonly head: ProviderHead;
-  /** Percent on top of the source's prices, which then become the purchase prices. */
+  /** Margin in percent on the source's prices, which then become the purchase prices. */
   readonly margin?: string;
-  /** Writes the source's rate limits, which are those of one account. */
+  /** If true, writes the source's rate limits, which are those of one account. */
   readonly withCapacity: boolean;
   readonly stagedBecause: readonly string[];
 }
 
-/** The context of a listing for which no source states one. Such a listing is staged. */
+/** Context length, in tokens, of a listing for which no source states one. It is staged. */
 const UNKNOWN_CONTEXT = 4096;
 
-/** Undefined if a price with the margin is too large for a manifest. */
+/** Writes a listing and its terms. Undefined if a manifest cannot hold a price with the margin. */
 export function writeListing(
   draft: MergedDraft,
   options: WriteOptions,
@@ -129,7 +129,7 @@ const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
   "deprecation_date",
 ];
 
-/** A fixed order of fields, so that equal facts are equal bytes. */
+/** Writes the fields in a fixed order, so that equal facts give equal bytes. */
 function orderedModel(model: ManifestModel): ManifestModel {
   const fields = MODEL_FIELDS.flatMap((field): [string, unknown][] =>
     model[field] === undefined ? [] : [[field, model[field]]],
@@ -219,7 +219,7 @@ function writePricing(sheet: DraftSheet): ManifestPrice[] {
   });
 }
 
-/** Takes the prices of the last tier and the last change, which are the highest. */
+/** Returns the highest prices of the listing: those of the last tier of the last price change. */
 function dearestPricing({ prices, changes }: MergedDraft): ManifestPrice[] {
   const last = changes.at(-1) ?? prices;
   return writePricing(last.tiers.at(-1)?.sheet ?? last.sheet);

@@ -12,7 +12,7 @@ import type { MovedDeployment } from "./read-deployments.ts";
 import { shortText } from "./setting-tree.ts";
 
 export interface MovedListing {
-  /** Place in the configuration, such as `model_list[2]`. */
+  /** Path in the configuration, such as `model_list[2]`. */
   readonly path: MovedDeployment["path"];
   readonly id: string;
   readonly providerId: string;
@@ -72,8 +72,8 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // `upstreamId` may be the end of the listing's marketplace id, a name that the provider does not
-  // know.
+  // `upstreamId` may be only the end of the listing's marketplace id. The provider does not know
+  // that name, so the listing's own `upstream_id` is kept.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
@@ -84,7 +84,7 @@ function buildListing(
   };
 }
 
-/** For a host that can choose dearer endpoints, makes the listing's prices the ceiling. */
+/** For a host that can choose dearer endpoints, sends the listing's prices as the ceiling. */
 function withCeiling(
   { head, isProvidersOwn }: MovedDeployment,
   { pricing }: ManifestModel,
@@ -98,12 +98,12 @@ type Placed = Omit<MovedListing, "pricesFrom">;
 
 type Placement =
   | { readonly ok: true; readonly listing: Placed }
-  /** `problem`: why the listing would be invalid; absent if the same listing exists already. */
+  /** `problem` says why the listing would be invalid; absent if an equal listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
 /**
- * Adds the listing to the first manifest of its account that has no other listing of this id, or to
- * a new manifest.
+ * Adds the listing to the first manifest of its account that has no listing of this id yet, or else
+ * to a new manifest.
  */
 function place(
   deployment: MovedDeployment,
@@ -173,9 +173,7 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
   };
 }
 
-/**
- * Stands in for the address of the operator's privacy policy, which LiteLLM's configuration lacks.
- */
+/** Placeholder for the operator's privacy policy, which LiteLLM's configuration lacks. */
 const PLACEHOLDER_URL = "https://example.com/privacy";
 
 const PROVIDER_ID_CHARS_MAX = 56;
@@ -254,7 +252,7 @@ const ORIGINS: Readonly<Record<PriceOrigin, string>> = {
   none: "its price is not known",
 };
 
-/** By reason of staging: the step that makes the listing ready. */
+/** By reason for staging: the step by which the operator makes the listing ready. */
 const READY_BY: Readonly<Record<string, string>> = {
   "no-price":
     "write its price into the configuration (input_cost_per_token, output_cost_per_token), or give --prices",

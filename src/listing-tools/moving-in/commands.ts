@@ -4,9 +4,9 @@ export type CommandArgument = string | { readonly saved: string };
 
 export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
-  /** The field of the JSON answer that later commands use, and the variable that keeps it. */
+  /** The script keeps this field of the JSON answer in the variable `as`, for later commands. */
   readonly saves?: { readonly field: string; readonly as: string };
-  /** The script writes the new key in the answer to the file of keys, under this name. */
+  /** Name under which the script writes the new key in the answer to the file of keys. */
   readonly newKeyOf?: string;
 }
 

@@ -14,13 +14,13 @@ export interface MoveNote {
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
 /**
- * Collects the importer's decisions about settings. The reviewed table decides about all other
- * settings.
+ * Collects what the importer decides about each setting. The reviewed table decides about every
+ * setting on which the importer is silent.
  */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
-  /** `said` replaces texts of the reviewed table. */
+  /** `said` replaces the texts of the reviewed table. */
   carried(path: SettingPath, said: Said = {}): void {
     this.#say(path, "carried", said);
   }
@@ -38,8 +38,8 @@ export class Fates {
   }
 
   /**
-   * The last decision about a path applies: a part may be carried over before the whole is left
-   * out.
+   * A later decision about a path replaces an earlier one: a setting may be carried over before the
+   * importer finds that it must drop the whole entry.
    */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
@@ -47,8 +47,9 @@ export class Fates {
 }
 
 /**
- * Gives every setting of a tree exactly one note, its own or that of a map or list above it: the
- * importer's decision, else that of the reviewed table, else that the setting is unknown.
+ * Gives every setting of a tree exactly one note: its own, or that of a map or list around it. The
+ * note states the importer's decision, or else that of the reviewed table, or else that the setting
+ * is unknown.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
@@ -60,7 +61,7 @@ export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveN
   return [...members].flatMap(([step, each]) => listNotes(each, [...root, step], fates));
 }
 
-/** Undefined if each member of the map or list at `path` gets a note instead. */
+/** The note of the setting at `path`. Undefined if its members get notes instead. */
 function noteHere(
   value: RawJson,
   path: SettingPath,
@@ -115,7 +116,8 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
   const place = pathText(path);
   if (fate !== "carried") return { path: place, fate, what, why, next };
   if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
-  // The table says that the setting can be carried over, but the importer could not use its value.
+  // The reviewed table says that the setting can be carried over, but the importer could not use
+  // this value.
   return {
     path: place,
     fate: "not_carried",
@@ -129,15 +131,15 @@ type Fate = "carried" | "ignored" | "not_carried";
 
 interface SettingGroup {
   /**
-   * The path of the map that contains the keys, with `[]` for the items of a list; "" is the file
-   * itself.
+   * Path of the map that contains the keys, with `[]` for the items of a list. An empty text means
+   * the top level of the file.
    */
   readonly in: string;
-  /** A `*` means any characters. */
+  /** Names of settings. A `*` in a name matches any characters. */
   readonly keys: readonly string[];
   readonly fate: Fate;
   readonly what: string;
-  /** What a setting that is carried over becomes, or why it is not carried over. */
+  /** Says what the setting becomes if it is carried over, and otherwise why it is not. */
   readonly why: string;
   readonly next: string;
   readonly secret?: boolean;

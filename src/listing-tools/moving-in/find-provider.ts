@@ -6,16 +6,14 @@ interface KnownProvider {
   readonly head: string;
   /** The environment variable from which LiteLLM reads the key. */
   readonly key: string;
-  /** True if the name can mean any server with this wire. */
+  /** True if this name can mean any server with the provider's wire, such as `openai`. */
   readonly compatible?: boolean;
 }
 
 const providers: Readonly<Record<string, KnownProvider>> = table.providers;
-/**
- * Providers that the gateway cannot use: the reason and the next step, separated by a semicolon.
- */
+/** Reason and next step, separated by a semicolon, for each provider that cannot be used. */
 export const refusedProviders: Readonly<Record<string, string>> = table.refused;
-/** By LiteLLM mode, except `chat`: what a model of this mode makes. */
+/** By LiteLLM mode, except `chat`: what a model of this mode produces. */
 export const otherKinds: Readonly<Record<string, string>> = table.kinds;
 const kindsByName: Readonly<Record<string, readonly string[]>> = table.kinds_by_name;
 const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
@@ -23,7 +21,7 @@ const placeholderKeys: ReadonlySet<string> = new Set(table.placeholder_keys);
 export type FoundProvider =
   | {
       readonly ok: true;
-      /** LiteLLM's name of the provider, which is also the prefix in its price list. */
+      /** LiteLLM's name for the provider, which is also the prefix in LiteLLM's price list. */
       readonly prefix: string;
       readonly head: ProviderHead;
       readonly upstreamId: string;
@@ -34,8 +32,7 @@ export type FoundProvider =
 
 /**
  * Finds the provider of a model as LiteLLM does: by the prefix, else by the model's name. If the
- * prefix can mean any server with the wire, the provider is the one whose origin is that of
- * `apiBase`.
+ * prefix can mean any server with the wire, the provider is the one at the origin of `apiBase`.
  */
 export function findProvider(
   model: string,
@@ -90,7 +87,7 @@ function refuse(why: string): FoundProvider {
   return { ok: false, why, next };
 }
 
-/** Bedrock serves Claude on the Messages wire. */
+/** Bedrock serves Claude models on the Messages wire, and they need the head with that wire. */
 function chooseHead(head: string, upstreamId: string): string {
   const isClaude = /(^|\.)anthropic\./.test(upstreamId);
   return head === "bedrock" && isClaude ? "bedrock-messages" : head;
@@ -101,7 +98,7 @@ function bareProvider(model: string): string | undefined {
   return rule?.provider;
 }
 
-/** What a model that does not chat makes, as text for a note; undefined for a chat model. */
+/** What a model that does not chat produces, as text for a note; undefined for a chat model. */
 export function otherKind(mode: string | undefined, upstreamId: string): string | undefined {
   if (mode !== undefined) {
     return Object.hasOwn(otherKinds, mode) ? otherKinds[mode] : undefined;
@@ -124,22 +121,19 @@ export type FoundAddress =
   | {
       readonly ok: true;
       readonly baseUrl: string;
-      /** False for a server that has the provider's wire but is not the provider's own. */
+      /** False for a server that speaks the provider's wire but belongs to somebody else. */
       readonly isProvidersOwn: boolean;
     }
   | { readonly ok: false; readonly why: string; readonly next: string };
 
 export interface AddressInput {
   readonly head: ProviderHead;
-  /** The address as configured. Undefined: LiteLLM knows the address. */
+  /** The configured address. Undefined means the usual one, which LiteLLM knows by itself. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
 
-/**
- * Finds the base address of a deployment. `why` never quotes the address, which may contain a
- * secret.
- */
+/** Finds a deployment's base address. `why` never quotes it, because it may contain a secret. */
 export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
   const standard = head.endpoint.base_url;
   if (apiBase === undefined) return standardAddress(head, standard, region);
@@ -156,8 +150,8 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // If the provider's standard address ends in a version, LiteLLM's configuration leaves the
-  // version out, and LiteLLM adds it to each request.
+  // If the provider's standard address ends in a version, LiteLLM's configuration omits that
+  // version, and LiteLLM adds it to each request.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";

@@ -28,7 +28,7 @@ export interface KeyQuestion {
  */
 export class KeyNames {
   readonly #isOwnVariable: (name: string) => boolean;
-  /** By configured text: a key, or a reference to a variable that cannot be used. */
+  /** The chosen variable by configured text: a key, or a reference to an unusable variable. */
   readonly #made = new Map<string, string>();
   readonly #taken = new Set<string>();
 
@@ -94,19 +94,17 @@ function setIt(name: string): string {
   return `set ${name} in the environment of tokenmarket serve`;
 }
 
-/**
- * Each server gets a variable of its own, so that a key is sent only to the server it belongs to.
- */
+/** Makes one variable per server, so that a key is sent only to the server that it belongs to. */
 function nameOfHost(baseUrl: string): string {
   const host = new URL(baseUrl).host.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
   return `MOVED_${host.replaceAll(/^_+|_+$/g, "").slice(0, 80)}_API_KEY`;
 }
 
-/** Settings with such a name have a secret as their value. */
+/** A setting whose name matches has a secret as its value. */
 const SECRET_NAME =
   /(api_?key|_key|secret|token|password|passwd|pwd|credentials?|database_url|redis_url|dsn|webhook_url|authorization|cookie)$/i;
 
-/** The form of providers' keys, in whatever setting they are. */
+/** The form of providers' keys. A text of this form is a secret in whatever setting it is. */
 const SECRET_FORM =
   /(?:\b(?:sk|pk|rk|gsk|xai|hf|ghp|glpat|nvapi|r8|pplx|fw|csk)[-_][\w-]{12,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{20,}|:\/\/[^/\s:@]*:[^/\s@]+@)/;
 
@@ -125,7 +123,7 @@ export function findSecrets(trees: readonly RawJson[]): string[] {
     const text = asText(setting);
     if (text !== undefined && isHeld(text, isSecret)) found.add(text);
   }
-  // The longest first: one secret may be part of another, which must be redacted whole.
+  // The longest first: one secret may be a part of another, and then the whole must be redacted.
   return [...found].toSorted((a, b) => b.length - a.length);
 }
 
@@ -153,7 +151,10 @@ export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly str
 
 const SECRET_FORMS = new RegExp(SECRET_FORM.source, "g");
 
-/** LiteLLM writes `os.environ/NAME` for the value of a variable. Undefined for other texts. */
+/**
+ * Returns NAME from `os.environ/NAME`, which is LiteLLM's notation for the value of a variable.
+ * Undefined for other texts.
+ */
 export function parseVariable(text: string): string | undefined {
   return /^os\.environ\/(.*)$/s.exec(text)?.[1];
 }

@@ -27,14 +27,14 @@ import { asMap, settingAt, shortText } from "./setting-tree.ts";
 
 export interface MoveInput {
   readonly config: RawJson;
-  /** The answers of `/key/list` and `/team/list`; undefined if not given. */
+  /** The answers of LiteLLM's `/key/list` and `/team/list`; undefined if the operator gave none. */
   readonly keys?: RawJson;
   readonly teams?: RawJson;
   readonly nowMs: number;
   readonly finder: ListingFinder;
-  /** True if this program reads a setting or a secret of its own from the variable. */
+  /** True if this program itself reads a setting or a secret from the variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** The value of an environment variable that the configuration names as an address. */
+  /** The value of an environment variable from which the configuration takes an address. */
   readonly addressOf: (envName: string) => string | undefined;
   /** Why the program would refuse a setting; undefined if it accepts it. */
   readonly settingProblem: (planned: PlannedSetting) => string | undefined;
@@ -52,7 +52,7 @@ export interface MovedConfig {
 
 /**
  * Translates a LiteLLM configuration. Each setting has exactly one note: its own, or that of a map
- * or list around it.
+ * or list that contains it.
  */
 export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;
@@ -117,7 +117,7 @@ function withAliases(
   });
 }
 
-/** LiteLLM writes an alias as a name, or as a map that hides the alias from lists. */
+/** LiteLLM writes an alias as a model name, or as a map that hides the alias from lists. */
 function readTarget(value: RawJson): string | undefined {
   return asText(asMap(value) === undefined ? value : settingAt(value, "model"));
 }

@@ -21,11 +21,14 @@ import {
 
 export interface PlannedOrg {
   readonly name: string;
-  /** Reference of the credit grant. It stays the same when the export is read again. */
+  /**
+   * Reference of the credit grant. Reading the export again gives the same reference, so the credit
+   * is granted once.
+   */
   readonly ref: string;
   /** Dollars per month. */
   readonly capUsd?: string;
-  /** What is left of a LiteLLM budget without a period, in dollars. */
+  /** What is left, in dollars, of a LiteLLM budget that has no period. */
   readonly creditUsd?: string;
   readonly limits: PlannedLimits;
   readonly keys: readonly PlannedKey[];
@@ -44,7 +47,7 @@ export interface PlannedLimits {
 }
 
 export interface AccountsInput {
-  /** The answers of `/key/list` and `/team/list`; undefined if not given. */
+  /** The answers of LiteLLM's `/key/list` and `/team/list`; undefined if the operator gave none. */
   readonly keys: RawJson | undefined;
   readonly teams: RawJson | undefined;
   readonly fates: Fates;
@@ -55,7 +58,8 @@ export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
 /**
- * An export is a list, or a map that contains it. Returns the map, to which paths in notes refer.
+ * Returns the map of an export, to which the paths in notes refer. An export that is a bare list is
+ * put into a map.
  */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
@@ -67,7 +71,8 @@ interface OpenOrg {
 }
 
 /**
- * Plans organizations for LiteLLM's teams, and new keys: LiteLLM has only the hashes of its keys.
+ * Plans an organization for each LiteLLM team, and new keys: LiteLLM stores only hashes, so its
+ * keys cannot be carried over.
  */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
@@ -307,7 +312,7 @@ type Budget =
   /** A budget with another period, or an amount that cannot be used. */
   | { readonly kind: "other" };
 
-/** LiteLLM counts a month as 30 days, or begins it on the first. */
+/** LiteLLM counts a month as 30 days, or begins it on the first day of the calendar month. */
 const MONTHS: ReadonlySet<string> = new Set(["30d", "31d", "1mo", "1M", "720h"]);
 
 const FRACTION_DIGITS = 6;
@@ -321,10 +326,7 @@ export function parseBudget(amount: string | undefined, duration: string | undef
   return MONTHS.has(duration) ? { kind: "monthly", usd } : { kind: "other" };
 }
 
-/**
- * Undefined unless the amount is above 0. Cuts the amount off after six decimals, so that it never
- * becomes larger.
- */
+/** Undefined unless the amount is above 0. Cuts after six decimals, so that it never grows. */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.point > WHOLE_DIGITS_MAX) {

@@ -74,7 +74,7 @@ export function planSettings(
 }
 
 /**
- * Plans the settings that `manifests` need: permission for a key that two servers share, and for
+ * Plans the settings that `manifests` need: permission for two servers to share a key, and for
  * private addresses.
  */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {

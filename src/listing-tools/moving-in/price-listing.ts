@@ -19,7 +19,7 @@ export interface SourcedListing {
 export interface ListingFinder {
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
-  /** Shipped ids of one provider, or of all if undefined; ready ones first. */
+  /** Shipped ids of one provider, or of all providers if undefined. Ready listings come first. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
@@ -33,8 +33,9 @@ type Sku = keyof typeof PRICE_FIELDS;
 const SKUS = Object.keys(PRICE_FIELDS) as readonly Sku[];
 
 /**
- * Chooses a shipped listing, else one of the price file, else one with the configuration's prices,
- * else a staged one that names what is missing. Notes each configured price that is not used.
+ * Chooses a shipped listing, else one of the price file, else one with the prices of the
+ * configuration, else a staged one that names what is missing. Adds a note for each configured
+ * price that is not used.
  */
 export function priceListing(
   deployment: MovedDeployment,
@@ -139,14 +140,14 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
 }
 
 /**
- * A staged listing needs a context length. This one is too small to be taken for the model's real
- * one.
+ * A staged listing needs a context length, too. This one, in tokens, is too small to be mistaken
+ * for the model's real one.
  */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
 /**
- * Stands in for an unknown price of a staged listing. If somebody makes the listing ready by
- * mistake, no balance covers a request; with a price of 0, requests would be free.
+ * Replaces an unknown price of a staged listing. If somebody makes the listing ready by mistake, no
+ * balance covers a request; with a price of 0, requests would be free.
  */
 const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },
@@ -160,8 +161,7 @@ function readPricing(
 ): readonly ManifestPrice[] | undefined {
   const found = new Map(SKUS.map((sku) => [sku, perMillion(deployment.prices[sku])]));
   if (found.get("prompt") === undefined || found.get("completion") === undefined) return undefined;
-  // A price of 0 next to a paid prompt means that there is no extra fee, not that the tokens are
-  // free.
+  // A cache write with the price 0 next to a paid prompt has no extra fee: its tokens are not free.
   if (found.get("cache_write") === "0" && found.get("prompt") !== "0") {
     found.set("cache_write", undefined);
   }
@@ -196,7 +196,7 @@ export function priceFileListings(
 ): (deployment: MovedDeployment) => SourcedListing | undefined {
   const entries = source.document instanceof Map ? (source.document as RawObject) : undefined;
   return ({ head, prefix, isProvidersOwn, upstreamId, baseModel }) => {
-    // A server that is only compatible does not have the provider's prices.
+    // A server that only speaks the provider's wire does not have the provider's prices.
     if (!isProvidersOwn || entries === undefined) return undefined;
     const behind = baseModel === undefined ? [] : [baseModel, `${prefix}/${baseModel}`];
     const undated = undatedName(upstreamId);
@@ -209,7 +209,7 @@ export function priceFileListings(
   };
 }
 
-/** Reads one entry alone, because all entries together would merge dated versions of a model. */
+/** Reads one entry alone. All entries together would merge the dated versions of a model. */
 function readListing(
   entries: RawObject,
   of: {

@@ -37,7 +37,7 @@ export interface MovedDeployment {
   readonly head: ProviderHead;
   readonly upstreamId: string;
   readonly baseUrl: string;
-  /** False for a server that has the provider's wire but is not the provider's own. */
+  /** False for a server that speaks the provider's wire but belongs to somebody else. */
   readonly isProvidersOwn: boolean;
   readonly keyName?: string;
   readonly priority: number | undefined;
@@ -70,18 +70,21 @@ export interface DeploymentsInput {
   readonly addressOf: (envName: string) => string | undefined;
   /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
-  /** Shipped ids, which a note offers instead of a wildcard; of all providers if undefined. */
+  /**
+   * Ids of the shipped listings of one provider (of all providers if undefined). A note suggests
+   * them instead of a wildcard.
+   */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
-/** Reads the deployments of `model_list`. One that cannot be moved gets a note instead. */
+/** Reads the deployments of `model_list`. A deployment that cannot be moved gets a note instead. */
 export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
   const items = asList(settingAt(input.config, "model_list")) ?? [];
   const keys = items.map((item) => textAt(settingAt(item, "litellm_params"), "api_key"));
   input.keyNames.reserve(keys.flatMap((key) => parseVariable(key ?? "") ?? []));
   return items.flatMap((item, at) => {
     const path = ["model_list", at];
-    // An item that is not a map gets its note from `listNotes`.
+    // `listNotes` writes the note for an item that is not a map.
     if (asMap(item) === undefined) return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];
@@ -172,7 +175,7 @@ function locate(
   };
   const written = addressText(params);
   const apiBase = resolved(written);
-  // Without its address the deployment would wrongly get the provider's own server.
+  // Without the configured address, the deployment would wrongly get the provider's own server.
   if (written !== undefined && apiBase === undefined) {
     const next = "set the variable, and import again";
     return toRefused("its address is a variable that is not set", next);
@@ -276,7 +279,7 @@ export const PRICE_FIELDS = {
   internal_reasoning: "output_cost_per_reasoning_token",
 } as const;
 
-/** Prices in `litellm_params` take precedence over those in `model_info`, as in LiteLLM. */
+/** A price in `litellm_params` takes precedence over one in `model_info`, as in LiteLLM. */
 function writtenPrices(item: RawJson): WrittenPrices {
   const places = [settingAt(item, "litellm_params"), settingAt(item, "model_info")];
   return Object.fromEntries(
@@ -312,7 +315,7 @@ class FieldReader {
     return value;
   }
 
-  /** The field is in `litellm_params`, or, in old files, next to that map. */
+  /** Reads a field from `litellm_params`, or, as in old files, from the item around that map. */
   eitherCount(field: string): number | undefined {
     const inside = this.count(["litellm_params", field]);
     const beside = inside === undefined ? this.count([field]) : undefined;

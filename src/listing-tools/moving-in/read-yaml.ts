@@ -7,7 +7,7 @@ import { asList, asMap, pathText } from "./setting-tree.ts";
 export interface YamlBounds {
   readonly bytesMax: number;
   readonly depthMax: number;
-  /** Most settings of the tree. An alias counts as all settings that it repeats. */
+  /** Maximum number of settings. Each alias counts for all settings that it repeats. */
   readonly settingsMax: number;
 }
 
@@ -58,8 +58,8 @@ class YamlFlaw extends Error {
 }
 
 /**
- * Checks depth and size before anything is composed: the parser has its own stack, but the composer
- * calls itself for each level, and a deep file would overflow the stack.
+ * Checks depth and size before the document is composed. The composer calls itself for each level,
+ * so a deep file would overflow the stack; the parser has a stack of its own and is safe.
  */
 function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
   const tokens = [...new Parser().parse(text)];
@@ -94,7 +94,7 @@ function describePlace(text: string, offset: number): string {
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Merges another map into the one with this key (YAML 1.1, which most readers still support). */
+/** The value of this key is merged into its map (YAML 1.1, which most readers still support). */
 const MERGE_KEY = "<<";
 
 const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
@@ -173,8 +173,8 @@ class TreeReader {
 
   #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
-    // An alias within its own anchor fails, too: an anchor is known only when its value is
-    // complete.
+    // An alias inside its own anchor fails, too, because an anchor is registered only when its
+    // value is complete.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
     const { settingsMax, depthMax } = this.#bounds;
@@ -213,7 +213,7 @@ function countSettings(setting: RawJson): number {
   return count;
 }
 
-/** The recursion is safe, because the document's depth is bounded. */
+/** Recursion is safe, because the depth of the document is bounded. */
 function measureDepth(setting: RawJson): number {
   return listMembers(setting).reduce(
     (deepest, each) => Math.max(deepest, 1 + measureDepth(each)),

@@ -39,7 +39,7 @@ export function textAt(setting: RawJson | undefined, key: string): string | unde
   return asText(settingAt(setting, key)) || undefined;
 }
 
-/** A number as written, with or without quotes; undefined for anything else. */
+/** A number in the digits of the file, with or without quotes; undefined for any other value. */
 export function numberAt(setting: RawJson | undefined, key: string): string | undefined {
   const found = settingAt(setting, key);
   if (found instanceof RawNumber) return found.raw;

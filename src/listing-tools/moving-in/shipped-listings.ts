@@ -6,10 +6,10 @@ import type { SourcedListing } from "./price-listing.ts";
 import type { MovedDeployment } from "./read-deployments.ts";
 
 /**
- * Finds a deployment's listing in manifests: of the same provider at the same origin, with the
- * model name of the deployment, with or without its date, or with the marketplace id of that name.
- * An Azure deployment gets OpenAI's listing of its base model, but staged, because Azure's prices
- * are in the operator's contract.
+ * Finds a deployment's listing in manifests of the same provider at the same origin. The listing
+ * must have the deployment's model name, with or without its date, or the marketplace id of that
+ * name. An Azure deployment gets OpenAI's listing of its base model, but staged, because Azure's
+ * prices are in the operator's contract.
  */
 export function shippedListings(
   manifests: readonly Manifest[],
@@ -58,7 +58,7 @@ function listingNamed(
   return own === undefined ? { model } : { model, terms: own };
 }
 
-/** Ids of the text listings of one provider, or of all if undefined; ready ones come first. */
+/** Ids of the text listings of one provider, or of all if undefined. Ready ones come first. */
 export function shippedIds(
   manifests: readonly Manifest[],
 ): (providerId: string | undefined) => readonly string[] {

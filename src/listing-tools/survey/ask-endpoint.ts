@@ -24,7 +24,7 @@ export interface AskDeps {
   readonly outbound?: Outbound;
 }
 
-/** `base`: `path` follows the base address. `root`: it follows that address without its `/v1`. */
+/** `path` follows the base address (`base`), or that address without its `/v1` (`root`). */
 export interface EndpointQuestion {
   readonly from: "base" | "root";
   readonly path: string;
@@ -42,10 +42,7 @@ export type EndpointAnswer =
 const ANSWER_TIMEOUT_MS = 15_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/**
- * Sends requests to one endpoint through the client that also sends calls. The caller must close
- * it.
- */
+/** Sends requests to one endpoint with the client for customers' calls. The caller closes it. */
 export class EndpointAsker {
   readonly #client: UpstreamClient;
   readonly #deadlines: Deadlines;
@@ -98,14 +95,14 @@ export class EndpointAsker {
   }
 }
 
-/** `http://gpu:8000` of `http://gpu:8000/v1`. */
+/** Removes the version segment: `http://gpu:8000/v1` becomes `http://gpu:8000`. */
 export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
 /**
- * Makes a deployment of an endpoint without a manifest, because the client sends requests only to
- * deployments.
+ * Makes a deployment for an endpoint that has no manifest yet, because the client sends requests
+ * only to deployments.
  */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
@@ -211,7 +208,7 @@ export interface WireTrial {
   readonly seen: string;
 }
 
-/** A server may first have to load the model. */
+/** Longer than for other requests: the server may first have to load the model. */
 const PROBE_TIMEOUT_MS = 120_000;
 
 /** Requests one token on the wire, and checks that the answer has the form of the wire. */

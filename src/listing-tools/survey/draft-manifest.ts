@@ -6,7 +6,7 @@ import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model
 export interface OwnEndpoint {
   readonly providerId: string;
   readonly providerName: string;
-  /** The operator's own policy: a server program has none. */
+  /** Address of the operator's own policy: a server program has none. */
   readonly privacyPolicyUrl: string;
   readonly kind: ServerKind;
   readonly baseUrl: string;
@@ -21,8 +21,9 @@ export interface OwnEndpoint {
 export type ListableModel = SurveyedModel & { readonly contextLength: number };
 
 /**
- * Drafts the manifest of an operator's endpoint: it is tried before other providers, logs no
- * prompts, declares no capacity, and has one price for all models.
+ * Drafts the manifest of an operator's endpoint. The gateway tries this endpoint before other
+ * providers; the manifest says that it logs no prompts, declares no capacity, and prices all models
+ * alike.
  */
 export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
   const head = chooseHead(own.kind);
@@ -47,7 +48,7 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
   };
 }
 
-/** Every kind of server accepts the parameters of llama.cpp, so an unknown kind gets its head. */
+/** An unknown kind of server gets the head of llama.cpp, whose parameters every kind accepts. */
 function chooseHead(kind: ServerKind): ProviderHead {
   const head = findHead(kind === "other" ? "llama-cpp" : kind);
   assert(head !== undefined, "every kind of server has a head");

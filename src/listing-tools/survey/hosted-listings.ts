@@ -1,7 +1,10 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
 
-/** Splits the listings of a manifest by whether `servedIds`, the provider's own list, has them. */
+/**
+ * Splits the listings of a manifest into those that `servedIds`, the provider's own list, contains
+ * and those that it lacks.
+ */
 export function splitServed(
   { models }: Manifest,
   servedIds: readonly string[],
@@ -21,8 +24,8 @@ export function splitServed(
 }
 
 /**
- * Keeps only the listings `models` and their terms. With `isChosen`, the manifest records their
- * ids, so that a later import adds no others.
+ * Keeps only the listings `models` and their terms. With `isChosen`, the manifest records the ids
+ * of these listings, so that a later import adds no others.
  */
 export function withListings(
   manifest: Manifest,
@@ -58,8 +61,8 @@ export interface NamedDeployment {
 }
 
 /**
- * The listing of a deployment that serves another provider's model. It has the model's limits and
- * prices under the deployment's name; `resolves_to` has the names that answers report.
+ * The listing of a deployment that serves another provider's model under its own name: the limits
+ * and prices are the model's. `resolves_to` has the names that answers may report.
  */
 export function deploymentListing({ upstreamId, model }: NamedDeployment): ManifestModel {
   const { upstream_id: own = model.id, resolves_to: others = [] } = model;

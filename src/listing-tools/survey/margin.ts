@@ -12,8 +12,8 @@ import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
 /**
- * Stands in for a raised price that is too large for a manifest: validation refuses it and names
- * its place.
+ * Replaces a raised price that is too large for a manifest. Validation then refuses this value and
+ * names its place.
  */
 const TOO_LARGE = "99999999";
 
@@ -23,8 +23,8 @@ function raisedPrice(usdPerMillion: string, percent: string): string {
 
 /**
  * Puts a margin on every price: customers pay the raised prices, and the provider is owed the
- * prices without it. Replaces an earlier margin. If the provider reports its costs, there are no
- * prices to raise, and the manifest is returned unchanged.
+ * prices before the margin. An earlier margin is replaced. A manifest whose provider reports its
+ * costs has no prices to raise, and is returned unchanged.
  */
 export function withMargin(manifest: Manifest, percent: string): Manifest {
   if (manifest.endpoint.billing === "reported_cost") return manifest;
@@ -46,8 +46,8 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
 }
 
 /**
- * Computes new hashes for the listings that nobody edited. An edited listing keeps its hash, so
- * that it still counts as edited.
+ * Computes new hashes for the listings that nobody edited by hand. An edited listing keeps its
+ * hash, so that it still counts as edited.
  */
 function importedHashes(
   before: Manifest,
@@ -65,10 +65,7 @@ function importedHashes(
   );
 }
 
-/**
- * Sale prices and `purchase_…` prices. Without purchase prices, the provider is owed the sale
- * prices.
- */
+/** Sale and `purchase_…` prices. Without the latter, the provider is owed the sale prices. */
 type Prices = ManifestTermPrices & Pick<ManifestModel, "pricing">;
 
 function raisedPrices<P extends Prices>(prices: P, percent: string): P {

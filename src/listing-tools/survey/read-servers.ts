@@ -12,7 +12,7 @@ import {
 export interface ModelList {
   readonly kind: ServerKind;
   readonly models: readonly SurveyedModel[];
-  /** Ids that a manifest cannot have, as the endpoint writes them. */
+  /** Ids that a manifest cannot contain, as the endpoint writes them. */
   readonly unlistable: readonly string[];
   readonly skipped: readonly SkippedModel[];
 }
@@ -76,8 +76,8 @@ function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "con
 }
 
 /**
- * Adds what llama.cpp's `GET /props` says, such as the context that a request really gets. It is
- * often shorter than the one that the model was trained with.
+ * Adds what llama.cpp's `GET /props` says, such as the context that a request really gets. That is
+ * often shorter than the context with which the model was trained.
  */
 export function withLlamaProps(
   models: readonly SurveyedModel[],
@@ -97,7 +97,7 @@ export function withLlamaProps(
   }));
 }
 
-/** By model id. */
+/** What LM Studio reports about each model, by model id. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
 /** Reads LM Studio's `GET /api/v0/models`. Undefined for any other JSON. */
@@ -113,7 +113,7 @@ export function readLmStudio(
     const entry = asObject(each);
     const model = known.get(String(entry?.["id"]));
     if (entry === undefined || model === undefined) continue;
-    // Other servers answer `/api/v0/models` with their usual list, which has none of these fields.
+    // Other servers answer `/api/v0/models` with their usual list, which has neither field.
     if (entry["max_context_length"] === undefined && entry["compatibility_type"] === undefined) {
       continue;
     }

@@ -40,13 +40,16 @@ export type SurveyOutcome =
     };
 
 export interface SurveyInput extends EndpointAddress {
-  /** The wire whose key header is sent. Absent: tries each wire's header until one is accepted. */
+  /**
+   * The wire whose key header is sent. If absent, the header of each wire is tried until the
+   * endpoint accepts one.
+   */
   readonly wireId?: string;
   /** True for a server program of the operator, which reports more than a hosted API. */
   readonly isSelfHosted: boolean;
 }
 
-/** Ollama's list has no details, so the models are queried one by one, up to this number. */
+/** Ollama's list has no details, so the models are asked for one by one, up to this number. */
 const ASKED_ONE_BY_ONE_MAX = 200;
 const ASKED_AT_ONCE = 4;
 const SURVEY_MS_MAX = 60_000;
@@ -55,8 +58,8 @@ const SURVEY_MS_MAX = 60_000;
 export const DIALECTS: readonly string[] = wires.all.map(({ id }) => id);
 
 /**
- * Lists an endpoint's models with what it reports about them: first `/models`, then the routes of
- * the server program that seems to answer. Nothing is generated, so it costs nothing.
+ * Lists an endpoint's models with what it reports about them. Asks for `/models` first, then for
+ * the routes of the server program that seems to answer. Generates nothing, so it costs nothing.
  */
 export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise<SurveyOutcome> {
   const asked = wires.all.filter(({ id }) => input.wireId === undefined || id === input.wireId);
@@ -119,7 +122,7 @@ interface FoundList {
   readonly list: ModelList;
 }
 
-/** Requests the model list with the key header of each wire in turn, until an answer is a list. */
+/** Asks for the model list with the key header of each wire in turn, until one answer is a list. */
 async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {
   let worst: Listed | undefined;
   for (const wire of asked) {
@@ -128,7 +131,7 @@ async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise
     const list = isOk(answer) ? readModels(answer.json) : undefined;
     if (list !== undefined) return { ok: true, wire, list };
     worst ??= toFailure(answer, path);
-    // An endpoint that does not answer at all will not answer a request with another key header.
+    // An endpoint that does not answer at all would not answer with another key header either.
     if (answer.kind === "silent") break;
   }
   return worst ?? { ok: false, code: "no_list", message: "no wire has a list of models" };

@@ -1,6 +1,6 @@
 import { cutText } from "../../kernel/index.ts";
 
-/** The server program decides which further requests are sent. */
+/** The program that serves the endpoint. It decides which further requests a survey sends. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 
 export interface SurveyedModel {
@@ -10,36 +10,34 @@ export interface SurveyedModel {
   /** The field that stated the context length, for messages. */
   readonly contextFrom?: string;
   readonly quantization?: string;
-  /** Absent unless the endpoint says so. */
+  /** Absent if the endpoint does not say so: the model may still read images or call tools. */
   readonly readsImages?: true;
   readonly callsTools?: true;
 }
 
-/**
- * A model that is not listed. `message` has the reason and the next step; `model` is safe to print.
- */
+/** A model that is not listed. `message` has reason and next step; `model` is safe to print. */
 export interface SkippedModel {
   readonly model: string;
   readonly code: "id" | "not_chat" | "elsewhere" | "too_many";
   readonly message: string;
 }
 
-/** Most models of one endpoint; an aggregator has some hundreds. */
+/** Maximum number of models that are read from one endpoint. An aggregator has some hundreds. */
 export const MODELS_MAX = 2_000;
 const CONTEXT_MAX = 100_000_000;
 
-/** In tokens; undefined if no model can have this context. */
+/** A context length in tokens; undefined if no model can have it. */
 export function parseContext(value: unknown): number | undefined {
   const isOne = typeof value === "number" && Number.isSafeInteger(value);
   return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
 }
 
-/** A word such as `Q4_K_M`; undefined if a listing cannot contain it. */
+/** Reads a quantization such as `Q4_K_M`. Undefined if a listing cannot contain it. */
 export function parseQuantization(value: unknown): string | undefined {
   return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
 }
 
-/** The model's part of a marketplace id: `qwen3-8b` for `qwen3:8b`. */
+/** The model's part of a marketplace id, such as `qwen3-8b` for `qwen3:8b`. */
 export function modelName(upstreamId: string): string {
   return upstreamId.replace(/:latest$/, "").replace(":", "-");
 }

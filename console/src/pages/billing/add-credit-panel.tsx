@@ -161,7 +161,7 @@ function pickAmount(read: ReturnType<typeof readAmount>): string | undefined {
   return read.kind === "amount" ? read.amountUsd : undefined;
 }
 
-/** A blank field is an error only after the button was pressed. */
+/** The message at the field. A blank field is an error only after the button was pressed. */
 function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
   if (read.kind === "problem") return read.problem;
   return read.kind === "blank" && isChecked ? "Enter an amount." : undefined;

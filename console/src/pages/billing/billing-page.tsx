@@ -61,7 +61,7 @@ function BillingParts(props: {
   );
 }
 
-/** The top-up settings, polled while a card is being saved. */
+/** Reads the top-up settings, and polls them while a card is being saved. */
 function useTopUp(): TopUp | undefined {
   const [isPending, setIsPending] = useState(false);
   const polling = isPending ? { refetchMs: CARD_POLL_MS } : {};

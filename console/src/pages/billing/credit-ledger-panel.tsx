@@ -46,7 +46,10 @@ export function CreditLedgerPanel(): ReactNode {
 
 type Ledger = UseInfiniteQueryResult<readonly CreditEntry[], ApiFault>;
 
-/** The query key begins with the route's name, so that refreshing the route reloads all pages. */
+/**
+ * Reads the credit ledger page by page. The query key begins with the route's name, so that a
+ * refresh of the route reloads all pages.
+ */
 function useLedger(): Ledger {
   return useInfiniteQuery({
     queryKey: ["GET /api/console/credit-ledger", "pages"],
@@ -122,7 +125,10 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
   },
 ];
 
-/** Says that granted credit has no receipt, because nobody paid for it. */
+/**
+ * Shows the kind of an entry. Under granted credit, it says that there is no receipt, because
+ * nobody paid for it.
+ */
 function Kind({ kind }: Pick<CreditEntry, "kind">): ReactNode {
   const isGiven = kind === "grant" || kind === "welcome";
   return (

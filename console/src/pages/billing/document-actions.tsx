@@ -6,7 +6,7 @@ import { buildAddress } from "../../api/client.ts";
 import { DownloadLink } from "../../ui/download-link.tsx";
 import styles from "./statement.module.css";
 
-/** Buttons to print a document and to download it: `base` plus each format as an extension. */
+/** Buttons to print a document and to download `base` with each of the formats as extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];
@@ -47,7 +47,7 @@ function PrintButton(): ReactNode {
 const SCHEME = "data-mantine-color-scheme";
 let before: string | null = null;
 
-/** Prints in light colors, even if the screen is dark. */
+/** Called before printing: switches to light colors, even if the screen is dark. */
 function showLight(): void {
   const { documentElement } = globalThis.document;
   before = documentElement.getAttribute(SCHEME);

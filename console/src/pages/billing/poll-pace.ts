@@ -1,7 +1,7 @@
 /**
- * The wait before the purchase is polled again, by the number of answers so far; undefined when
- * polling ends. Most payments are reported within seconds; a bank may take minutes, and a page that
- * stays open must not poll forever. The total is about a quarter of an hour.
+ * Milliseconds until the purchase is polled again, after `answers` polls. Undefined ends the
+ * polling, after about a quarter of an hour: most payments are reported within seconds and a bank
+ * may take minutes, but a page that stays open must not poll forever.
  */
 export function pollAfterMs(answers: number): number | undefined {
   return PACES.find(({ until }) => answers < until)?.everyMs;

@@ -11,7 +11,7 @@ export type ReadAmount =
   | { readonly kind: "amount"; readonly amountUsd: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Parses a typed amount of credit: whole cents within the bounds. */
+/** Reads a typed amount of credit. It must be in whole cents and within the bounds. */
 export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   const typed = text.trim();
   if (typed === "") return { kind: "blank" };

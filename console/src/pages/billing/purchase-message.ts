@@ -4,7 +4,7 @@ export interface PurchaseMessage {
   readonly label: string;
   readonly tone: "ok" | "warn" | "bad" | "quiet";
   readonly meaning: string;
-  /** True if no further change is expected, so that polling ends. */
+  /** True if the status will not change again. Polling then ends. */
   readonly isDecided: boolean;
 }
 

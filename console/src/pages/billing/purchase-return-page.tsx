@@ -74,7 +74,7 @@ function useNextIsWelcome(): boolean {
   return next === "welcome";
 }
 
-/** Reads again everything that changes with new credit, such as balance and limits. */
+/** When credit arrives, reads everything again that depends on it, such as balance and limits. */
 function useRefreshWhenGranted(purchase: Purchase | undefined): void {
   const client = useQueryClient();
   const grantedAt = purchase?.granted_at ?? null;

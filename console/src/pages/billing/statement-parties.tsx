@@ -12,7 +12,7 @@ export function StatementParties(props: {
   readonly issuer: Issuer;
   /** The organization's name. Default: its current name. */
   readonly buyer?: string;
-  /** True for a past document, which new company data does not change. */
+  /** True for a past document: later changes of the company data do not change it. */
   readonly isFrozen?: boolean;
 }): ReactNode {
   const { company, issuer, isFrozen = false } = props;

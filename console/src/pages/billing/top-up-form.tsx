@@ -11,7 +11,7 @@ import { notifyDone } from "../../ui/notice.ts";
 
 const FIELDS = ["below_usd", "amount_usd", "month_max_usd"] as const;
 type Field = (typeof FIELDS)[number];
-/** Suggested values if there is no top-up rule yet. */
+/** Values that the form suggests if there is no top-up rule yet. */
 const FIRST: Readonly<Record<Field, string>> = {
   below_usd: "10",
   amount_usd: "50",

@@ -84,7 +84,7 @@ function OwnKeysPanel(props: {
   );
 }
 
-/** The reason why no connection can be added, as a sentence; undefined if one can be added. */
+/** Says in a sentence why no connection can be added; undefined if one can be added. */
 function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
     return "Provider keys are not available on this installation.";

@@ -9,7 +9,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 
 type Endpoint = Connections["endpoints"][number];
 
-/** The organization's dedicated endpoints; read-only, because the operator sets them. */
+/** Lists the organization's dedicated endpoints. Only the operator can edit them. */
 export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }): ReactNode {
   return (
     <Stack gap="md">

@@ -10,14 +10,14 @@ const MODALITIES: Readonly<Record<string, Modality>> = {
   decisions: "decisions",
 };
 
-/** The call in a block of code; undefined if the page cannot run it. */
+/** Reads the call in a block of code. Undefined if the page cannot run it. */
 export function readCall(block: Block): GuideCall | undefined {
   if (block.kind !== "code") return undefined;
   const curl = block.tabs.find(({ label }) => label === "curl");
   return curl === undefined ? undefined : readGuideCall(curl.code);
 }
 
-/** The first model in a guide's calls, and the modality of models that can replace it. */
+/** Finds the model of a guide's first call, and the modality that a replacement must have. */
 export function modelOfGuide(
   blocks: readonly Block[],
 ): { readonly modelId: string; readonly modality: Modality } | undefined {
@@ -32,9 +32,9 @@ export function modelOfGuide(
 }
 
 export interface GuideChoice {
-  /** Undefined keeps the model that the guide names. */
+  /** The replacement of the guide's model. Undefined keeps the model that the guide names. */
   readonly model: { readonly from: string; readonly to: string } | undefined;
-  /** A raw key that the reader pasted; empty shows the environment variable instead. */
+  /** Raw key that the reader pasted. If empty, the code shows an environment variable instead. */
   readonly rawKey: string;
 }
 
@@ -43,7 +43,7 @@ export interface ChosenBlock {
   readonly call: GuideCall | undefined;
 }
 
-/** Fills the reader's choices into the guide's code. A raw key is inserted into shell code only. */
+/** Puts the reader's choices into the guide's code. A raw key goes into shell code only. */
 export function chosenBlocks(
   blocks: readonly Block[],
   { model, rawKey }: GuideChoice,
@@ -68,7 +68,10 @@ function withKey(code: string, rawKey: string): string {
   return code.replaceAll(`$${KEY_VARIABLE}`, rawKey).replaceAll("tm_vk_YOUR_KEY", rawKey);
 }
 
-/** Guards the insertion into shell code: a raw key has no character that a shell interprets. */
+/**
+ * True if the text is a raw key. Only such a text may go into shell code: it has no character that
+ * a shell interprets.
+ */
 export function isRawKey(text: string): boolean {
   return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(text);
 }

@@ -3,9 +3,9 @@ export interface GuideCall {
   /** The path below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The model in the call's body or query, if any. */
+  /** The model that the call's body or query names; undefined if it names none. */
   readonly modelId: string | undefined;
-  /** The value of `for` in the quote `POST /v1/route?for=`; undefined if the call is free. */
+  /** The `for` of `POST /v1/route?for=`, which quotes the call; undefined if the call is free. */
   readonly quotedAs: string | undefined;
 }
 

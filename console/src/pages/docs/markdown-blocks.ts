@@ -15,7 +15,7 @@ export type Block =
     }
   | { readonly kind: "code"; readonly tabs: readonly CodeTab[] };
 
-/** The fragment of a heading: `base-urls` for `Base URLs`. */
+/** Returns the URL fragment of a heading, such as `base-urls` for `Base URLs`. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()

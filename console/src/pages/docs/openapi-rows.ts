@@ -9,7 +9,7 @@ export interface FieldRow {
 
 export interface OperationView {
   readonly id: string;
-  /** `POST /v1/chat/completions` */
+  /** Method and path, such as `POST /v1/chat/completions`. */
   readonly name: string;
   readonly tag: string;
   readonly summary: string;
@@ -66,7 +66,7 @@ function toView(document: unknown, name: string, operation: Json): OperationView
   };
 }
 
-/** A curl call with the example body and the first server of the OpenAPI document. */
+/** Writes a curl call with the operation's example body, for the first server of the document. */
 function curlOf(document: unknown, name: string, operation: Json): string {
   const [method = "", path = ""] = name.split(" ");
   const parameters = (operation["parameters"] ?? []) as readonly Json[];
@@ -129,7 +129,7 @@ function resolve(document: unknown, schema: Json): Json {
   return child(document, ...reference.split("/").slice(1));
 }
 
-/** The object at a path of property names; an empty object if there is none. */
+/** Finds the object at a path of property names. Returns an empty object if there is none. */
 function child(value: unknown, ...path: readonly string[]): Json {
   let found = value;
   for (const step of path) {

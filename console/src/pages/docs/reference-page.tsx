@@ -121,7 +121,7 @@ function Operation(props: {
   );
 }
 
-/** The example call, with a model that this installation lists. */
+/** Shows the example call of an operation, with a model that this installation lists. */
 function Example({ of }: { readonly of: OperationView }): ReactElement {
   const sample = useSampleModel();
   const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];

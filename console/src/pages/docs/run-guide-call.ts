@@ -6,15 +6,13 @@ const SHOWN_CHARS_MAX = 20_000;
 const STRING_CHARS_MAX = 400;
 
 export interface GuideQuote {
-  /**
-   * The dollars that the gateway would reserve; undefined if the call is free or would be refused.
-   */
+  /** Dollars that the gateway would reserve. Undefined if the call is free or would be refused. */
   readonly mostUsd: string | undefined;
   /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 
-/** Quotes a call with the gateway's dry run, authorized by the session. */
+/** Asks the gateway for a quote, which the session authorizes. Nothing is called or charged. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
   if (quotedAs === undefined || body === undefined) return FREE;
   const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
@@ -30,11 +28,11 @@ const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
 export interface GuideAnswer {
   readonly shown: string;
   readonly requestId: string | undefined;
-  /** Dollars; undefined if the call was free or is not settled yet. */
+  /** Cost in dollars; undefined if the call was free or is not settled yet. */
   readonly costUsd: string | undefined;
 }
 
-/** Runs the call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
+/** Runs a call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
   { method, path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
@@ -59,7 +57,8 @@ async function readStream(response: Response, onText: (text: string) => void): P
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) return shown;
-    // The stream is read to its end, because cancelling the body would end the request early.
+    // The stream is read to its end even if no more text is shown, because cancelling the body
+    // would end the request early.
     if (shown.length < SHOWN_CHARS_MAX) {
       shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
       onText(shown);

@@ -14,8 +14,8 @@ interface Section {
 }
 
 /**
- * Finds the sections of guides and the routes that contain every word of the query; matching names
- * come first.
+ * Finds the routes and the sections of guides that contain every word of the query. Those whose
+ * name matches come first.
  */
 export function useDocsSearch(
   query: string,
@@ -35,7 +35,7 @@ export function useDocsSearch(
   return [...named, ...others].slice(0, FOUND_MAX);
 }
 
-/** Splits `llms-full.txt`, in which each guide begins with a line `Source: …`, into sections. */
+/** Splits `llms-full.txt`, where each guide begins with a line `Source: …`, into sections. */
 export function sectionsOf(text: string): readonly Section[] {
   return text.split(/^Source: \S+\/docs\/(?=[a-z-]+\.md$)/m).flatMap((guide) => {
     const [, name, body] = /^([a-z-]+)\.md\n([\s\S]*)$/.exec(guide) ?? [];

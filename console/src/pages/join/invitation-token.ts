@@ -3,8 +3,9 @@ import { recall, remember } from "../../ui/browser-memory.ts";
 const KEPT_AS = "tm-invitation";
 
 /**
- * Moves the token of an invitation link from the URL's fragment, which is never sent to a server,
- * into this tab's storage. It survives the redirect to the identity provider and back.
+ * Moves the token of an invitation link from the URL's fragment, which browsers never send to a
+ * server, into this tab's storage. There, it survives the redirect to the identity provider and
+ * back.
  */
 export function takeInvitation(): string | undefined {
   const { hash, pathname } = globalThis.location;

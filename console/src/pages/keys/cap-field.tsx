@@ -5,13 +5,13 @@ import { controlled } from "../../ui/controlled.ts";
 import { plainUsd } from "./read-cap.ts";
 
 /**
- * The field of a cap. It starts empty even if there is a cap, so that a change of other fields
- * never rewrites the cap.
+ * The field of a cap. It starts empty even if there is a cap, so that saving a change of other
+ * fields never rewrites the cap.
  */
 export function CapField(props: {
   readonly label?: string;
   readonly applies?: string;
-  /** The current cap; null for no cap; undefined for several keys, each with its cap. */
+  /** The current cap. Null: there is none. Undefined: the form changes several keys. */
   readonly currentUsd: string | null | undefined;
   readonly value: string;
   readonly onChange: (value: string) => void;

@@ -9,17 +9,17 @@ import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
-/** A cap of the organization or of a key, or the row of a key or organization without any cap. */
+/** One cap of a key or the organization, or the only row of one that has no cap. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   /** The period of the cap; `month` if there is no cap. */
   readonly period: CapPeriod;
-  /** Null if no period has a cap. */
+  /** Null if the key or organization has no cap. */
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
   /**
-   * The cap less the spent amount and the amount in flight, at least zero; undefined if there is no
-   * cap.
+   * What the cap still allows: the cap less the spent amount and the amount in flight, but at least
+   * zero. Undefined if there is no cap.
    */
   readonly leftUsd: string | undefined;
   readonly resetAt: string;
@@ -28,9 +28,9 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Lists the caps by the amount left, least first, then rows without a cap. Equal amounts are in the
- * order in which the gateway refuses: caps of keys by their reset, latest first, then the
- * organization's cap.
+ * Lists caps by the amount left, the least first; rows without a cap come last. Caps with equal
+ * amounts are in the order in which the gateway refuses: first the caps of keys (of these, the one
+ * that resets last comes first), then the organization's cap.
  */
 export function capRows(
   caps: readonly Cap[],
@@ -52,7 +52,10 @@ export function capRows(
   ].toSorted(compareLeft);
 }
 
-/** The amount in flight counts against every period, because a request may end in any period. */
+/**
+ * Makes a row for each cap of a key. The amount in flight counts against every cap, because a
+ * request may end in any period.
+ */
 function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
   const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
     const capUsd = key?.[field] ?? null;

@@ -8,7 +8,7 @@ export interface ChosenKeysProps {
 
 export const CHOSEN_MAX = 100;
 
-/** The chosen keys among the rows shown, so that keys hidden by a filter are not changed. */
+/** Returns the chosen keys that are visible: keys that a filter hides must not be changed. */
 export function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
   return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
 }

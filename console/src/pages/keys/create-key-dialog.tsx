@@ -37,8 +37,8 @@ const BLANK: TypedKey = {
 };
 
 /**
- * Asks for a new key's name and limits, then shows the raw key. The view of the raw key is loaded
- * before the key is created, and only this dialog has the raw key in memory.
+ * Asks for a new key's name and limits, then shows the raw key once. The code that shows it is
+ * loaded before the key is created, and only this dialog has the raw key in memory.
  */
 export default function CreateKeyDialog(props: {
   readonly opened: boolean;
@@ -101,7 +101,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     problems[field] ?? fieldError(submission.fault, field);
 
   const isWrong = FOLDED.some((field) => findError(field) !== undefined);
-  /** Changes fields, and drops the problems that were found in their earlier texts. */
+  /** Changes fields, and drops the problems that were found in their earlier contents. */
   const change = (changed: Partial<TypedKey>): void => {
     setTyped({ ...typed, ...changed });
     setProblems(stillWrong(problems, changed));

@@ -47,7 +47,7 @@ export default function DisableKeyDialog(props: {
   );
 }
 
-/** Facts that distinguish the key from others with the same name, and show if it is still used. */
+/** Shows what tells the key from others with the same name, and whether it is still used. */
 function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };

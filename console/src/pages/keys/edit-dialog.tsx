@@ -10,8 +10,8 @@ export interface EditProps<T> extends Closable {
 }
 
 /**
- * Returns a dialog around `Form`, open while `edited` is defined. If `id(edited)` changes, the form
- * starts anew.
+ * Returns a dialog with the form `Form`. It is open while `edited` is defined. If `id(edited)`
+ * changes, the form starts anew.
  */
 export function editDialog<T>(
   title: (edited: T) => string,
@@ -33,9 +33,9 @@ export function editDialog<T>(
 }
 
 /**
- * Returns a function that is true if the reader has confirmed exactly this change after the server
- * refused it. The function compares the change with the last one, because a form can change while
- * it is being sent.
+ * Returns a function that tells whether the reader has confirmed the change `asked`. That is so if
+ * the server refused exactly this change and the reader sends it again. The texts are compared,
+ * because a form can change while it is being sent.
  */
 export function useConfirmation({ fault }: Submission): (asked: string) => boolean {
   const sent = useRef<string>(undefined);

@@ -1,4 +1,4 @@
-/** The choices for a key's expiry: a number of days or a date; blank keeps the current expiry. */
+/** A key's expiry: never, a number of days, or a date. Blank keeps the current expiry. */
 export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
 
 export interface TypedExpiry {
@@ -28,7 +28,8 @@ export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): 
 }
 
 /**
- * `"expired"`, `"expires within a day"`, `"expires in 3 days"`; undefined if over a week is left.
+ * Warns of a key's expiry, such as `"expired"`, `"expires within a day"` or `"expires in 3 days"`.
+ * Undefined if more than a week is left.
  */
 export function expirySoon(expiresAt: string | null, nowMs: number): string | undefined {
   if (expiresAt === null) return undefined;

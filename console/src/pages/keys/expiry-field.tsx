@@ -14,8 +14,8 @@ const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }
 ];
 
 /**
- * The field for a key's expiry. `current` is an instant, null for never, undefined for a new key,
- * and `each` for several keys.
+ * The field for a key's expiry. `current` is the present expiry: an instant, null for never,
+ * undefined for a new key, or `each` if the form changes several keys.
  */
 export function ExpiryField(props: {
   readonly current: string | null | undefined;

@@ -12,7 +12,7 @@ export interface Closable {
   readonly onClose: () => void;
 }
 
-/** Returns a dialog around `Form`, which starts empty each time the dialog opens. */
+/** Returns a dialog with the form `Form`. The form starts empty each time the dialog opens. */
 export function inDialog<P extends Closable>(
   title: string | ((props: P) => string),
   Form: ComponentType<P>,
@@ -68,8 +68,8 @@ export function DialogForm(props: {
 }
 
 /**
- * Rarely needed fields. They are folded until the reader opens them, or `isTelling` says that one
- * of them has a problem.
+ * Fields that are rarely needed. They are folded until the reader opens them, or until `isTelling`
+ * says that one of them has a problem.
  */
 export function MoreFields(props: {
   readonly label: string;

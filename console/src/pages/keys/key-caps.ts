@@ -46,7 +46,6 @@ export const KEY_CAPS = [
 
 export const CAP_FIELDS: readonly CapField[] = KEY_CAPS.map(({ field }) => field);
 
-/** A form in which every cap is blank, so that nothing changes. */
 export const BLANK_CAPS: Caps<string> = { month: "", week: "", day: "" };
 
 export const PERIOD_NAMES: Readonly<Record<CapPeriod, string>> = {

@@ -26,7 +26,7 @@ export interface TypedKey {
   readonly models: readonly string[];
 }
 
-/** The problems that remain after `changed`: those of the changed fields are dropped. */
+/** Returns the problems that remain after a change: those of the changed fields are dropped. */
 export function stillWrong(problems: FieldProblems, changed: Partial<TypedKey>): FieldProblems {
   const fields = Object.keys(changed).flatMap((name) => FIELDS_OF[name as keyof TypedKey]);
   return Object.fromEntries(
@@ -43,10 +43,7 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/**
- * Reads the form of a new key. Blank fields are not sent, so the key gets the rate ceiling and no
- * cap.
- */
+/** Reads the form of a new key. Without rate and caps, it gets the rate ceiling and no cap. */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
@@ -77,7 +74,7 @@ export function readKeyChange(
 
 export type TagsChoice = "keep" | "replace" | "remove";
 
-/** The form for several keys as typed. Blank fields keep each key's value. */
+/** The form that changes several keys, as typed. A blank field keeps the value of each key. */
 export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }
@@ -102,13 +99,13 @@ function toForm<T>(problems: FieldProblems, body: () => T): ReadForm<T> {
 }
 
 interface Bounds {
-  /** 1 for a new key. For an existing key, 0 removes the limit. */
+  /** Smallest number that may be typed. 1: a new key. 0: an existing key, to remove its limit. */
   readonly rpmMin: 0 | 1;
   readonly rpmMax: number;
   readonly nowMs: number;
 }
 
-/** Reads the fields that all forms have. `values` has the fields that are not blank. */
+/** Reads the fields that the forms have in common. `values` has only those that are not blank. */
 function readLimits(
   typed: Pick<TypedKey, "rpm" | "caps" | "tags" | "expiry">,
   { rpmMin, rpmMax, nowMs }: Bounds,
@@ -164,7 +161,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** Equal to the server's maximum, which a test checks. */
+/** Maximum number of models of a key's list. It equals the server's maximum; a test checks that. */
 export const MODELS_MAX = 100;
 
 export function nameProblem(name: string): FieldProblems {

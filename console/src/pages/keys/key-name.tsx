@@ -42,7 +42,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       )}
       {mayRename ? (
         <RowButton
-          // The focus returns to this button after the form has closed.
+          // Set after the form has closed, so that the focus returns to this button.
           autoFocus={renaming === "done"}
           isQuiet
           label={`Rename ${named.name}`}

@@ -221,7 +221,7 @@ function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** Tells how to continue: an expired key can get a later date, a disabled key never works again. */
+/** Explains what to do: an expired key can get a later date; a disabled key never works again. */
 function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>

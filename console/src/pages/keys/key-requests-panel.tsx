@@ -15,7 +15,7 @@ const COLUMNS = REQUEST_COLUMNS.filter(
 
 export function KeyRequestsPanel(props: {
   readonly keyId: string;
-  /** A UTC day; undefined selects the log's default range. */
+  /** UTC day from which requests are shown. Undefined selects the log's default range. */
   readonly since: string | undefined;
 }): ReactNode {
   const { keyId, since } = props;

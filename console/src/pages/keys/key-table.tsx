@@ -96,8 +96,8 @@ interface Choosing {
 }
 
 /**
- * The selection; undefined for readers who may not change keys. It is a context instead of props,
- * so that a change redraws only the checkboxes and not the rows.
+ * The selected keys. Undefined for people who may not change keys. It is a context instead of a
+ * prop, so that a change redraws only the checkboxes and not the rows.
  */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
@@ -224,7 +224,7 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
   );
 }
 
-/** The caps with their periods; the monthly cap is shown without its period. */
+/** Shows the caps with their periods. The monthly cap is shown without its period. */
 function Caps({ of: key }: { readonly of: Key }): ReactNode {
   const set = KEY_CAPS.flatMap(({ period, field }) => {
     const usd = key[field];
@@ -242,7 +242,7 @@ function Caps({ of: key }: { readonly of: Key }): ReactNode {
   );
 }
 
-/** The first characters of a key, which are the only ones stored in the clear. */
+/** Shows the first characters of a key, which are the only ones that are stored in the clear. */
 export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   return (
     <Text
@@ -271,7 +271,7 @@ function hasNews(key: Key): boolean {
   return toKeyStatus(key) !== "active" || expirySoon(key.expires_at, Date.now()) !== undefined;
 }
 
-/** The key's own limit, and the effective limit if that is lower. */
+/** Shows the key's own limit, and the effective limit if that is lower. */
 function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
   const { rpm, rpm_ceiling: ceiling, rpm_effective: effective } = limited;
   const own = rpm === null ? "None" : `${formatCount(rpm)}/min`;

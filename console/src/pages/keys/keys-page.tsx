@@ -23,7 +23,7 @@ const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
 export function KeysPage(): ReactNode {
   const answer = useAnswer("GET /api/console/keys");
-  // The page's URL tells if the dialog is open, so that the palette and links can open it.
+  // The page's URL says whether the dialog is open, so that the palette and links can open it.
   const [filters, setFilters] = useFilters<{ create: string | undefined }>();
   const isCreating = filters.create !== undefined;
   const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });
@@ -56,8 +56,8 @@ export function KeysPage(): ReactNode {
           opened={isOpened}
           rpmMax={answer.data?.rpm_max ?? 0}
           onClose={() => setIsCreating(false)}
-          // The button that opened the dialog gets the focus back, because the dialog's form is
-          // gone.
+          // The form that had the focus is gone, so the button that opened the dialog gets the
+          // focus.
           onSaved={() => createButton.current?.focus()}
         />
       </WhenOpened>

@@ -4,7 +4,7 @@ export type KeyStatus = "active" | "expired" | "disabled" | "all";
 
 type StatusFacts = Pick<Key, "disabled_at" | "is_expired">;
 
-/** Keys of the wanted status and tag whose name contains the text or whose label begins with it. */
+/** Keys of the wanted status and tag whose name contains, or whose label begins with, the text. */
 export function matchKeys(
   keys: readonly Key[],
   wanted: { readonly status: KeyStatus; readonly search: string; readonly tag?: string },
@@ -26,7 +26,7 @@ export function toKeyStatus({
   return isExpired ? "expired" : "active";
 }
 
-/** The active key that already has this name; case is ignored. */
+/** The active key that already has this name, regardless of case. */
 export function findNamesake(name: string, keys: readonly Key[]): Key | undefined {
   const wanted = name.trim().toLowerCase();
   return keys.find((key) => toKeyStatus(key) === "active" && key.name.toLowerCase() === wanted);
@@ -34,7 +34,7 @@ export function findNamesake(name: string, keys: readonly Key[]): Key | undefine
 
 /**
  * Shortens a pasted key to its label. People who search for a key paste all of it, often with the
- * line around it, and the secret must not reach the address bar, the history or a server.
+ * whole line, and the secret must not reach the address bar, the history or a server.
  */
 export function toSearchTerm(text: string): string {
   const key = /tm_vk_[0-9a-f]*/i.exec(text)?.[0];
@@ -44,6 +44,6 @@ export function toSearchTerm(text: string): string {
   return text.slice(0, SEARCH_CHARS_MAX);
 }
 
-/** The number of characters of a key that are stored in the clear. */
+/** Number of characters at the start of a key that are stored in the clear. */
 const LABEL_CHARS = 12;
 const SEARCH_CHARS_MAX = 64;

@@ -5,10 +5,7 @@ import type { ModelsFieldProps } from "./models-select.tsx";
 
 const ModelsSelect = lazy(() => import("./models-select.tsx"));
 
-/**
- * The field for the models that a key may call. Its code is loaded with the form, not with the
- * page.
- */
+/** The field for a key's models. Its code is loaded when the form opens, not with the page. */
 export function ModelsField(props: ModelsFieldProps): ReactNode {
   return (
     <Suspense fallback={<Skeleton height={FIELD_PX} />}>

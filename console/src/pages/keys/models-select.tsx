@@ -18,7 +18,7 @@ export default function ModelsSelect(props: ModelsFieldProps): ReactNode {
       label="Models"
       description="Leave blank for all models. With a selection, the key can list and call only these models."
       placeholder={value.length === 0 ? "All models" : undefined}
-      // A chosen model stays selectable if it is no longer listed.
+      // A chosen model stays selectable even if it is no longer listed.
       data={[...new Set([...listed, ...value])]}
       value={[...value]}
       onChange={onChange}

@@ -1,4 +1,4 @@
-/** The meaning of a typed cap; `problem` is a sentence for the field. */
+/** What a typed cap means. `problem` is a sentence that the form shows at the field. */
 export type TypedCap =
   | { readonly kind: "unchanged" }
   | { readonly kind: "removed" }
@@ -24,13 +24,13 @@ export function readCap(text: string): TypedCap {
   return /^[0.]+$/.test(typed) ? { kind: "removed" } : { kind: "capped", capUsd: typed };
 }
 
-/** The cap for the body of a change; undefined if the field is to be left out. */
+/** The cap for the request body of a change. Undefined if the body must not have the field. */
 export function capInput(cap: TypedCap): string | undefined {
   if (cap.kind === "removed") return "0";
   return cap.kind === "capped" ? cap.capUsd : undefined;
 }
 
-/** The amount as a person would type it: exact, with at least two decimals. */
+/** Writes an amount as a person would type it: exactly, with at least two decimals. */
 export function plainUsd(usd: string): string {
   return usd.replace(/0{1,4}$/, "");
 }

@@ -1,6 +1,6 @@
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 
-/** An active key without caps, but for what is given. */
+/** Makes an active key without caps. `some` replaces single fields. */
 export function buildKey(some: Partial<Key> = {}): Key {
   return {
     key_id: "key_1",

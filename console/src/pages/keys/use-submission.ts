@@ -4,7 +4,7 @@ import { ApiFault } from "../../api/client.ts";
 
 export interface Submission {
   readonly isBusy: boolean;
-  /** The last refusal; undefined once the form is sent again. */
+  /** The last refusal; undefined as soon as the form is sent again. */
   readonly fault: ApiFault | undefined;
   /** Drops the refusal after the form was changed. */
   forget(): void;
@@ -39,7 +39,10 @@ export function useSubmission(): Submission {
   };
 }
 
-/** True if the change would stop requests at once and has to be sent again with `confirm`. */
+/**
+ * True if the server refused a change that would stop requests at once. The form must send it again
+ * with `confirm`.
+ */
 export function isConfirmNeeded(fault: ApiFault | undefined): boolean {
   return fault?.code === "confirm_needed";
 }

@@ -79,9 +79,9 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   );
 }
 
-/** The page reads the limits at the same interval. */
+/** Milliseconds between two reads of the caps. The page reads the limits at the same interval. */
 const REFRESH_MS = 10_000;
-/** A search field appears if there are more caps than this. */
+/** Number of caps above which a search field appears. */
 const SEARCHED_FROM = 10;
 
 const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };

@@ -5,7 +5,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** The label of each kind of limit, and the time that its used amount covers. */
+/** For each kind of limit, its label and the time that its used amount covers. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {

@@ -20,9 +20,7 @@ import { tellingLimits } from "./quiet-rows.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
-/**
- * The limits of every scope, one kind at a time, with the used amount and a button to change them.
- */
+/** Shows and edits the limits of every scope, one kind at a time, with the used amounts. */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
   const [filters, setFilters] = useFilters<{
     limit: string | undefined;
@@ -180,10 +178,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
 
 interface RowNames {
   readonly name: string;
-  /**
-   * The name of the key to which a model's limit belongs; undefined if it belongs to the
-   * organization.
-   */
+  /** Name of the key to which a model's limit belongs; undefined if it is the organization's. */
   readonly key?: string;
 }
 

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 /** Tells how many keys are hidden because they have only defaults, with a button to show them. */
 export function QuietNote(props: {
   readonly quiet: number;
-  /** The limits of the hidden keys: `"only the default limits"`. */
+  /** Says what the hidden keys have, such as `"only the default limits"`. */
   readonly have: string;
   readonly isAll: boolean;
   readonly onChange: (isAll: boolean) => void;

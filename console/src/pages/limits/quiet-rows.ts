@@ -2,9 +2,9 @@ import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
 import type { CapRow } from "../keys/cap-left.ts";
 import { LIMIT_KINDS } from "./limit-change.ts";
 
-/** If fewer keys than this would be hidden, they are all shown. */
+/** Minimum number of keys that are worth hiding. If there are fewer, they are all shown. */
 const QUIET_MIN = 10;
-/** A key that uses this share of a limit is not hidden. */
+/** Share of a limit from which a key's use counts as notable, so that the key is not hidden. */
 const CLOSE_SHARE = 0.5;
 
 export interface Telling<T> {

@@ -30,9 +30,7 @@ export function UsedBar(props: { readonly value: LimitValue; readonly miw?: numb
   );
 }
 
-/**
- * A bar for a share from 0 to 1. Screen readers skip it, because they read the figures next to it.
- */
+/** Draws a share from 0 to 1. Screen readers skip the bar and read the figures next to it. */
 export function ShareBar({ share }: { readonly share: number }): ReactNode {
   const percent = Math.min(100, Math.max(0, share * 100));
   return (

@@ -21,7 +21,7 @@ import { servedFirst, type ServedListing, type ServedModels } from "./served.ts"
 export interface FactCell {
   readonly text: string;
   readonly note?: string;
-  /** True for the best value of the table row; false for all if they are equal. */
+  /** True if this is the best value of its table row. If all are equal, none is the best. */
   readonly isBest: boolean;
 }
 
@@ -31,9 +31,9 @@ export interface Fact {
 }
 
 /**
- * The rows of the comparison table. Prices, sizes and verdicts are those of each model's first
- * provider. Verdicts have a row only if at least one model has a verdict; likewise for measured
- * speed and reliability.
+ * Builds the rows of the comparison table. Prices, sizes and verdicts are those of each model's
+ * first provider. A row of verdicts, measured speed or reliability appears only if at least one
+ * model has a value for it.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -104,7 +104,7 @@ function plain(label: string, texts: readonly string[]): Fact {
   return { label, cells: texts.map((text) => ({ text, isBest: false })) };
 }
 
-/** `"$2.00 in, $4.00 out above 200,000 tokens"`. */
+/** Describes the prices of large prompts, such as `"$2.00 in, $4.00 out above 200,000 tokens"`. */
 function sizesLabel(listing: ModelProvider | undefined): string {
   const tiers = (listing?.price_tiers ?? []).map(
     ({ above_prompt_tokens: above, prices }) =>
@@ -125,8 +125,8 @@ function inAndOut({ prompt, completion }: PricesPerMillion): string {
 }
 
 /**
- * True if the listing has a separate price for 1-hour cache writes. Their row is left out if no
- * listing has one.
+ * True if the listing has its own price for 1-hour cache writes. If no listing has one, the table
+ * leaves out the row for these prices.
  */
 function pricesHours(listing: ModelProvider | undefined): boolean {
   return listing?.prices?.[HOUR_WRITE] !== undefined;
@@ -199,7 +199,6 @@ function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {
   return { label, cells };
 }
 
-/** The parameters that another of `models` accepts and `model` does not. */
 function lacking(model: Model, models: readonly Model[]): string {
   const all = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
   const names = [...all].filter((name) => !Object.hasOwn(model.parameters, name)).sort();

@@ -6,7 +6,6 @@ export function readPicks(text: string | undefined): readonly string[] {
   return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
 }
 
-/** Writes the model IDs for the page's URL; undefined if there are none. */
 export function writePicks(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(",");
 }

@@ -78,8 +78,8 @@ function Cell({ cell }: { readonly cell: FactCell }): ReactElement {
 }
 
 /**
- * Labels the verification state of each model's first listing, for at most four models. A label is
- * undefined for visitors and while it loads.
+ * Labels for the verification state of each model's first listing, for at most four models.
+ * Undefined while it loads, and for visitors, who may not see it.
  */
 function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
   const verdicts = [

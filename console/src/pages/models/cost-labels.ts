@@ -6,7 +6,7 @@ import type {
 import { formatCount } from "../../ui/count.tsx";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 
-/** `"$1.234567"` or `"at least $1.234567"`; undefined if the cost is unknown. */
+/** Writes a cost, such as `"$1.234567"` or `"at least $1.234567"`; undefined if it is unknown. */
 export function costLabel(cost: ListingCost | undefined): string | undefined {
   if (cost?.cost_usd == null) return undefined;
   const shown = showUsd(cost.cost_usd);
@@ -14,8 +14,8 @@ export function costLabel(cost: ListingCost | undefined): string | undefined {
 }
 
 /**
- * The difference to the paid amount: `"−$0.500000 (−25.0%)"`; undefined if the exact cost is
- * unknown.
+ * Writes how a cost differs from the amount that was paid, such as `"−$0.500000 (−25.0%)"`.
+ * Undefined if the exact cost is unknown.
  */
 export function differenceLabel(cost: ListingCost | undefined, spent: string): string | undefined {
   if (cost?.cost_usd == null || cost.is_at_least) return undefined;
@@ -29,7 +29,7 @@ export function differenceLabel(cost: ListingCost | undefined, spent: string): s
   return `${amount} (${sign}${size / 10n}.${size % 10n}%)`;
 }
 
-/** The cost of the same requests at the model's other providers: `"$1.000000 to $2.000000"`. */
+/** Writes the cost of the same requests at other providers: `"$1.000000 to $2.000000"`. */
 export function otherCosts(listings: readonly ListingCost[]): string {
   const costs = listings
     .slice(1)
@@ -41,7 +41,7 @@ export function otherCosts(listings: readonly ListingCost[]): string {
   return low === high ? showUsd(low) : `${showUsd(low)} to ${showUsd(high)}`;
 }
 
-/** Sentences about requests that cannot run on the model, or that it may refuse. */
+/** Says in sentences which requests cannot run on the model, or which it may refuse. */
 export function costNotes(model: ComparedModel): readonly string[] {
   if (model.obstacle === "not_listed") return ["Not listed."];
   if (model.obstacle === "modality")

@@ -71,7 +71,7 @@ export function ListingTable(props: {
   );
 }
 
-/** The model name that the provider reports in its answers, if it differs from the listed name. */
+/** Shows the model name in the provider's answers, if it differs from the listed name. */
 function ReportedModel(props: {
   readonly provider: Provider | undefined;
   readonly model: string;
@@ -91,7 +91,7 @@ function ReportedModel(props: {
 
 const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 
-/** The table shows input and output prices first. */
+/** Order of the price columns: input and output prices come first. */
 const ORDER: readonly Sku[] = [...new Set<Sku>(["prompt", "completion", ...SKUS])];
 
 const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
@@ -100,7 +100,7 @@ const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
   cached_prompt: "wide",
 };
 
-/** The ID of a column that only signed-in readers see. */
+/** ID of the verdict column, which only signed-in people see. */
 const VERDICT = "verdict";
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -216,8 +216,8 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 /**
- * Verdicts change the routing order, and visitors do not see verdicts, so they do not see the order
- * either.
+ * Columns for visitors. They do not see verdicts, so they do not see the routing order either,
+ * because verdicts change it.
  */
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "place");
 
@@ -250,7 +250,7 @@ function priceColumn(sku: Sku): Column<Row> {
   };
 }
 
-/** Shown instead of a price for providers that report the cost of each request. */
+/** Text in place of a price, for providers that report the cost of each request. */
 const NO_PRICE: Readonly<Partial<Record<Sku, string>>> = {
   prompt: "As reported",
   completion: "As reported",

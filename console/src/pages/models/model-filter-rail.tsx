@@ -17,15 +17,15 @@ export interface ModelFilterRailProps {
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;
   readonly choices: ModelChoices;
-  /** True if measured speeds are known, so that the reader can filter by speed. */
+  /** True if measured speeds are known. Only then can the reader filter by speed. */
   readonly hasFigures: boolean;
   readonly found: number;
   readonly onClose: () => void;
 }
 
 /**
- * The filters of the models page. They are in the page's URL, so that a view can be shared and Back
- * undoes a change.
+ * The filters of the models page. They are kept in the page's URL, so that a view can be shared and
+ * Back undoes a change.
  */
 export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
   const { search, change, choices, hasFigures, found, onClose } = props;
@@ -84,9 +84,9 @@ export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
 interface Slider {
   readonly name: "context" | "price" | "output" | "ttft" | "speed";
   readonly label: string;
-  /** The values from left to right; the position to the left of the first value means "any". */
+  /** Values from left to right. The position to the left of the first value means "any". */
   readonly steps: readonly string[];
-  /** Parses the value in the URL; undefined if it is absent or invalid. */
+  /** Parses the value in the URL; undefined if the URL has no valid value. */
   readonly read: (text: string | undefined) => number | undefined;
   readonly show: (text: string) => string;
   readonly isServed?: true;
@@ -127,9 +127,7 @@ const SLIDERS: readonly Slider[] = [
   },
 ];
 
-/**
- * A slider over the steps. If the URL has a valid value that is not one of the steps, it is kept.
- */
+/** A slider over the steps. A valid value from the URL stays, even if it is none of the steps. */
 function StepSlider(props: {
   readonly slider: Slider;
   readonly value: string | undefined;

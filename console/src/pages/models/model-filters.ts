@@ -27,11 +27,11 @@ export type ModelSearch = Readonly<
 >;
 
 /**
- * The matching models, in the given order. Filters that depend on the provider (price, speed,
- * country, logging, parameters) must all match the same provider: a model with a cheap provider
+ * Returns the matching models, in the given order. Filters that depend on the provider (price,
+ * speed, country, logging, parameters) must all match one provider: a model with a cheap provider
  * that logs prompts and an expensive one that does not is no match for "cheap without logging". The
- * price is that of the first matching provider, which is tried first. Without `served`, filters by
- * speed are ignored.
+ * price is that of the first matching provider, which the gateway tries first. Without `served`,
+ * filters by speed are ignored.
  */
 export function filterModels(
   models: readonly Model[],
@@ -54,7 +54,7 @@ function matchesWords(model: Model, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** The model's matching providers; empty if the first matching provider is too expensive. */
+/** The providers of a model that match. Empty if the first matching provider is too expensive. */
 export function fittingListings(
   model: Model,
   search: ModelSearch,
@@ -81,14 +81,14 @@ export function fittingListings(
     : [];
 }
 
-/** False if no data center is declared, because the provider may run anywhere. */
+/** True if all declared data centers are in `country`. With none, the provider may run anywhere. */
 function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
 /**
- * `max` is in micro-dollars per million tokens; undefined matches everything. A listing that is not
- * billed by token matches only an undefined `max`.
+ * True if the listing's price is at most `max`, in micro-dollars per million tokens. An undefined
+ * `max` matches everything; any other matches only listings that are billed by token.
  */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
@@ -96,7 +96,7 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/** A listing without measurements does not match a filter by speed. */
+/** True if the measured figures match the filters by speed. Unmeasured listings never do. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft);
   const speedMin = readFigure(search.speed);
@@ -108,7 +108,7 @@ function isServedSo(figures: ServedListing | undefined, search: ModelSearch): bo
   );
 }
 
-/** Parses milliseconds or tokens per second; undefined if there is no valid filter. */
+/** Parses a filter in milliseconds or tokens per second. Undefined if there is no valid filter. */
 export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
 }
@@ -117,7 +117,7 @@ export function hasSpeedFilter({ ttft, speed }: ModelSearch): boolean {
   return readFigure(ttft) !== undefined || readFigure(speed) !== undefined;
 }
 
-/** Parses tokens: `"128000"`, `"128k"`, `"1M"`; undefined if there is no valid filter. */
+/** Parses tokens, such as `"128000"`, `"128k"` or `"1M"`. Undefined if there is no valid filter. */
 export function readContext(text: string | undefined): number | undefined {
   const match = /^(\d{1,9})([km]?)$/i.exec((text ?? "").replaceAll(/[\s,_]/g, ""));
   if (match === null) return undefined;
@@ -125,7 +125,7 @@ export function readContext(text: string | undefined): number | undefined {
   return Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
 }
 
-/** Parses dollars per million tokens into micro-dollars; undefined if there is no valid filter. */
+/** Parses dollars per million tokens into micro-dollars. Undefined if there is no valid filter. */
 export function readPrice(text: string | undefined): bigint | undefined {
   const price = (text ?? "").trim().replace(/^\$/, "");
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;

@@ -14,13 +14,13 @@ export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {
   decisions: "Decisions",
 };
 
-/** `"128K"`, `"1M"`; a dash for null. */
+/** Writes a number of tokens in short form, such as `"128K"` or `"1M"`; null as a dash. */
 export function shortTokens(tokens: number | null): string {
   return tokens === null ? "–" : COMPACT.format(tokens);
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A parameter with its accepted values: `"temperature 0 to 2, default 1"`. */
+/** Describes a parameter and its accepted values, such as `"temperature 0 to 2, default 1"`. */
 export function parameterLabel(name: string, descriptor: Descriptor): string {
   const { type, values, min, max, unit } = descriptor;
   const fallback = descriptor.default === undefined ? "" : `, default ${descriptor.default}`;
@@ -40,12 +40,12 @@ function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
 
-/** `"France, Germany"`; `"Not declared"` without codes. */
+/** Lists countries, such as `"France, Germany"`. Without codes, returns `"Not declared"`. */
 export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/** `"600 requests per minute"`; `"Not declared"` if there is no capacity. */
+/** Describes a capacity, such as `"600 requests per minute"`, or returns `"Not declared"`. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
@@ -72,7 +72,7 @@ export interface LoggingLabel {
   readonly tone: "ok" | "warn";
 }
 
-/** Tells if none, some or all of the providers retain prompts. */
+/** Says whether none, some or all of the providers retain prompts. */
 export function loggingLabel(
   listings: readonly Pick<ModelProvider, "prompt_logging">[],
 ): LoggingLabel {
@@ -82,7 +82,7 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/** `"Leaves on 3 Jan 2027"`; undefined after that day or if there is no date. */
+/** Says when a model leaves: `"Leaves on 3 Jan 2027"`. Undefined without a day, or after it. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);

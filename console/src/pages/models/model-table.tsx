@@ -24,10 +24,7 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /**
-   * Measured speed and reliability; undefined if unknown, and the table then leaves out their
-   * columns.
-   */
+  /** Measured speed and reliability. If undefined, the table leaves out their columns. */
   readonly served: ServedFor | undefined;
   readonly isNarrow: boolean;
   readonly onNone: ReactNode;
@@ -54,9 +51,7 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   );
 }
 
-/**
- * A model with its matching providers. Prices and figures are those of the first matching provider.
- */
+/** A model with its matching providers. Its prices and figures are those of the first one. */
 interface Row {
   readonly model: Model;
   readonly listings: readonly ModelProvider[];
@@ -145,7 +140,10 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/** Figures of the first provider in the last 30 days; the share of calls covers all providers. */
+/**
+ * Columns of measured figures. They show the first provider's figures of the last 30 days; only the
+ * share of calls covers all providers.
+ */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     isSortable: true,
@@ -166,7 +164,8 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
 ];
 
 /**
- * A listing that is not billed by token shows the first line of its price card as the output price.
+ * A column of prices. For a listing that is not billed by token, the output price is the first line
+ * of its price card.
  */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return {
@@ -182,7 +181,7 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   };
 }
 
-/** The first provider's price, and the lowest price below it if another provider is cheaper. */
+/** Shows the first provider's price and, if another provider is cheaper, the lowest one below. */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

@@ -133,8 +133,8 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
 }
 
 /**
- * Tells whose calls the table's measurements cover, and how a filter by speed treats unmeasured
- * models.
+ * Says whose calls the table's measurements cover, and how a filter by speed treats models without
+ * measurements.
  */
 function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   if (served === undefined) {

@@ -28,7 +28,7 @@ export function ParameterChips({ model }: { readonly model: Model }): ReactEleme
   );
 }
 
-/** `"only Lab A"` if not every provider accepts the parameter; undefined if all or none do. */
+/** Names who accepts the parameter, such as `"only Lab A"`. Undefined if all or no providers do. */
 function providersWith({ providers }: Model, parameter: string): string | undefined {
   const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
   if (taking.length === providers.length || taking.length === 0) return undefined;

@@ -16,9 +16,9 @@ const NAMES: Readonly<Record<Sku, string>> = {
   internal_reasoning: "Reasoning",
 };
 
-/** The SKUs in the order in which pages list them. */
+/** All SKUs, in the order in which pages list them. */
 export const SKUS = Object.keys(NAMES) as readonly Sku[];
-/** A listing without a separate price for this SKU charges it like other cache writes. */
+/** 1-hour cache writes. A listing without a price for them charges them like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
 export function skuName(sku: Sku): string {
@@ -26,29 +26,26 @@ export function skuName(sku: Sku): string {
 }
 
 /**
- * `"same as input"` or `"same as output"`; undefined if the listing has a separate price for the
- * SKU.
+ * Describes a price that the listing does not state, such as `"same as input"`. Undefined if the
+ * listing states a price for the SKU.
  */
 export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {
   if (!listing.defaulted.includes(sku)) return undefined;
   return sku === "internal_reasoning" ? "same as output" : "same as input";
 }
 
-/** The exact price with at least two decimals: `"$0.15"`, `"$3.00"`, `"$0.0375"`. */
+/** Writes a price exactly, with at least two decimals, such as `"$3.00"` or `"$0.0375"`. */
 export function showPrice(price: string): string {
   const [whole = "0", fraction = ""] = price.split(".");
   return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
 }
 
-/** `"$0.10 a second"`, without the billed item and the tier. */
+/** Writes one line of a price card without its item and tier, such as `"$0.10 a second"`. */
 export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }
 
-/**
- * The price of a SKU in dollars per million tokens; undefined if the listing is not billed by
- * token.
- */
+/** The price in dollars per million tokens; undefined if the listing is not billed by token. */
 export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
@@ -58,7 +55,7 @@ export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string 
   return first === undefined ? undefined : tokenPrice(first, sku);
 }
 
-/** The lowest of the providers' prices; undefined if no provider bills by token. */
+/** The lowest price of any of the providers. Undefined if none of them bills by token. */
 export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   return listings
     .flatMap((listing) => tokenPrice(listing, sku) ?? [])
@@ -93,7 +90,7 @@ function lowestLine(listings: readonly ModelProvider[]): string {
     return card === undefined ? "Price on each request" : cardLineLabel(card);
   }
   if (isFree(input, output)) return "Free";
-  // Models for decisions have no output price.
+  // Decisions have no output price.
   if (isFree(output)) return `${showPrice(input)} in`;
   return isFree(input)
     ? `${showPrice(output)} out`

@@ -12,14 +12,14 @@ import { SKUS, type Sku } from "./price-labels.ts";
 export interface PriceRow {
   readonly key: string;
   readonly provider: string;
-  /** `"now"`, `"from 1 Jan 2027"`. */
+  /** Period of the prices, such as `"now"` or `"from 1 Jan 2027"`. */
   readonly when: string;
-  /** `"Any size"`, `"above 200,000 tokens"`. */
+  /** Size of the prompts, such as `"Any size"` or `"above 200,000 tokens"`. */
   readonly prompts: string;
   readonly prices: PricesPerMillion;
 }
 
-/** Listings whose prices are constant have no rows. */
+/** Rows of prices that depend on date or prompt size. Constant prices make no rows. */
 export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow[] {
   return listings.flatMap(
     ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {
@@ -73,7 +73,7 @@ export function instantLabel(instant: string): string {
 
 export type ChangeKind = "rise" | "fall" | "mixed";
 
-/** The direction of a price change; undefined if all prices stay the same. */
+/** Whether prices rise, fall or both. Undefined if all prices stay the same. */
 export function changeKind(
   before: PricesPerMillion,
   after: PricesPerMillion,
@@ -86,7 +86,8 @@ export function changeKind(
 }
 
 /**
- * If `prices` has no `cache_write_1h`, a 1-hour cache write costs as much as any other cache write.
+ * Price of one unit. If `prices` has no `cache_write_1h`, a 1-hour cache write costs as much as any
+ * other cache write.
  */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
@@ -107,7 +108,7 @@ export function nextChange(listings: readonly ModelProvider[]): ComingChange | u
   return coming.toSorted((a, b) => (a.from < b.from ? -1 : 1))[0];
 }
 
-/** `"Price increase from 1 Jan 2027"`. */
+/** Announces a price change, such as `"Price increase from 1 Jan 2027"`. */
 export function changeLabel({ from, kind }: ComingChange): string {
   return `${kind === undefined ? "New prices" : CHANGES[kind]} from ${instantLabel(from)}`;
 }
@@ -117,7 +118,10 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
   mixed: "New prices",
 };
 
-/** `"22 Nov 2026, two sources agree"`; `"Not recorded"` if the prices were never checked. */
+/**
+ * Says when and how the prices were checked, such as `"22 Nov 2026, two sources agree"`. If they
+ * never were, returns `"Not recorded"`.
+ */
 export function labelChecked(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";

@@ -8,7 +8,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { showPrice, skuName, SKUS } from "./price-labels.ts";
 import { priceRows, type PriceRow } from "./price-rows.ts";
 
-/** Shows prices that depend on the prompt's size or the date; renders nothing if there are none. */
+/** Shows prices that depend on the prompt's size or the date. Renders nothing without them. */
 export function PriceSheetPanel(props: {
   readonly listings: readonly ModelProvider[];
 }): ReactElement | null {

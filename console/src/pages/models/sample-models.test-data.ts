@@ -61,7 +61,7 @@ export function buildModel(words: Partial<Model>): Model {
   };
 }
 
-/** The figures of a listing with nine calls and nothing measured, but for what is given. */
+/** Makes figures of a listing with nine calls, all unmeasured. `some` replaces single fields. */
 export function buildFigures(some: Partial<ListingFigures>): ListingFigures {
   return {
     provider: "lab-a",

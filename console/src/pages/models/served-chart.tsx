@@ -13,7 +13,7 @@ import {
 } from "./served-series.ts";
 
 export interface ServedChartProps {
-  /** Names the customers whose calls the figures count: `"Your own calls"`, `"All customers"`. */
+  /** Says whose calls the figures count, such as `"Your own calls"` or `"All customers"`. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
   readonly lineOf: (listing: ListingFigures) => ChartPart;
@@ -31,10 +31,7 @@ const SPANS: readonly { readonly value: ServedSpan; readonly label: string }[] =
   { value: "24h", label: "24 hours" },
 ];
 
-/**
- * Draws a figure over time, with a line for each listing. Its code is loaded after the page, like
- * all charts.
- */
+/** Draws a figure over time, one line per listing. Its code is loaded after the page. */
 export default function ServedChart(props: ServedChartProps): ReactElement {
   const { caption, listings, lineOf, hasHours, nowMs } = props;
   const [metric, setMetric] = useState<ServedMetric>("p50");

@@ -10,7 +10,8 @@ export const NO_CALLS = "no calls";
 export interface ServedDay {
   readonly day: string;
   /**
-   * The share of hours with calls in which a call succeeded, 0 to 1; null if there were no calls.
+   * Of the hours of the day with calls, the share in which at least one call succeeded, from 0 to
+   * 1. Null if the day had no calls.
    */
   readonly uptime: number | null;
 }
@@ -24,14 +25,14 @@ export function listDays(days: readonly FiguresAt[], nowMs: number): readonly Se
   });
 }
 
-/** The state of a day, which selects the color of its bar. */
+/** Classifies a day, which selects the color of its bar. */
 export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none" {
   if (uptime === null) return "none";
   if (uptime === 1) return "up";
   return uptime >= 0.5 ? "partly" : "down";
 }
 
-/** A sentence for screen readers: the number of days with calls, and the days below 100%. */
+/** A sentence for screen readers: the number of days with calls, and each day below 100%. */
 export function spokenDays(days: readonly ServedDay[]): string {
   const used = days.filter(({ uptime }) => uptime !== null);
   if (used.length === 0) return "No calls in 30 days";

@@ -24,8 +24,9 @@ export interface ServedPanelProps {
 }
 
 /**
- * Measured reliability and speed of the last 30 days: of the organization's own calls, and of all
- * customers' calls if the operator publishes them. If the operator does not, visitors see nothing.
+ * Shows measured reliability and speed of the last 30 days: of the organization's own calls, and of
+ * all customers' calls if the operator publishes them. If the operator does not, visitors see
+ * nothing.
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -112,7 +113,8 @@ function FiguresTable(
 }
 
 /**
- * The IDs are the same as in charts of spend, so that a provider or model has the same color there.
+ * A line of the chart. Its ID is the same as in charts of spend, so that a provider or model has
+ * the same color in all charts.
  */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };

@@ -5,7 +5,7 @@ import { showUtc } from "../../ui/time.tsx";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The most lines that a chart can distinguish. */
+/** Maximum number of lines in one chart: people cannot distinguish more. */
 const LINES_MAX = 8;
 
 export type ServedMetric = "p50" | "p95" | "speed" | "success";
@@ -39,8 +39,8 @@ export interface ServedSeries {
 }
 
 /**
- * Builds a line for each of the listings with the most calls. The axis has every one of the last 24
- * hours or 30 days; a time without figures is null, which leaves a gap.
+ * Builds one line for each listing, for those with the most calls. The axis has every one of the
+ * last 24 hours or 30 days. A time without figures is null, which leaves a gap in the line.
  */
 export function buildServedSeries(
   listings: readonly ListingFigures[],

@@ -17,7 +17,7 @@ export interface Served {
   readonly byProvider: ReadonlyMap<string, ServedListing>;
 }
 
-/** Keyed by model ID. A model without calls has no entry. */
+/** Figures by model ID. A model without calls has no entry. */
 export type ServedModels = ReadonlyMap<string, Served>;
 
 export function indexServedModels(listings: readonly ListingFigures[]): ServedModels {
@@ -34,7 +34,7 @@ export function indexServedModels(listings: readonly ListingFigures[]): ServedMo
   return models;
 }
 
-/** The figures of the model's first provider, whose prices the page shows as well. */
+/** The figures of the model's first provider, whose prices the page also shows. */
 export function servedFirst(
   served: ServedModels | undefined,
   of: { readonly id: string; readonly providers: readonly ModelProvider[] },

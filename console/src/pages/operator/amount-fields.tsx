@@ -11,8 +11,8 @@ export interface TypedAmount {
 }
 
 /**
- * Fields for an amount in dollars and for a reference, which makes the server apply the amount only
- * once.
+ * Fields for an amount in dollars and for its reference. The server applies an amount with the same
+ * reference only once.
  */
 export function AmountFields(props: {
   readonly submission: ReturnType<typeof useSubmission>;

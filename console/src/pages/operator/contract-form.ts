@@ -3,7 +3,8 @@ import type { OperatorContract } from "../../../../src/account/console-api/contr
 export interface ContractForm {
   readonly scope: OperatorContract["scope"];
   /**
-   * The ID of the key or model, depending on the scope; empty with the scope `key` for every key.
+   * ID of the key or model that the limits are for, depending on the scope. With the scope `key`,
+   * an empty text means every key.
    */
   readonly target: string;
   readonly rpm: string;
@@ -16,7 +17,7 @@ type Problems = Readonly<Partial<Record<keyof ContractForm, string>>>;
 const LIMIT_MAX = 1_000_000_000;
 const NAMES = ["rpm", "tpm", "concurrency"] as const;
 
-/** Reads the form. A blank field keeps the current limit; the text `default` removes the limit. */
+/** Reads the form. A blank field keeps the current limit, and the text `default` removes it. */
 export function readContractForm(
   typed: ContractForm,
 ):

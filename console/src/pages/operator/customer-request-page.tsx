@@ -8,8 +8,8 @@ import { RequestParts, chooseTitle } from "../usage/request-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 /**
- * Shows a customer's request to an operator, as the customer sees it. The server records each
- * access in the change log.
+ * Shows a customer's request to an operator, as the customer sees it. The server records each view
+ * in the change log.
  */
 export function OperatorRequestPage(): ReactElement {
   const { orgId = "", requestId = "" } = useParams({ strict: false });

@@ -9,10 +9,7 @@ import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { AmountFields } from "./amount-fields.tsx";
 
-/**
- * Records money that was paid to a provider in advance. The server records at most one deposit per
- * reference.
- */
+/** Records money paid to a provider in advance, at most once per reference. */
 export const DepositDialog = inDialog("Record deposit", DepositForm);
 
 function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {

@@ -10,7 +10,7 @@ import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
   readonly orgId: string;
-  /** Set together with `reference` for a purchase that the operator grants by hand. */
+  /** Suggested amount. Set, together with `reference`, if a purchase is granted by hand. */
   readonly amountUsd?: string;
   readonly reference?: string;
   readonly onClose: () => void;

@@ -14,7 +14,10 @@ interface LiftProps {
   readonly onClose: () => void;
 }
 
-/** Lifts restrictions for unusual use; the reason goes into the change log. */
+/**
+ * Asks for a reason and lifts an organization's restrictions for unusual use. The reason goes into
+ * the change log.
+ */
 export const LiftDialog = inDialog("Lift restrictions", LiftForm);
 
 function LiftForm({ orgId, onClose }: LiftProps): ReactNode {

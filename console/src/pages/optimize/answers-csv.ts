@@ -12,10 +12,7 @@ const HEAD = [
   "total_ms",
 ];
 
-/**
- * Writes the answers as CSV, one per line. Texts that a spreadsheet would run as formulas are
- * escaped.
- */
+/** Writes the answers as CSV, one per line. Escapes what a spreadsheet would run as a formula. */
 export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
   const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
     models.flatMap((model) => {
@@ -45,7 +42,7 @@ function plain(text: string | null): string | null {
   return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
-/* Equal to the pattern in the server's `csv.ts`, which a test checks. */
+/* Matches the start of a formula, like the pattern in the server's `csv.ts`; a test checks it. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 

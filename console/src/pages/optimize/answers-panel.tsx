@@ -15,12 +15,10 @@ import { promptRows, SEARCHES_MAX, type PromptRow } from "./kept-search.ts";
 import classes from "./optimize.module.css";
 import { useKeptSearch } from "./use-kept-search.ts";
 
-/** The number of prompts on a page; small, because answers are long. */
+/** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;
 
-/**
- * Shows the answers of an Optimize search that this browser stores, side by side for each prompt.
- */
+/** Shows the answers of an Optimize search by prompt. Only this browser stores them. */
 export function AnswersPanel(props: {
   readonly search: OptimizeSearch;
   readonly orgId: string;

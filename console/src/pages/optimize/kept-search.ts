@@ -15,9 +15,9 @@ export interface KeptSearch {
   readonly prompts: readonly string[];
   readonly answers: readonly OptimizeAnswer[];
   readonly verdicts: readonly OptimizeVerdict[];
-  /** The position after which this browser fetches the next answers. */
+  /** Position after which this browser fetches the next answers. */
   readonly next: number;
-  /** The number of answers that the server dropped before this browser fetched them. */
+  /** Number of answers that the server dropped before this browser fetched them. */
   readonly lost: number;
 }
 
@@ -32,7 +32,7 @@ export function createKeptSearch(
   return { id, orgId, updatedAtMs: Date.now(), prompts, ...nothing };
 }
 
-/** Adds the answers fetched after `kept.next`; returns the same object if there are none. */
+/** Adds answers that were fetched after `kept.next`. Returns `kept` itself if there are none. */
 export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSearch {
   if (!fetched.held || fetched.next <= kept.next) return kept;
   return {
@@ -46,14 +46,20 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
 
 export interface PromptRow {
   readonly at: number;
-  /** Undefined if another browser started the Optimize search. */
+  /**
+   * Text of the prompt. Undefined if another browser started the Optimize search, because only that
+   * browser stores it.
+   */
   readonly prompt: string | undefined;
   readonly answers: ReadonlyMap<string, OptimizeAnswer>;
-  /** Undefined if the prompt was not judged, null if the judge chose no answer. */
+  /**
+   * Model of the answer that the judge chose. Undefined if the prompt was not judged; null if the
+   * judge chose no answer.
+   */
   readonly winner: string | null | undefined;
 }
 
-/** A row for each of the first `prompts` prompts that has at least one answer. */
+/** Returns a row for each of the first `prompts` prompts that has an answer. */
 export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRow[] {
   const rows = Array.from({ length: prompts }, (_none, at) => ({
     at,

@@ -96,7 +96,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
         params: { searchId: search.search_id },
       });
     } catch {
-      // The form shows `start.error` at its field or below the fields.
+      // Nothing to do: the form shows `start.error` at its field or below the fields.
     }
   }
 
@@ -233,7 +233,7 @@ function findProblems(draft: Draft, prompts: readonly string[]): Problems {
   };
 }
 
-/** The typed dollars as a decimal; undefined if they are not an amount above 0. */
+/** Reads the typed dollars as a decimal text. Undefined unless they are an amount above 0. */
 function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);

@@ -40,8 +40,8 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
 };
 
 /**
- * The best model; undefined if there are no answers, or if the objective needs the judge's verdicts
- * and there are none.
+ * The best model of the search. Undefined if there are no answers, or if the objective needs the
+ * judge's verdicts and there are none.
  */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
@@ -65,7 +65,8 @@ export const PROMPTS_MAX = 50;
 export const PROMPT_CHARS_MAX = 20_000;
 
 /**
- * Splits pasted text into prompts: at lines of three or more dashes if there are any, else by line.
+ * Splits pasted text into prompts. The separator is a line of three or more dashes; without such
+ * lines, each line is a prompt.
  */
 export function readPrompts(text: string): readonly string[] {
   const lines = text.replaceAll("\r\n", "\n").split("\n");

@@ -213,7 +213,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
   );
 }
 
-/** The sort value of models without a rank, so that they come last. */
+/** Sort value of a model without a rank, so that it comes last. */
 const LAST_RANK = 1_000;
 
 const COLUMNS: readonly Column<OptimizeResult>[] = [

@@ -18,7 +18,7 @@ export interface EstimateAsked {
   readonly maxTokens: number | undefined;
 }
 
-/** Shows the most that the Optimize search in the form can cost, as quoted by the server. */
+/** Shows the most that the Optimize search in the form can cost, which the server quotes. */
 export function SearchEstimate(
   props: EstimateAsked & { readonly budgetUsd: string | undefined },
 ): ReactElement {

@@ -6,15 +6,15 @@ import { createKeptSearch, searchShelf, withFetched, type KeptSearch } from "./k
 
 const POLL_MS = 2_000;
 /**
- * The most attempts to fetch answers after the Optimize search has ended, because another instance
- * of the server may hold the missing answers.
+ * Maximum number of attempts to fetch answers after the Optimize search has ended. One may not do,
+ * because another instance of the server may hold the missing answers.
  */
 const TRIES_AFTER_END = 5;
 
 export interface KeptState {
-  /** Undefined while this browser's database is being read. */
+  /** What this browser stores of the search. Undefined while it is being read. */
   readonly kept: KeptSearch | undefined;
-  /** False if this browser stores nothing, so that leaving the page loses the answers. */
+  /** False if this browser stores nothing. Leaving the page then loses the answers. */
   readonly isSaved: boolean;
 }
 

@@ -121,7 +121,7 @@ function countRejected({ by_status }: UsageFigures): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-/** Counts the most frequent causes of rejections, then all others, and links to the requests. */
+/** Counts rejections by cause: the most frequent ones, then all others. Links to the requests. */
 function Causes({ overview }: { readonly overview: Overview }): ReactElement {
   const { last_24h, rejected_for: causes } = overview;
   const all = countRejected(last_24h);

@@ -1,10 +1,10 @@
 const NAME = "tm-playground";
-/** Version 2 added presets; version 3 added images and searches. */
+/** Version of the database. Version 2 added presets; version 3 added images and searches. */
 const VERSION = 3;
 const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 type Shelf = (typeof SHELVES)[number];
 
-/** A stored record. It belongs to an organization, because a browser can be used for several. */
+/** A stored record. It names its organization, because one browser can be used for several. */
 export interface Kept {
   readonly id: string;
   readonly orgId: string;
@@ -12,12 +12,12 @@ export interface Kept {
 }
 
 /**
- * An object store of this browser's IndexedDB. Its records never leave the browser. Without
- * IndexedDB, as in some private windows, nothing is stored and `list` is empty.
+ * One object store of this browser's IndexedDB. Its records never leave the browser. Without
+ * IndexedDB, as in some private windows, nothing is stored and `list` returns nothing.
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  /** The most records that are stored per organization; the oldest are removed first. */
+  /** Maximum number of stored records per organization. The oldest are removed first. */
   readonly countMax: number;
 
   constructor(shelf: Shelf, countMax: number) {
@@ -31,8 +31,8 @@ export class BrowserShelf<T extends Kept> {
   }
 
   /**
-   * Stores a record, then removes the oldest beyond `countMax`; false if the record could not be
-   * stored.
+   * Stores a record, then removes the oldest beyond `countMax`. Returns false if the record could
+   * not be stored.
    */
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));

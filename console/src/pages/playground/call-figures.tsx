@@ -6,10 +6,10 @@ import { Money } from "../../ui/money.tsx";
 import type { JsonAnswer } from "./gateway.ts";
 import classes from "./playground.module.css";
 
-/** The line below an answer: its provider, further figures, its cost and its request ID. */
+/** The line below an answer: its provider, its cost, its request ID and further figures. */
 export function CallFigures(props: {
   readonly call: Partial<Pick<JsonAnswer, "provider" | "costUsd" | "requestId">>;
-  /** True if the request ID is already shown elsewhere. */
+  /** True if the page already shows the request ID elsewhere. */
   readonly hasOwnId?: boolean;
   readonly children: ReactNode;
 }): ReactElement {

@@ -1,6 +1,6 @@
 /**
- * The cost in an answer's JSON, as dollars with six decimals; undefined if there is no cost. It is
- * read from the text, because `JSON.parse` would turn it into a float.
+ * Finds the cost in an answer's JSON, in dollars with six decimals; undefined if there is none. It
+ * is read from the JSON text, because `JSON.parse` would round it to a float.
  */
 export function exactCost(answerText: string): string | undefined {
   let found: string | undefined;

@@ -10,7 +10,7 @@ import { GatewayFault } from "./gateway.ts";
 
 export function GatewayTrouble(props: {
   readonly title: string;
-  /** The error class; undefined if the error is not from the gateway. */
+  /** Error class of the gateway; undefined if the error does not come from the gateway. */
   readonly errorType: string | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;

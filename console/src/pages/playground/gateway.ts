@@ -8,7 +8,7 @@ const ROOT = "/playground/v1";
 export class GatewayFault extends Error {
   override readonly name = "GatewayFault";
   readonly status: number;
-  /** The error class, such as `rate_limit`; undefined if the error is not from the gateway. */
+  /** Error class, such as `rate_limit`; undefined if the error does not come from the gateway. */
   readonly errorType: string | undefined;
   readonly requestId: string | undefined;
 
@@ -27,7 +27,7 @@ export class GatewayFault extends Error {
   }
 }
 
-/** Sends a call of the playground; rejects with `GatewayFault` unless the answer is a success. */
+/** Sends a call of the playground. Rejects with `GatewayFault` unless the answer is a success. */
 export async function send(
   path: string,
   options: { readonly body?: object; readonly signal?: AbortSignal } = {},
@@ -56,7 +56,7 @@ export async function send(
 export interface JsonAnswer {
   readonly json: unknown;
   readonly bodyText: string;
-  /** The cost in decimal dollars; undefined if the answer has none. */
+  /** Cost in dollars as a decimal text; undefined if the answer states none. */
   readonly costUsd: string | undefined;
   readonly requestId: string | undefined;
   readonly provider: string | undefined;
@@ -82,24 +82,27 @@ export function contentAddress(videoId: string): string {
 }
 
 /**
- * Waits before each read of the request's record: after a stop, the gateway continues to read the
- * provider's answer for a while before it settles the request.
+ * Milliseconds before each attempt to read the record of a request. They grow, because after a stop
+ * the gateway reads on at the provider for a while before it settles the request.
  */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
-/** The debit of a request after it is settled; undefined if that takes more than two minutes. */
+/**
+ * Waits for the settlement of a request, and returns its cost in dollars. Undefined if that takes
+ * more than two minutes.
+ */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the request's total, which is in the JSON before the costs of the
-      // attempts.
+      // The first match is the total of the request: in the JSON, the costs of the attempts come
+      // later.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
-      // The record is not written yet or cannot be reached. The loop tries again.
+      // The record is not written yet, or it cannot be reached. The loop tries again.
     }
   }
   return undefined;

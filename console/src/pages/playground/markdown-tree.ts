@@ -1,9 +1,6 @@
 import MarkdownIt, { type Token } from "markdown-it";
 
-/**
- * A part of an answer: a text, or an element with one of the known tags. HTML in the answer stays
- * text.
- */
+/** A part of an answer: a text, or an element with one of the known tags. HTML stays text. */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
@@ -56,7 +53,8 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   const stack = [root];
   for (const token of tokens) {
     const top = stack.at(-1) ?? root;
-    // The parser hides the paragraphs of a tight list: their content belongs directly to the item.
+    // The parser hides the paragraphs of a tight list, because their content belongs directly to
+    // the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
       stack.push({ element: openElement(token), children: [] });
@@ -70,7 +68,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Undefined for an unknown element: only its content is shown. */
+/** Makes the element of a token. Undefined for an unknown one: only its content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
@@ -111,10 +109,7 @@ function leaf(token: Token): readonly MarkdownNode[] {
   }
 }
 
-/**
- * Shows only the image's name, because loading the image would reveal the reader's IP address to
- * the image's host.
- */
+/** Makes a link instead of an image, which would reveal the reader's IP address to its host. */
 function picture(token: Token): readonly MarkdownNode[] {
   const src = String(token.attrGet("src") ?? "");
   const name = `Image: ${token.content === "" ? src : token.content}`;

@@ -14,7 +14,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
-  /** Builds the request's body; undefined if the form has a problem, which the form then shows. */
+  /** Builds the body of the request. Undefined if the form has a problem, which it then shows. */
   readonly bodyOf: () => Body | undefined;
 }): ReactElement {
   const { gateway_url: gatewayUrl } = useSession().installation;

@@ -28,14 +28,14 @@ export function ModelPicker({ label, models, value, onChange }: ModelPickerProps
   );
 }
 
-/** Props for every field that chooses models. The reader can search by name and ID. */
+/** Returns the props of a field that chooses models. The reader can search by name and ID. */
 export function useModelOptions(models: readonly Model[]) {
   return useMemo(() => {
     const byId = new Map(models.map((each) => [each.id, each]));
     return {
       data: models.map(({ id, name }) => ({ value: id, label: name })),
       searchable: true,
-      // Enter takes the first match, so that typing a name and pressing Enter chooses a model.
+      // Enter takes the first match, so typing a name and pressing Enter chooses a model.
       selectFirstOptionOnChange: true,
       nothingFoundMessage: "No match",
       maxDropdownHeight: 360,

@@ -54,11 +54,11 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
   );
 }
 
-/** The browser's number field, because Mantine's would add 12 KB to the playground. */
+/** A number field of the browser, because Mantine's would add 12 KB to the playground. */
 function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // The typed text stays while it parses to the current value, so that "0.50" does not become
+  // The typed text stays as long as it means the current value. Otherwise "0.50" would become
   // "0.5".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
@@ -101,9 +101,7 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
   );
 }
 
-/**
- * A slider next to the number field, for pointers only. For wide ranges its scale is logarithmic.
- */
+/** A slider next to the number field, for pointers only. Over a wide range, it is logarithmic. */
 function Slider(props: {
   readonly range: { readonly min: number; readonly max: number; readonly isWhole: boolean };
   readonly value: unknown;

@@ -57,7 +57,7 @@ const TABS: readonly TabOf[] = [
   },
 ];
 
-/** `/playground`: makes the same calls as programs with a key, but authorized by the session. */
+/** `/playground`: makes the same calls as a program with a key, but the session authorizes them. */
 export function PlaygroundPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   const providers = useAnswer("GET /api/providers.json");
@@ -111,7 +111,7 @@ function PlaygroundTabs(props: {
   }>();
   const asked = filters.model?.split(",") ?? [];
   const active = activeTab(filters.tab, models, asked);
-  // A tab stays mounted once it was shown, so that it keeps its state.
+  // A tab that was shown once stays mounted, so that it keeps its state.
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
   if (!seen.has(active.id)) setSeen(new Set([...seen, active.id]));
   return (
@@ -154,7 +154,7 @@ function TabContent(props: {
   readonly tab: TabOf;
   readonly models: readonly Model[];
   readonly asked: readonly string[];
-  /** The initial model if the page's URL names none; ignored if the tab does not list it. */
+  /** Model to start with if the page's URL names none. Ignored if the tab does not list it. */
   readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
@@ -181,10 +181,7 @@ function TabContent(props: {
   );
 }
 
-/**
- * The tab that the page's URL names, else the tab for the model that the URL names, else the first
- * tab.
- */
+/** The tab that the page's URL names, else the tab of the model that it names, else the first. */
 function activeTab(
   wanted: string | undefined,
   models: readonly Model[],

@@ -6,7 +6,7 @@ export class SseParser {
   #data: string[] = [];
   #wasReturn = false;
 
-  /** Returns the data of each event that this fragment completes. Throws if a line is too long. */
+  /** Returns the data of each event that `fragment` completes. Throws if a line is too long. */
   push(fragment: string): readonly string[] {
     const events: string[] = [];
     let from = 0;

@@ -6,7 +6,7 @@ export interface TabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
   /**
-   * True if the page's URL names `modelIds`. The conversation from before a reload is then shown
+   * True if the page's URL names `modelIds`. After a reload, the earlier conversation is then shown
    * again only if it has the same models.
    */
   readonly isNamed: boolean;
@@ -14,8 +14,8 @@ export interface TabProps {
 }
 
 /**
- * The chosen model of a tab, and a function that chooses another model and puts it into the page's
- * URL.
+ * Returns the chosen model of a tab, and a function that chooses another model and puts its ID into
+ * the page's URL.
  */
 export function usePickedModel(props: TabProps): readonly [Model, (modelId: string) => void] {
   const [picked, setPicked] = useState(props.modelIds[0]);

@@ -3,12 +3,12 @@ import { useCallback, useEffect, useState } from "react";
 import type { BrowserShelf, Kept } from "./browser-store.ts";
 
 export interface Shelved<T> {
-  /** Newest first; undefined until they are read. */
+  /** Records, newest first; undefined until they have been read. */
   readonly records: readonly T[] | undefined;
   /** Adds a record, or replaces the record with the same ID. */
   readonly keep: (record: T) => void;
   readonly forget: (id: string) => void;
-  /** False if the browser could not store the last record. */
+  /** False if this browser could not store the last record. */
   readonly isSaved: boolean;
 }
 

@@ -19,8 +19,8 @@ export const PROVIDER_STATUS: Readonly<
 };
 
 /**
- * The share of answers that came from another model; only the time range if the share is null
- * (unknown).
+ * Says which share of answers came from another model than the listed one. If the share is unknown
+ * (null), only names the time range.
  */
 export function substitutedShare(share: number | null): string {
   if (share === null) return "in the last 24 hours";
@@ -29,8 +29,8 @@ export function substitutedShare(share: number | null): string {
 }
 
 /**
- * Returns the text if it is an http or https URL; undefined otherwise, so that no script runs as a
- * link.
+ * Returns the text if it is an http or https URL, and undefined otherwise. A link with any other
+ * scheme could run a script.
  */
 export function webAddress(text: string | null): string | undefined {
   if (text === null || !URL.canParse(text)) return undefined;

@@ -82,9 +82,7 @@ function substitutionLabel({ substitutions }: Provider): string {
     .join("; ");
 }
 
-/**
- * Measured figures over the calls of all customers; empty if the operator does not publish them.
- */
+/** Figures measured over all customers' calls. Empty if the operator does not publish them. */
 function figuresOfAll({
   success_24h: success,
   ttft_p50_ms: ttftMs,
@@ -212,8 +210,8 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 type Row = ServedModel & { readonly trust: ListingTrust | undefined };
 
 /**
- * Columns for signed-in readers only. Visitors do not see verdicts, and `place` depends on
- * verdicts, because they change the routing order.
+ * Columns that only signed-in people see. Visitors do not see verdicts, and so they do not see
+ * `place`, the routing order, which verdicts change.
  */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 
@@ -303,7 +301,7 @@ const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));
 interface ServedModel {
   readonly model: Model;
   readonly listing: ModelProvider;
-  /** This provider's position in the model's routing order, from 1. */
+  /** Position of this provider in the routing order of the model, from 1. */
   readonly place: number;
 }
 

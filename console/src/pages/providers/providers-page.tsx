@@ -111,7 +111,7 @@ type Row = Provider & {
   readonly figures: ProviderFigures | undefined;
 };
 
-/** The ID of a column that only signed-in readers see. */
+/** ID of the verification column, which only signed-in people see. */
 const VERIFIED = "verified";
 
 const SERVED = { phone: "line", isSortable: true } as const;
@@ -182,7 +182,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-/** The IDs of the columns that show measured speed, reliability or share of calls. */
+/** IDs of the columns with measured speed, reliability or share of calls. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {

@@ -17,7 +17,7 @@ interface AddProps {
   readonly first: string;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** Called with the signing secret of a new webhook, which the API returns only once. */
+  /** Called with the signing secret of a new webhook. The API returns the secret only once. */
   readonly onSecret: (secret: string) => void;
 }
 

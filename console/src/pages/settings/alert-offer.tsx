@@ -61,7 +61,7 @@ export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: st
 
 const LEAST_USD = "5.000000";
 
-/** A fifth of the last purchase, but at least five dollars. */
+/** Proposes a threshold: a fifth of the last purchase, but at least five dollars. */
 function usualThreshold(purchasedUsd: string): string {
   const fifth = writeUsd(parseUsd(purchasedUsd) / 5n);
   return compareUsd(fifth, LEAST_USD) < 0 ? LEAST_USD : fifth;

@@ -91,7 +91,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
 const FOLLOWS =
   "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
 
-/** An amount as a person would type it: exact, with at least two decimals; empty for null. */
+/** Writes an amount as people type it: exact, with two decimals or more. Null becomes empty. */
 function plainUsd(usd: string | null): string {
   return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
 }

@@ -1,6 +1,6 @@
 /**
- * The names of browser and system, `"Chrome on macOS"`; `"Unknown browser"` if the browser is not
- * known.
+ * Names the browser and the system, such as `"Chrome on macOS"`. Returns `"Unknown browser"` if the
+ * browser is not known.
  */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return "Unknown browser";
@@ -11,7 +11,8 @@ export function browserName(userAgent: string | null): string {
 }
 
 /**
- * A user agent also names browsers that are further down in this list, so the first match is used.
+ * Patterns of user agents. The first match is used, because a user agent also names browsers that
+ * come later in this list.
  */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],

@@ -165,7 +165,7 @@ const COLUMNS: readonly Column<ShownChange>[] = [
   { id: "from", label: "From", render: ({ client_network }) => client_network ?? "" },
 ];
 
-/** The change as a sentence; the target's name links to the target's page. */
+/** Describes a change in a sentence, in which the name of the target links to the target's page. */
 function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
   const { actor, says, target_name: name } = change;
   const place = toTarget(change);

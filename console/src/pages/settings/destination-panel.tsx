@@ -19,7 +19,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
   const own = useSession().user?.email ?? "";
   const isThere = alerts.destinations.some(({ address }) => address === own);
   const [adding, setAdding] = useState<AlertDestination["channel"]>();
-  // Only this component has the secret, until the reader has saved it.
+  // The secret is only in the state of this component, and only until the reader has saved it.
   const [secret, setSecret] = useState<string>();
   return (
     <Panel

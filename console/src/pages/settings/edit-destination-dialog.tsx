@@ -17,7 +17,7 @@ interface EditProps {
   readonly destination: AlertDestination;
   readonly kinds: Alerts["kinds"];
   readonly onClose: () => void;
-  /** Called with the new signing secret, which the API returns only once. */
+  /** Called with the new signing secret. The API returns the secret only once. */
   readonly onRotated: (secret: string) => void;
 }
 

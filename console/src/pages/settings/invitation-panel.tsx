@@ -79,8 +79,7 @@ function Actions(props: {
           renew.mutate(asked, {
             onSuccess: (sent) => {
               props.onSent(sent);
-              // The cached answer has the link, so it is cleared: only the dialog may keep the
-              // link.
+              // Clears the cached answer, which contains the link: only the dialog may keep it.
               renew.reset();
             },
             onError: notifyFault,

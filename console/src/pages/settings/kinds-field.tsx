@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/account/console-api/contract.ts";
 
-/** The chosen kinds of events; null for all kinds, including later ones. */
+/** Chosen kinds of events. Null means all kinds, including those that are added in the future. */
 export type ChosenKinds = readonly string[] | null;
 
 export function KindsField(props: {

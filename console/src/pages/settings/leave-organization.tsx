@@ -7,7 +7,7 @@ import { useSession } from "../../api/use-session.ts";
 import { MovedNote } from "../../app/moved-note.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 
-/** Shows a button to leave the organization, or a note to its only owner, who cannot leave. */
+/** Offers to leave the organization. The only owner, who cannot leave, sees a note instead. */
 export function LeaveOrganization({ members }: { readonly members: readonly Member[] }): ReactNode {
   const { org } = useSession();
   const [isOpen, setOpen] = useState(false);

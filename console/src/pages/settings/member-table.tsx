@@ -139,7 +139,7 @@ function RemoveDialog(props: {
   );
 }
 
-/** Lists the keys and webhooks that the removed member created, because they keep working. */
+/** Lists the keys and webhooks that the member created: they keep working after the removal. */
 function Staying({ accountId }: { readonly accountId: string }): ReactNode {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

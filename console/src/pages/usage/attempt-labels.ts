@@ -2,9 +2,7 @@ import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { formatMs } from "../../ui/count.tsx";
 
-/**
- * A sentence about the reason why another attempt followed this one; undefined if none followed.
- */
+/** Says in a sentence why another attempt followed this one; undefined if none followed. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
   if (next === undefined) return undefined;
   const reason = `${attempt.provider} ${whatHappened(attempt)}`;
@@ -34,10 +32,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   gateway_error: "sent an answer that cannot be translated",
 };
 
-/**
- * Explains a refusal or failure to the caller, with the next step; undefined if there is nothing to
- * explain.
- */
+/** Explains a refusal or failure to the customer, with the next step; else undefined. */
 export function errorAdvice(row: RequestRow): string | undefined {
   switch (row.status) {
     case "succeeded":
@@ -55,9 +50,7 @@ export function errorAdvice(row: RequestRow): string | undefined {
   }
 }
 
-/**
- * Tells when the client closed the connection. The outcome at the provider does not matter then.
- */
+/** Says when the client closed the connection, after which the provider's outcome is irrelevant. */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
   const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;
@@ -76,8 +69,8 @@ const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
 };
 
 /**
- * Advice by error class for refusals by a provider. `explainRefusal` explains the gateway's
- * refusals.
+ * Advice on refusals by a provider, by error class. For refusals by the gateway, `explainRefusal`
+ * has the advice.
  */
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   content_policy:

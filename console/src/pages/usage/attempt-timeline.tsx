@@ -55,7 +55,7 @@ function AttemptItem(props: {
           { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
           {
-            // The first byte of a refused attempt is part of its error, not a token.
+            // The first byte of a refused attempt belongs to its error, so it is no token.
             label: isRefusal(attempt) ? "First byte" : "First token",
             value: formatMs(attempt.first_byte_ms),
           },
@@ -78,7 +78,7 @@ function isRefusal({ outcome }: Attempt): boolean {
   return outcome === "failed" || outcome === "refused";
 }
 
-/** The model that the provider reported, marked if the listing has another model. */
+/** Shows the model that the provider reported, and marks it if it is not the listed one. */
 function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;

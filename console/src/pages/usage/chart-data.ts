@@ -14,10 +14,7 @@ export interface UsageChartData {
 
 type Figures = Usage["series"][number]["parts"][string];
 
-/**
- * The chart's data for a metric. The largest groups are separate parts; all other groups are one
- * part.
- */
+/** Builds the chart's data: a part for each of the largest groups, and one for all others. */
 export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
   const isTimes = metric === "ttft";
   const isWhole = by === "day";
@@ -53,7 +50,7 @@ const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
   provider: "No provider",
 };
 
-/** p50 and p95 are separate lines, because percentiles do not add up. */
+/** Separate lines for p50 and p95: percentiles do not add up. */
 const TIMES: readonly ChartPart[] = [
   { id: "p50", name: "p50", isWhole: true },
   { id: "p95", name: "p95" },
@@ -82,7 +79,7 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 const OTHER = "other";
 
 /**
- * The groups in descending order of the metric, because the chart draws the first part at the
+ * Sorts the groups by the metric, largest first, because the chart draws the first part at the
  * bottom. All other groups together are the last part.
  */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
@@ -115,7 +112,7 @@ function pickAmount(figures: Figures, metric: Metric): Amount {
   return metric === "rejected" ? countRejected(figures) : figures.by_status.failed;
 }
 
-/** Counts requests that the gateway or a provider rejected; they do not count as failed. */
+/** Counts requests that the gateway or a provider rejected. They do not count as failures. */
 export function countRejected({ by_status }: Pick<Figures, "by_status">): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }

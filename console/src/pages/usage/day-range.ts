@@ -2,14 +2,15 @@ import type { UsageSearch } from "./usage-search.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Formats an instant for the page's URL, to the minute and in UTC: `"2026-11-22T10:30"`. */
+/** Formats an instant for the page's URL, in UTC, to the minute: `"2026-11-22T10:30"`. */
 export function writeMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16);
 }
 
 /**
- * The range of a UTC day, `"2026-11-22"`; undefined for any other text. It has a separate file so
- * that the overview, which most people load first, does not load the usage page.
+ * Returns the range of a UTC day such as `"2026-11-22"`; undefined for any other text. This file is
+ * separate from the usage page, so that the overview, which most people open first, does not load
+ * that page.
  */
 export function dayRange(
   day: string,

@@ -23,7 +23,6 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
   const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
   const hasTags = readValues(search, "tag").length > 0;
-  // The menu of tags is hidden if no key has a tag.
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>
@@ -34,7 +33,8 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Several consecutive choices in one menu are one step, which Back undoes at once.
+            // Consecutive choices in one menu share one history entry, so that Back undoes them at
+            // once.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}

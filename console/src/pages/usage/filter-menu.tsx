@@ -16,7 +16,7 @@ export interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** The most choices that are listed. The reader finds the others by typing. */
+/** Maximum number of choices that are listed. The reader finds all others by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 
@@ -48,7 +48,8 @@ function Choices({ name, label, values, onChange }: FilterMenuProps): ReactEleme
   const choices = useChoices(name);
   const search = useRef<HTMLInputElement>(null);
   const isKnown = choices !== undefined;
-  // The search field appears with the choices, which may load after the menu has opened.
+  // The choices may load after the menu has opened. The search field appears with them, and gets
+  // the focus.
   useEffect(() => {
     if (isKnown) search.current?.focus({ preventScroll: true });
   }, [isKnown]);
@@ -107,7 +108,7 @@ function describeMatches({
   return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";
 }
 
-/** Adds the chosen values that are no choices, such as a model that is no longer listed. */
+/** Adds chosen values that are not among the choices, such as a model that is no longer listed. */
 function withChosen(choices: readonly Choice[], values: readonly string[]): readonly Choice[] {
   const known = new Set(choices.map(({ value }) => value));
   const gone = values.filter((value) => !known.has(value));

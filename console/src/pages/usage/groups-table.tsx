@@ -34,8 +34,8 @@ export interface GroupsTableProps {
 type Group = Usage["groups"][number];
 
 /**
- * The table's query parameters in the page's URL have a prefix, because the request log on this
- * page uses the names without one.
+ * The table's query parameters have a prefix, because the request log on the same page uses the
+ * names without one.
  */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
@@ -141,7 +141,10 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar for each group, relative to the largest group, in the group's color of the chart. */
+/**
+ * A bar for each group. Its length is relative to the largest group, and its color is that of the
+ * group in the chart.
+ */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = unitOf(metric);
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
@@ -185,7 +188,7 @@ function GroupName(props: {
   );
 }
 
-/** The filter that is set when the reader chooses a group; undefined if there is none for it. */
+/** The filter that is set when the reader chooses a group. Undefined if there is none for it. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "model") return { model: group };

@@ -6,21 +6,21 @@ export interface AttemptLine {
   readonly sku: Sku;
   readonly name: string;
   readonly tokens: number;
-  /** Dollars per million tokens when the request was admitted. */
+  /** Dollars per million tokens at the time when the gateway admitted the request. */
   readonly price: string;
-  /** Exact dollars, up to twelve decimals; undefined if the sum of the lines is not the charge. */
+  /** Exact dollars, up to twelve decimals. Undefined if the lines do not add up to the charge. */
   readonly amount: string | undefined;
 }
 
 /**
- * The lines of an attempt's charge, which a customer can add up. The lines have no amounts if the
- * provider's reported cost was charged instead.
+ * Lists the lines of an attempt's charge, which a customer can add up. If the cost that the
+ * provider reported was charged instead, the lines have no amounts.
  */
 export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const { tokens, prices, settled_usd } = attempt;
   if (tokens === null || prices === null) return [];
   const hour = tokens[HOUR_WRITE] ?? 0;
-  // `cache_write` includes 1-hour writes, which get a separate line.
+  // `cache_write` includes the 1-hour writes, which have their own line, so they are subtracted.
   const counts = { ...tokens, cache_write: tokens.cache_write - hour, [HOUR_WRITE]: hour };
   const lines = SKUS.map((sku) => {
     const price = prices[sku] ?? prices.cache_write;
@@ -41,7 +41,7 @@ export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_USD = 1_000_000_000_000n;
 
-/** Dollars with six decimals, or up to twelve if the further decimals are not zero. */
+/** Writes dollars with six decimals, or with up to twelve if the further ones are not zero. */
 function writePico(pico: bigint): string {
   const fraction = String(pico % PICO_PER_USD).padStart(12, "0");
   return `${pico / PICO_PER_USD}.${fraction.slice(0, 6)}${fraction.slice(6).replace(/0+$/, "")}`;

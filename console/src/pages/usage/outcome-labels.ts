@@ -26,7 +26,7 @@ export function endingOfRequest(request: RequestRow): Ending {
   return ending(request.status, request);
 }
 
-/** The badge of an attempt, as for a request that has only this attempt. */
+/** The badge of an attempt. It is the badge that a request with only this attempt would have. */
 export function endingOfAttempt(attempt: Attempt): Ending {
   const { outcome, error_class: errorClass } = attempt;
   return ending(toRequestStatus({ attempts: 1, outcome, errorClass }), attempt);
@@ -60,7 +60,7 @@ export function inAndOut(tokens: Tokens): { readonly in: number; readonly out: n
   };
 }
 
-/** A sentence about the usage for which the attempt was charged. */
+/** Says in a sentence for which usage the attempt was charged. */
 export function settlementLabel(settlement: string | null): string {
   if (settlement === null) return "Not settled yet.";
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;

@@ -90,7 +90,7 @@ function MinuteField(props: {
     />
   );
 }
-/** Without this bound, the browser's field accepts years of more than four digits. */
+/** Latest instant to type. Without it, the browser accepts years of more than four digits. */
 const FIELD_MAX = "9999-12-31T23:59";
 
 function readMinute(value: FormDataEntryValue | null): string | undefined {

@@ -14,10 +14,7 @@ import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
 
-/**
- * The reason why a request failed or was refused, and the next step; renders nothing if it
- * succeeded.
- */
+/** Says why a request failed or was refused, and what to do. Renders nothing if it succeeded. */
 export function EndingReasons({ detail }: { readonly detail: RequestDetail }): ReactElement | null {
   const { request, refusal } = detail;
   if (refusal !== null) return <RefusalReasons refusal={refusal} />;

@@ -127,9 +127,7 @@ function sumTokens(tokens: NonNullable<RequestRow["tokens"]>): number {
   return sums.in + sums.out;
 }
 
-/**
- * The time without year and zone, so that the column is narrow. The column's label has the zone.
- */
+/** A time without year and zone, for a narrow column, whose label names the zone. */
 function ShortTime({ at }: { readonly at: string }): ReactElement {
   const text = showUtc(at, "second")
     .replace(/ \d{4},/, ",")

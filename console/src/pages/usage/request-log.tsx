@@ -25,14 +25,14 @@ import styles from "./usage.module.css";
 export interface RequestLogProps {
   readonly filters: Filters;
   readonly cursor: string | undefined;
-  /** The number of requests on a page, as text from the URL; undefined for the default number. */
+  /** Number of requests on a page, as a text from the URL. Undefined means the default number. */
   readonly rows: string | undefined;
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
 
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** The page sizes without "All", because each page is one query of the request journal. */
+/** Page sizes without "All", because each page is one query of the request journal. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
@@ -47,11 +47,11 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/** The request log, newest first or sorted, page by page, with a download of all its requests. */
+/** The request log, page by page, newest first or sorted, with a download of all its requests. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
   /**
-   * The cursors of the visited pages, in order. They are needed to go back, because a cursor leads
-   * only to the next page.
+   * Cursors of the pages that were visited, in order. They lead back to earlier pages: a cursor
+   * itself leads only to the next page.
    */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
@@ -127,7 +127,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Shown instead of an empty table. If no filter is set, it has an example of a first request. */
+/** Replaces an empty table. If no filter is set, it shows how to send a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
   const { from: _from, to: _to, ...chosen } = filters;
   const isFiltered = Object.keys(chosen).length > 0;

@@ -119,7 +119,7 @@ function Cards({
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        // If there are no tokens, the first byte is part of an error.
+        // Without tokens, the first byte was part of an error.
         hint={
           first_byte_ms === null || tokens === null
             ? undefined
@@ -144,9 +144,7 @@ function Cards({
   );
 }
 
-/**
- * Output tokens per second after the first token; undefined for an answer that was not streamed.
- */
+/** Output tokens per second after the first token. Undefined if the answer was not streamed. */
 function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)

@@ -1,7 +1,7 @@
 import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { endingOfAttempt, endingOfRequest, type Ending } from "./outcome-labels.ts";
 
-/** A text with all facts that support needs to explain a request, without its prompt and answer. */
+/** All that support needs to explain a request, but neither its prompt nor its answer. */
 export function supportText(detail: RequestDetail): string {
   const { request, attempts } = detail;
   return [

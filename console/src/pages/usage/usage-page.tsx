@@ -37,12 +37,12 @@ import {
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 
-/** `/usage`: figures by group, and the request log. The page's state is in its URL. */
+/** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
 export function UsagePage(): ReactElement {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
-  /** Every change also returns to the first page of the log. */
+  /** Changes the filters. Every change also returns to the first page of the log. */
   const change = useCallback<ChangeSearch>(
     (wanted, how = STEP) => setSearch({ cursor: undefined, ...wanted }, how),
     [setSearch],
@@ -74,7 +74,7 @@ export function UsagePage(): ReactElement {
   );
 }
 
-/** Every change of ranges, filters and pages is a step, so that Back undoes it. */
+/** Every change of ranges, filters and pages adds to the history, so that Back undoes it. */
 const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];
@@ -126,7 +126,7 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
       />
     </div>
   );
-  // A chart of times has no groups, so the choice of groups is shown at the table instead.
+  // A chart of times has no groups, so the table has the choice of groups instead.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
@@ -160,8 +160,8 @@ function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement
 }
 
 /**
- * The figures of the previous time range. They are loaded after the current figures, which do not
- * wait for them.
+ * Reads the figures of the previous time range. They are loaded last, so that the current figures
+ * do not wait for them.
  */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
@@ -180,7 +180,7 @@ function useFiguresBefore(
 
 const TOTALS_PX = 148;
 
-/** A placeholder as large as the figures, so that the log below does not move. */
+/** Takes as much space as the figures while they load, so that the log below does not move. */
 function FiguresSkeleton(): ReactElement {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">

@@ -5,7 +5,7 @@ import {
 } from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
 
-/** The state that the usage page keeps in its URL. */
+/** The state of the usage page, which is kept in its URL. */
 export type UsageSearch = Readonly<
   Partial<
     Record<
@@ -36,8 +36,8 @@ export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>
 export type Status = RequestStatus;
 
 /**
- * The metric by which the server selects the largest groups. Times cannot be summed, so the number
- * of requests selects them.
+ * For each metric of the chart, the metric by which the server selects the largest groups. Times
+ * have no sum, so the number of requests selects the groups.
  */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
@@ -80,22 +80,22 @@ export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status
   (value) => ({ value, label: REQUEST_STATUSES[value].label }),
 );
 
-/** Older links have these names of statuses. */
+/** Names of statuses in older links, which must keep working. */
 const OLD_STATUSES: Readonly<Record<string, Status>> = {
   ok: "succeeded",
   refused: "rejected_by_gateway",
 };
 
-/** The time range in the page's URL; default: the last 24 hours. */
+/** The time range that the page's URL names. Default: the last 24 hours. */
 export function readRange({ range }: UsageSearch): Range {
   return RANGES.find(({ value }) => value === range)?.value ?? "24h";
 }
 
 export type FilterName = "model" | "key" | "tag" | "provider" | "status";
-/** Equal to the server's maximum, which a test checks. */
+/** Maximum number of values of one filter: the server's maximum, which a test checks. */
 export const FILTER_VALUES_MAX = 20;
 
-/** The values of a filter, without duplicates and unknown statuses. */
+/** Reads the values of a filter. Drops duplicates and unknown statuses. */
 export function readValues(search: UsageSearch, name: FilterName): readonly string[] {
   const values = (search[name] ?? "").split(",").filter((value) => value !== "");
   const known = name === "status" ? values.flatMap(parseStatus) : values;
@@ -107,12 +107,11 @@ function parseStatus(value: string): readonly Status[] {
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
 
-/** The text of a filter for the page's URL; undefined if there are no values. */
 export function writeValues(values: readonly string[]): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
 
-/** The option with this value; the first option if the value in the URL is unknown. */
+/** Returns the option with this value, or the first option if the URL has an unknown value. */
 export function chosen<V extends string>(options: Option<V>, value: string | undefined): V {
   return (options.find((option) => option.value === value) ?? options[0])?.value as V;
 }
@@ -121,7 +120,7 @@ export type Filters = Partial<
   Record<"from" | "to" | FilterName, NonNullable<QueryOf<"GET /api/console/usage">["model"]>>
 >;
 
-/** The filters that apply to the figures, to the request log and to its download. */
+/** Reads the filters. They apply to the figures, to the request log and to its download. */
 export function readFilters(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...readSpan(search, nowMs) };
   for (const name of ["model", "provider", "key", "tag", "status"] as const) {
@@ -132,8 +131,8 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
 }
 
 /**
- * A range of days has whole UTC days and ends with today. The last 24 hours have no bounds and the
- * last hour has no end, so that they follow the server's clock.
+ * Reads the bounds of a range. A range of days has whole UTC days and ends with today. The last 24
+ * hours have no bounds and the last hour has no end, so that both follow the server's clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -151,7 +150,7 @@ function readSpan(search: UsageSearch, nowMs: number): Filters {
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
 
-/** Rounds down to the minute, so that the query does not change with every rendering. */
+/** Rounds down to the minute, so that rendering again does not cause another query. */
 function floorToMinute(ms: number): number {
   return Math.floor(ms / 60_000) * 60_000;
 }
@@ -166,8 +165,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The previous time range. While the shown range is still running, the previous one ends after the
- * same elapsed time, so that both can be compared. Undefined if the shown range begins in the
+ * The time range before the shown one, to compare with. While the shown range is still running, the
+ * one before it is cut after the same elapsed time. Undefined if the shown range begins in the
  * future.
  */
 export function spanBefore(
@@ -198,12 +197,11 @@ export function customFault(search: UsageSearch): string | undefined {
   if (fromMs >= toMs) return "The end must be after the start.";
   return toMs - fromMs > DAYS_MAX * DAY_MS ? `Choose ${DAYS_MAX} days at most.` : undefined;
 }
-/** The longest range that the server reports at once. */
+/** Maximum range that the server reports at once. */
 const DAYS_MAX = 366;
 
 /**
- * Parses `"2026-11-22T14:00"`, the text of a date-and-time field, as UTC; undefined for any other
- * text.
+ * Parses a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. Undefined for other texts.
  */
 export function readMinute(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text)) return undefined;

@@ -15,11 +15,9 @@ import styles from "./usage.module.css";
 
 export interface UsageTotalsProps {
   readonly usage: Usage;
-  /**
-   * The figures of the previous time range; undefined if they are unknown or it had no requests.
-   */
+  /** Figures of the previous time range. Undefined if unknown, or if it had no requests. */
   readonly before: UsageFigures | undefined;
-  /** Names the previous time range: `"in the 7 days before"`. */
+  /** Names the previous time range, such as `"in the 7 days before"`. */
   readonly than: string;
 }
 

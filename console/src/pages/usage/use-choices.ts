@@ -9,8 +9,9 @@ export interface Choice {
 }
 
 /**
- * The values that a filter can have, from the catalog or the organization's keys; undefined while
- * they load. The catalog is long, so it is loaded with the menu that needs it, not with the page.
+ * The values that a filter can have. They come from the catalog or from the organization's keys,
+ * and are undefined while they load. The catalog is long, so it is loaded with the menu that needs
+ * it, not with the page.
  */
 export function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";
@@ -57,8 +58,8 @@ function listTags(keys: readonly { readonly tags: readonly string[] }[]): readon
 }
 
 /**
- * Keys of the gateway itself. The list of keys does not have them, but the customer pays their
- * spend.
+ * Keys of the gateway itself. The organization's list of keys does not contain them, but the
+ * customer pays for their requests.
  */
 const OWN_KEYS = [
   { value: "playground", label: "Playground" },

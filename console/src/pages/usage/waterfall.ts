@@ -1,9 +1,6 @@
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
 
-/**
- * An attempt on the time line of its request. `from` and `width` are shares of the time line, 0 to
- * 1.
- */
+/** An attempt on its request's time line, of which `from` and `width` are shares from 0 to 1. */
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
@@ -15,17 +12,17 @@ export interface WaterfallBar {
   readonly isServed: boolean;
   readonly from: number;
   readonly width: number;
-  /** The share of the bar at which the first token arrived; null if there is none. */
+  /** Share of the bar, from 0 to 1, at which the first token arrived. Null if none has arrived. */
   readonly firstToken: number | null;
 }
 
-/** The length of a running attempt, as a share of the time so far, so that its bar is visible. */
+/** Length of a running attempt's bar, as a share of the time so far, so that it is visible. */
 const RUNNING_SHARE = 0.25;
 
 /**
  * Places the attempts of a request one after the other, by their durations alone, which add up to
- * the request's duration. Their start times would not fit: they are from the wall clock, and the
- * gateway works between two attempts, so the last attempt would end after its request.
+ * the duration of the request. Start times would not fit: they come from the wall clock, and the
+ * gateway also works between two attempts, so the last attempt would end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

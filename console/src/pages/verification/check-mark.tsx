@@ -6,7 +6,7 @@ import kit from "../../ui/kit.module.css";
 import { CHECK_STATUS } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** An icon for the status of a check. Statuses differ in shape as well as color. */
+/** An icon for the status of a check. Each status has its own shape, not only its own color. */
 export function CheckMark(props: { readonly status: CheckFinding["status"] }): ReactElement {
   const Mark = MARKS[props.status];
   const tone = kit[`tone-${CHECK_STATUS[props.status].tone}`];

@@ -7,14 +7,11 @@ import { CheckMark } from "./check-mark.tsx";
 import { CHECK_STATUS, checkName } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
-/** The checks of a run. Checks that did not pass, and the chosen check, are open at first. */
+/** Lists the checks of a run. At first, the chosen check and those that did not pass are open. */
 export function FindingList(props: {
   readonly checks: readonly CheckFinding[];
   readonly chosen: string | undefined;
-  /**
-   * The number of choices that the reader has made; each new choice moves the focus to the chosen
-   * check.
-   */
+  /** How often the reader has chosen a check. Each choice moves the focus to the chosen check. */
   readonly choices: number;
 }): ReactElement {
   return (
@@ -30,7 +27,7 @@ export function FindingList(props: {
 
 function Finding(props: {
   readonly check: CheckFinding;
-  /** Undefined unless this is the chosen check. */
+  /** Number of the reader's choices so far. Undefined unless this check is the chosen one. */
   readonly choices: number | undefined;
 }): ReactElement {
   const { check, choices } = props;

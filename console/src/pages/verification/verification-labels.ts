@@ -71,7 +71,7 @@ export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): strin
   return `${id} ${title}`;
 }
 
-/** The accessible name of a check's mark: `"C7 no silent substitution: failed"`. */
+/** The accessible name of a check's mark, such as `"C7 no silent substitution: failed"`. */
 export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): string {
   return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
 }
@@ -86,8 +86,8 @@ function parseCheckNumber(id: string): number {
 }
 
 /**
- * Lists the kinds of wrong answers in a suspicion, each with its share of all answers: `"5% named
- * another model"`.
+ * Lists the kinds of wrong answers in a suspicion, each with its share of all answers, such as `"5%
+ * named another model"`.
  */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
@@ -119,7 +119,7 @@ export interface TrustCount {
   readonly verified: number;
   readonly failed: number;
   readonly suspect: number;
-  /** The percentage by which the worst listing overbills; null if no listing does. */
+  /** Percentage by which the worst listing overbills; null if none does. */
   readonly overbilledPercent: number | null;
 }
 
@@ -135,18 +135,18 @@ export function countTrust(listings: readonly ListingTrust[], provider: string):
   };
 }
 
-/** `"bills 17% too much"`; undefined for null. */
+/** Describes overbilling, such as `"bills 17% too much"`. Undefined for null. */
 export function overbilledWords(percent: number | null): string | undefined {
   return percent === null ? undefined : `bills ${percent}% too much`;
 }
 
-/** The listing's place in the routing order; `"tried last"` if it failed or is suspect. */
+/** A listing's place in the routing order, or `"tried last"` if it failed or is suspect. */
 export function orderLabel(place: string | number, trust: ListingTrust | undefined): string {
   const isLast = trust !== undefined && (trust.state === "failed" || trust.suspect !== null);
   return isLast ? "tried last" : String(place);
 }
 
-/** Explains a listing's verification state, and names the run that led to it. */
+/** Explains a listing's verification state, and names the conformance run from which it follows. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
@@ -161,8 +161,8 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
 };
 
 /**
- * The listing of the model `wanted`; if there is none, the first failed listing, else the first
- * suspect one, else the first.
+ * Chooses the listing that is shown at first: the one of the model `wanted`, else the first failed
+ * one, else the first suspect one, else the first of the list.
  */
 export function listingToShow(
   listings: readonly ListingTrust[],

@@ -16,7 +16,7 @@ import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
 import type { First } from "./use-first-request.ts";
 
-/** An example call that works as it is copied, and the result of the reader's first request. */
+/** Shows an example call that works as copied, and the result of the reader's first request. */
 export function CallStep(props: {
   readonly secret: string | undefined;
   readonly first: First;
@@ -40,7 +40,7 @@ export function CallStep(props: {
   );
 }
 
-/** Shows the figures of the request. Its answer is only in the reader's terminal. */
+/** Shows the figures of the request, but not its answer, which is only in the reader's terminal. */
 function Succeeded({ requestId }: { readonly requestId: string }): ReactElement {
   const { data } = useAnswer("GET /api/console/requests/:request_id", {
     params: { request_id: requestId },
@@ -72,7 +72,10 @@ function Measured({ detail: { request } }: { readonly detail: RequestDetail }): 
   );
 }
 
-/** The wait before a hint about 401. This page is not told about requests with a wrong key. */
+/**
+ * Milliseconds without a request before a hint about 401 appears. This page is not told about
+ * requests with a wrong key.
+ */
 const SILENT_MS = 20_000;
 
 function Waiting(props: {

@@ -9,8 +9,8 @@ import { Money } from "../../ui/money.tsx";
 import { AddCredit } from "../billing/add-credit-panel.tsx";
 
 /**
- * The step to add credit, without which every request is refused. After the payment, the reader
- * returns to this page.
+ * The step that adds credit. Without credit, every request is refused. After the payment, the
+ * reader returns to this page.
  */
 export function CreditStep(props: {
   readonly hasCredit: boolean;

@@ -5,8 +5,8 @@ import type { ReactElement, RefObject } from "react";
 import { Dialog } from "../../ui/dialog.tsx";
 
 /**
- * Asks before the reader leaves the page with an unsaved key. The checkout is exempt, because it
- * leads back.
+ * Asks for confirmation if the reader leaves the page with an unsaved key. Going to the checkout
+ * needs none, because the checkout leads back.
  */
 export function LeaveGuard(props: {
   readonly isUnsaved: boolean;

@@ -13,9 +13,7 @@ export type FirstKey =
   | { readonly state: "saved"; readonly secret: string }
   | { readonly state: "failed"; readonly error: unknown; readonly retry: () => void };
 
-/**
- * The key of the welcome page: the trial key, which is requested when the page opens, or a new key.
- */
+/** The key on the welcome page: the trial key, requested when the page opens, or a new key. */
 export function useFirstKey(): FirstKey {
   const { has_reveal: hasReveal, org } = useSession();
   const orgId = org?.org_id ?? "";

@@ -6,9 +6,9 @@ import { useAnswer } from "../../api/use-answer.ts";
 const LISTEN_MS = 2_000;
 
 export interface First {
-  /** The ID of a request that succeeded; undefined until there is one. */
+  /** ID of a request that succeeded; undefined until there is one. */
   readonly succeeded: string | undefined;
-  /** The newest refused request; null if there is none. */
+  /** The latest refused request; null if there is none. */
   readonly refused: FirstRequest["refused"];
 }
 

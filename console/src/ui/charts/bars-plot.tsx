@@ -90,7 +90,7 @@ function GridLines({ scale }: { readonly scale: Scale }) {
   });
 }
 
-/** The bar's share of the width of its bucket. The rest is the gap to the next bar. */
+/** Share of its bucket's width that a bar takes. The rest is the gap before the next bar. */
 const BAR_SHARE = 0.76;
 
 function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: number | undefined }) {
@@ -121,8 +121,8 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
 }
 
 /**
- * One tab stop for all bars, because a bar can be a few pixels wide, too small to be a target.
- * Arrow keys move between the bars, and a screen reader reads each of them.
+ * Makes all bars one tab stop, because a single bar can be a few pixels wide, too small for a
+ * target. Arrow keys move between the bars, and a screen reader reads each of them.
  */
 function BarReader(
   props: BarsPlotProps & {

@@ -11,7 +11,7 @@ export interface BarsTableProps {
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
   readonly bucketLabel: string;
-  /** True: the parts do not add up, so the table has no total. */
+  /** True for parts that do not add up, such as percentiles. The table then has no total. */
   readonly isLines: boolean;
 }
 

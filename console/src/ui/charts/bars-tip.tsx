@@ -12,11 +12,11 @@ export interface BarsTipProps {
   readonly paints: readonly Paint[];
   readonly chartId: string;
   readonly place: number;
-  /** True: the parts do not add up, so there is no total. */
+  /** True for parts that do not add up, such as percentiles. No total is shown then. */
   readonly isLines: boolean;
 }
 
-/** The figures of the focused bar. Screen readers get the same figures from `aria-valuetext`. */
+/** Shows the figures of the focused bar. Screen readers get them from `aria-valuetext`. */
 export function BarsTip({
   unit,
   stack,

@@ -5,7 +5,7 @@ import { recall, remember } from "../browser-memory.ts";
 const NAME = "tm-hatching";
 const listeners = new Set<() => void>();
 
-/** True if the reader chose patterns in addition to colors for the charts in this browser. */
+/** True if, in this browser, the reader has chosen patterns in addition to the colors of charts. */
 export function useHatching(): boolean {
   return useSyncExternalStore(listen, isOn);
 }

@@ -13,8 +13,8 @@ export interface LinesProps {
 }
 
 /**
- * One line per part. It has a gap where nothing was measured, because no traffic is not zero
- * milliseconds.
+ * Draws one line per part. A line has a gap where nothing was measured: no traffic does not mean
+ * zero milliseconds.
  */
 export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement {
   return (
@@ -36,7 +36,10 @@ export function Lines({ parts, stacks, paints, top }: LinesProps): ReactElement 
   );
 }
 
-/** A point between two gaps becomes a dot, because a line through one point is invisible. */
+/**
+ * Paths of the line of one part. A point between two gaps becomes a dot, because a line through a
+ * single point is invisible.
+ */
 function pathsOf(
   stacks: readonly Stack[],
   id: string,

@@ -3,14 +3,15 @@ import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
 
 export type Unit = "usd" | "count" | "ms" | "share";
 /**
- * Dollars as a decimal text; counts, milliseconds, and thousandths of a share as whole numbers;
- * null if nothing was measured.
+ * An amount as the API sends it: dollars as a decimal text; counts, milliseconds and thousandths of
+ * a share as whole numbers; null if nothing was measured.
  */
 export type Amount = string | number | null;
 
 /**
- * The amount as a whole number, so that sums stay exact: micro-dollars, counts, milliseconds or
- * thousandths. Throws a RangeError for a fractional count and for dollars that are no decimal text.
+ * Converts an amount into a whole number of micro-dollars, counts, milliseconds or thousandths, so
+ * that sums stay exact. Throws a RangeError for a fractional count, and for dollars that are no
+ * decimal text.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   if (amount === null || amount === undefined) return 0n;
@@ -18,14 +19,14 @@ export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   return BigInt(amount);
 }
 
-/** The exact amount with its unit: `"$0.001932"`, `"1,204"`, `"840 ms"`. */
+/** Writes an amount exactly with its unit, such as `"$0.001932"`, `"1,204"` or `"840 ms"`. */
 export function showWhole(unit: Unit, whole: bigint): string {
   if (unit === "usd") return showUsd(writeUsd(whole));
   if (unit === "share") return showShare(whole);
   return unit === "ms" ? formatMs(Number(whole)) : formatCount(Number(whole));
 }
 
-/** The amount in short form, for the ticks of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
+/** Writes an amount in short form for a scale, such as `"$0.50"`, `"$2"` or `"1.2K"`. */
 export function showTick(unit: Unit, whole: bigint): string {
   if (unit === "ms") return formatMs(Number(whole));
   if (unit === "share") return showShare(whole);
@@ -41,13 +42,13 @@ function showShare(whole: bigint): string {
 }
 
 export interface Scale {
-  /** The amount at the top edge of the chart; never 0. */
+  /** Amount at the top edge of the chart; never 0. */
   readonly top: bigint;
-  /** The amounts at which the scale has lines, lowest first, including 0 and `top`. */
+  /** Amounts at which the scale has lines, lowest first. They include 0 and `top`. */
   readonly ticks: readonly bigint[];
 }
 
-/** A scale for amounts up to `highest`, with at most four round steps (1, 2 or 5 times 10^n). */
+/** Makes a scale up to `highest` with at most four round steps (1, 2 or 5 times 10^n). */
 export function scaleFor(highest: bigint): Scale {
   const step = roundStep(highest);
   const steps = highest <= 0n ? 1n : (highest + step - 1n) / step;
@@ -67,8 +68,8 @@ function roundStep(highest: bigint): bigint {
 }
 
 /**
- * `part` as a share of `whole`, 0 to 1. It has six decimals, so it is for drawn lengths, never for
- * sums.
+ * Returns `part` as a share of `whole`, from 0 to 1. It has only six decimals: use it for drawn
+ * lengths, never for sums.
  */
 export function measureLength(part: bigint, whole: bigint): number {
   if (whole <= 0n || part <= 0n) return 0;

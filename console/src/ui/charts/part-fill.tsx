@@ -2,12 +2,12 @@ import type { ReactElement } from "react";
 
 import { toColour, type Paint } from "./part-paint.ts";
 
-/** The `fill` value for a part's pattern. `chartId` must be unique on the page. */
+/** Returns the `fill` value of a part's pattern. `chartId` must be unique on the page. */
 export function toFill(chartId: string, at: number): string {
   return `url(#${fillId(chartId, at)})`;
 }
 
-/** Defines the colors and patterns of a chart's parts. It must be inside an `svg`. */
+/** Defines the colors and patterns of a chart's parts. It must be placed inside an `svg`. */
 export function PartFills(props: { readonly chartId: string; readonly paints: readonly Paint[] }) {
   return (
     <defs>
@@ -31,7 +31,7 @@ function fillId(chartId: string, at: number): string {
   return `${chartId}-${at}`;
 }
 
-/** The patterns by `Paint.mark`; 0 is plain. */
+/** The patterns; `Paint.mark` is the index. Pattern 0 is plain. */
 const PATTERNS: readonly (ReactElement | null)[] = [
   null,
   line("M-2 10 L10 -2 M-2 2 L2 -2 M6 10 L10 6"),

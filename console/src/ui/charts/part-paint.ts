@@ -1,26 +1,24 @@
 /**
- * The color of a chart's part, with a pattern if two parts of the chart would have the same color.
+ * How a part of a chart is painted: its color, and a pattern (`mark`, or 0 for none) where the
+ * color alone is not enough.
  */
 export interface Paint {
-  /**
-   * `own` in a chart of one part, `other` for the part of all others, else an index into the
-   * palette.
-   */
+  /** `own`: the only part. `other`: the part of all others. Otherwise an index into the palette. */
   readonly colour: "own" | "other" | number;
   readonly mark: number;
 }
 
 /**
- * Any two of these colors are distinct under every kind of color blindness; `chart-colours.test.ts`
- * checks it.
+ * Number of colors in the palette. Any two of them differ under every kind of color blindness,
+ * which `chart-colours.test.ts` checks.
  */
 export const COLOURS = 8;
 const MARKS = 6;
 
 /**
- * The paint of each part. A part prefers the color of its family, so that a maker's models mostly
- * have the same color in every chart, whatever their rank. Parts of one chart differ in color until
- * all colors are used, then in pattern.
+ * Chooses the paint of each part. A part prefers the color of its family, so that a maker's models
+ * mostly have the same color in every chart, whatever their rank. The parts of one chart differ in
+ * color until all colors are used, and then in pattern.
  */
 export function choosePaints(
   parts: readonly { readonly id: string; readonly isWhole?: boolean }[],
@@ -41,14 +39,15 @@ export function choosePaints(
   });
 }
 
-/** The colors depend on the IDs but not on their order, so a new ranking keeps them. */
+/** Assigns colors by ID, not by the order of the IDs, so a new ranking keeps the colors. */
 function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   const colours = new Map<string, number>();
   const taken = new Set<number>();
   const sorted = ids.toSorted((a, b) => hashId(a) - hashId(b));
   const isFirst = (id: string, at: number): boolean =>
     sorted.findIndex((other) => familyColour(other) === familyColour(id)) === at;
-  // The first part of each family comes first, so that no second part takes another family's color.
+  // The first part of each family chooses first, so that no second part takes another family's
+  // color.
   const firsts = sorted.filter(isFirst);
   for (const id of [...firsts, ...sorted.filter((each) => !firsts.includes(each))]) {
     let colour = familyColour(id);
@@ -60,7 +59,7 @@ function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   return colours;
 }
 
-/** The preferred color of an ID, by the text before its `/`: the maker of a model. */
+/** The preferred color of an ID, by the text before its `/`, which is the maker of a model. */
 export function familyColour(id: string): number {
   const [family = ""] = id.split("/");
   return FAMILIES.get(family) ?? hashId(family) % COLOURS;
@@ -77,7 +76,7 @@ export function toColour({ colour }: Paint): string {
   return `var(--part-${colour})`;
 }
 
-/** FNV-1a: IDs that differ by one letter get hashes that are far apart. */
+/** Hashes a text by FNV-1a. IDs that differ by one letter get hashes that are far apart. */
 function hashId(id: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(id)) {

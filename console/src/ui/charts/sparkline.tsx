@@ -4,10 +4,10 @@ import { measureLength, showWhole, toWhole, type Amount, type Unit } from "./mea
 import styles from "./charts.module.css";
 
 export interface SparklineProps {
-  /** Names the metric and its range: `"Spend of the last 30 days"`. */
+  /** Names the metric and its range, such as `"Spend of the last 30 days"`. */
   readonly label: string;
   readonly unit: Unit;
-  /** The values from left to right, at equal distances; null where nothing was measured. */
+  /** Values from left to right, at equal distances. Null where nothing was measured. */
   readonly values: readonly Amount[];
   readonly heightPx?: number;
 }
@@ -15,8 +15,7 @@ export interface SparklineProps {
 export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
-  // Times without a measurement are skipped, because the time to first token is not zero without
-  // traffic.
+  // Skips times without a measurement: without traffic, the time to first token is not zero.
   const places = amounts.flatMap((amount, at) => {
     if (values[at] === null) return [];
     const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;

@@ -3,24 +3,24 @@ import { toWhole, type Amount, type Unit } from "./measure.ts";
 export interface ChartPart {
   readonly id: string;
   readonly name: string;
-  /** True: it is the chart's only part, and has the color of charts with one part. */
+  /** True for the only part of a chart. It gets the color of charts with one part. */
   readonly isWhole?: boolean;
 }
 
 export interface ChartBucket {
   /** Unique in the chart. */
   readonly id: string;
-  /** The full time, for the focused bar: `"22 Nov 2026, 14:00 UTC"`. */
+  /** The time in full, for the focused bar, such as `"22 Nov 2026, 14:00 UTC"`. */
   readonly label: string;
-  /** The short time, for the labels below the bars: `"14:00"`. */
+  /** The time in short form, for the labels below the bars, such as `"14:00"`. */
   readonly tick: string;
-  /** The amounts by part ID. A part without an entry is 0; null means that nothing was measured. */
+  /** Amounts by part ID. A part without an entry is 0; null means that nothing was measured. */
   readonly values: Readonly<Record<string, Amount>>;
 }
 
 export interface StackPiece {
   readonly part: ChartPart;
-  /** The part's index among all parts, which selects its paint. */
+  /** Index of the part among all parts, which selects its paint. */
   readonly at: number;
   readonly whole: bigint;
   readonly below: bigint;
@@ -28,10 +28,10 @@ export interface StackPiece {
 
 export interface Stack {
   readonly bucket: ChartBucket;
-  /** The pieces of the bar, bottom first; empty pieces are left out. */
+  /** Pieces of the bar, the bottom one first. Empty pieces are left out. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
-  /** False if an amount was not measured, which is different from 0. */
+  /** False if an amount was not measured. That is different from 0. */
   readonly isMeasured: boolean;
 }
 
@@ -53,14 +53,15 @@ export function stackParts(
   });
 }
 
-/** Starts every part at zero, for a chart of lines; `total` is the highest part. */
+/** Starts every part at zero, for a chart of lines. `total` is the highest part. */
 export function sideBySide(
   unit: Unit,
   parts: readonly ChartPart[],
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    // Null is a gap in a line. 0 is a point of the line, although stacked bars leave it out.
+    // Null leaves a gap in the line. A 0 is a point of the line, although stacked bars leave it
+    // out.
     const pieces = parts.flatMap((part, at) => {
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];
@@ -70,7 +71,10 @@ export function sideBySide(
   });
 }
 
-/** The positions of at most `most` labels, evenly spread, beginning with the first position. */
+/**
+ * Returns the positions of at most `most` labels among `count`. They are evenly spread, and the
+ * first position is always among them.
+ */
 export function tickPlaces(count: number, most: number): readonly number[] {
   const step = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / step) }, (_none, at) => at * step);

@@ -11,15 +11,15 @@ import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stac
 import styles from "./charts.module.css";
 
 export interface StackedBarsProps {
-  /** Names the metric, its groups and the step: `"Spend by model, per hour"`. */
+  /** Names the metric, its groups and the step, such as `"Spend by model, per hour"`. */
   readonly label: string;
   readonly unit: Unit;
-  /** The parts from the bottom up, at most eight. A single part has no legend. */
+  /** Parts from the bottom up, at most eight. A single part has no legend. */
   readonly parts: readonly ChartPart[];
   readonly buckets: readonly ChartBucket[];
   readonly bucketLabel?: string;
   readonly heightPx?: number;
-  /** `lines` is for parts that do not add up, such as percentiles of times. */
+  /** Use `lines` for parts that do not add up, such as percentiles of times. */
   readonly shape?: "bars" | "lines";
   /** Called when the reader clicks a bar or presses Enter on it. */
   readonly onPick?: (bucket: ChartBucket) => void;
@@ -28,7 +28,7 @@ export interface StackedBarsProps {
 const HEIGHT_PX = 220;
 
 /**
- * Shows parts over time, and the same figures as a table behind a switch. If all figures are 0, it
+ * Shows parts over time, with the same figures as a table behind a switch. If all figures are 0,
  * shows a note instead.
  */
 export function StackedBars(props: StackedBarsProps): ReactElement {

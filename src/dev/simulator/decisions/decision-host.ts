@@ -10,7 +10,7 @@ import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
-  /** `usage` overrides fields of the reported usage; null reports no usage. */
+  /** `usage` replaces single fields of the reported usage. If it is null, no usage is reported. */
   answer(decided: Decided, usage: JsonObject | null): JsonObject;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
@@ -19,7 +19,10 @@ export interface DecisionHost {
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
-/** `public`: the host's own public format. `as_sent`: the marketplace's format. */
+/**
+ * The format of requests. `public`: the host's own public format. `as_sent`: the format in which
+ * the marketplace sends them.
+ */
 export type DecisionForm = "public" | "as_sent";
 
 const OUTPUT_TOKENS_PER_QUESTION = 10;
@@ -33,10 +36,7 @@ export function plainHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: false, isPerQuestion: false });
 }
 
-/**
- * A Systemone host that bills the request's whole `state` again for each question, and reads
- * images.
- */
+/** A Systemone host that bills the whole `state` for each question, and reads images. */
 export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
@@ -60,7 +60,7 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
   };
 }
 
-/** A GLiNER host: its results are not nested, and it reports a single token count. */
+/** A GLiNER host. Its results are not nested, and it reports one total of tokens. */
 export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
@@ -156,8 +156,8 @@ function isDataUrl(part: JsonObject): boolean {
 }
 
 /*
- * GLiNER hosts report tokens in the top-level field `token_usage`. The other fields of a scripted
- * usage go into the field `usage`.
+ * GLiNER hosts report their tokens in the top-level field `token_usage`. The remaining fields of a
+ * scripted usage go into the field `usage`.
  */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;

@@ -5,21 +5,23 @@ import { estimatePromptTokens } from "../sim-request.ts";
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /** Tokens saved by counting the state once for all questions; 0 if each question counts it. */
+  /**
+   * Tokens that are saved if the host counts the state once for all questions. 0 if it counts the
+   * state for each question.
+   */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
 
-/** A request for decisions in one format for all hosts. */
+/** A request for decisions, in one format for all hosts. */
 export interface DecisionOrder<Q> {
   readonly model: string;
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
-  /** Tokens of each question, in the order of `questions`. */
   readonly questionTokens: readonly number[];
-  /** The whole body, for options that only some hosts have. */
+  /** The whole request body, from which a host reads the options that only it has. */
   readonly options: JsonObject;
 }
 
@@ -43,7 +45,7 @@ export function toOrder<Q>(
   };
 }
 
-/** A number from 0.01 to 0.99, derived from the question, the state and `of`. */
+/** A number from 0.01 to 0.99. It depends only on the question, the state and `of`. */
 export function chance({ stateText, words }: Asked, of = ""): number {
   const hash = createHash("sha256").update(`${stateText}\n${words}\n${of}`).digest();
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;

@@ -35,17 +35,17 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
   422: 5012,
   429: 3040,
 };
-/** For a failure that has no more specific code. */
+/** Error code of a failure that has no more specific one. */
 const INFERENCE_FAILED = 5012;
 
-/** Wraps a result in the envelope. Faults can omit the envelope, or empty the result. */
+/** Wraps a result in the host's envelope. A fault can omit the envelope or empty the result. */
 export function inEnvelope(result: JsonObject, fault: EnvelopeFault): JsonObject {
   if (fault.bare === true) return result;
   const opened = fault.empty === true ? {} : result;
   return { result: opened, success: true, errors: [], messages: [] };
 }
 
-/** Wraps an error in the envelope. Keeps a numeric code; otherwise chooses one by the status. */
+/** Wraps an error in the host's envelope. Without a numeric code, the status determines one. */
 export function envelopeError({ status, message, code }: SimError): JsonObject {
   const isNumber = code !== undefined && /^\d+$/.test(code);
   const number = isNumber ? Number(code) : (CODE_OF_STATUS[status] ?? INFERENCE_FAILED);

@@ -55,7 +55,7 @@ const BODY = fields({
   }),
 });
 
-/** Refuses fields that the public format does not have. */
+/** Reads a request in the host's public format. Refuses fields that this format does not have. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
   const { text: state, schema } = body;
   const tasks = isObject(schema) ? publicTasks(schema) : [];
@@ -68,7 +68,7 @@ export function readPublicGliner(body: JsonObject): GlinerReading {
   );
 }
 
-/** Ignores fields that the marketplace's format does not have. */
+/** Reads a request in the marketplace's format. Ignores fields that this format does not have. */
 export function readSentGliner(body: JsonObject): GlinerReading {
   const state = body["state"] ?? body["text"];
   if (isAbsent(state) || state === "") return unprocessable("state: required");

@@ -18,7 +18,7 @@ export interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
   readonly labels: readonly string[];
-  /** The levels of a score, lowest first. */
+  /** The levels of a score question, lowest first. */
   readonly levels: readonly unknown[];
   readonly words: string;
 }
@@ -45,7 +45,7 @@ const BODY = fields({
   "questions!": mapOf(questionComplaint, 1, 128),
 });
 
-/** Refuses fields that the public format does not have. */
+/** Reads a request in the host's public format. Refuses fields that this format does not have. */
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = Object.entries(isObject(questions) ? questions : {});
@@ -68,7 +68,7 @@ function questionComplaint(question: unknown, path: string): Complaint {
   return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
 }
 
-/** Ignores fields that the marketplace's format does not have. */
+/** Reads a request in the marketplace's format. Ignores fields that this format does not have. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = listEntries(questions);
@@ -82,7 +82,10 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
   return toOrder(body, state, good);
 }
 
-/** Questions by name, from an object or a list. A question without a name gets its number: `q1`. */
+/**
+ * Returns the questions by name, from an object or a list. In a list, a question without a name
+ * gets its number as its name, such as `q1`.
+ */
 export function listEntries(questions: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(questions)) {
     return questions.filter(isObject).map((question, at) => {

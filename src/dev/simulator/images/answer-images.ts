@@ -44,7 +44,7 @@ async function deliverImages(
   await deliverPieces(delivery, { status: 200, type: "application/json", lengthBytes, pieces });
 }
 
-/* One item of `data`: JSON text around the base64 of its picture. */
+/* Writes one item of `data`: JSON text before and after the base64 of its picture. */
 function imageParts(
   host: ImageHost,
   order: ImageOrder,
@@ -79,7 +79,7 @@ function brokenPicture(image: ImageFault): Buffer | undefined {
   return image.empty === true ? Buffer.alloc(0) : undefined;
 }
 
-/* The rest of the JSON body after the list of images, including the closing brace. */
+/* Writes the JSON text that follows the list of images, including the closing brace. */
 function renderRest(
   host: ImageHost,
   order: ImageOrder,

@@ -14,14 +14,14 @@ export interface ImageHost {
   readonly accepts: Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
-  /** True if the host answers with URLs unless the request wants base64. */
+  /** True if the host answers with URLs unless the request asks for base64. */
   readonly prefersUrl: boolean;
-  /** Fields of one item in addition to its picture. */
+  /** Fields of an item of the list, in addition to its picture. */
   besideImage(mediaType: string): JsonObject;
   besideList(order: ImageOrder): JsonObject;
-  /** `costUsd` is printed digit for digit; null reports no cost. */
+  /** Fields that report usage. `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
-  /** The body of a 200 without images, because moderation removed them. */
+  /** The body of an answer with status 200 and no images, because moderation removed them. */
   blocked(createdS: number): JsonObject;
 }
 

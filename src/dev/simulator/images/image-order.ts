@@ -12,7 +12,7 @@ export interface ImageOrder {
   readonly background: string | undefined;
   readonly wantsBase64: boolean;
   readonly promptTokens: number;
-  /** Tokens of all images together. */
+  /** Tokens of all images of the order together. */
   readonly imageTokens: number;
 }
 
@@ -26,7 +26,7 @@ const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
   "4K": 4_096,
 };
 
-/** The body must have passed the host's checks. */
+/** Reads a body that has passed the host's checks; it does not check the fields again. */
 export function readImageOrder(body: JsonObject): ImageOrder {
   const prompt = textOf(body["prompt"]);
   const { n, quality } = body;
@@ -49,7 +49,10 @@ function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
-/** Pixels of an exact `size`, or of a ratio whose longer side has the length `resolution`. */
+/**
+ * Width and height in pixels. They come from an exact `size`, or from a ratio whose longer side is
+ * `resolution` pixels long.
+ */
 function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
   const exact = parsePair(size, "x");

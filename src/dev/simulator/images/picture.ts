@@ -3,7 +3,7 @@ import { crc32, deflateSync } from "node:zlib";
 
 export type PictureFormat = "png" | "jpeg" | "webp";
 
-/** A picture file in parts: bytes, or a number of zeros, so that a large one needs no memory. */
+/** A file in parts: bytes, or a number of zero bytes, so that a large file needs no memory. */
 export interface Picture {
   readonly mediaType: string;
   readonly lengthBytes: number;
@@ -18,7 +18,7 @@ export interface Canvas {
   readonly height: number;
 }
 
-/** Draws one colour, derived from `seed`. Zeros at the end pad the file to `bytesMin`. */
+/** Draws a picture of the one color that `seed` determines. Zero bytes pad it to `bytesMin`. */
 export function drawPicture(canvas: Canvas, seed: string, bytesMin = 0): Picture {
   const mediaType = `image/${canvas.format}`;
   const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
@@ -31,14 +31,14 @@ export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Encodes the picture piece by piece, so that a large one needs little memory. */
+/** Encodes a picture piece by piece, so that a large one needs little memory. */
 export function* base64Pieces(picture: Picture): Generator<Buffer> {
   for (let at = 0; at < picture.lengthBytes; at += BASE64_STEP_BYTES) {
     yield Buffer.from(bytesAt(picture, at, at + BASE64_STEP_BYTES).toString("base64"));
   }
 }
 
-/** Holds the whole file in memory, so it is only for small pictures. */
+/** Returns the whole file in memory. Use it for small pictures only. */
 export function renderFile(picture: Picture): Buffer {
   return bytesAt(picture, 0, picture.lengthBytes);
 }
@@ -65,7 +65,7 @@ const FILES: Readonly<Record<PictureFormat, (canvas: Canvas, colour: Buffer) => 
 };
 
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
-/* One bit for each pixel, which chooses from the palette. */
+/* Bit depth 1, color type 3: each pixel is one bit, which chooses a color of the palette. */
 const PNG_MODE = Buffer.from("0103000000", "hex");
 
 function pngParts({ width, height }: Canvas, colour: Buffer): Parts {
@@ -86,11 +86,11 @@ export function pngChunk(name: string, data: Buffer): Buffer {
 }
 
 const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
-/* Coarse quantization: a picture of one colour has no detail to lose. */
+/* Quantization table with 64 steps of 16. Such coarse steps lose nothing in a single color. */
 const JPEG_TABLE = Buffer.concat([Buffer.from("ffdb004300", "hex"), Buffer.alloc(64, 16)]);
 /*
- * Huffman codes. Brightness: one bit means no step; two bits mean that three bits of a step follow.
- * Detail: one bit means that there is none.
+ * Huffman codes. Brightness: code 0 means no change; code 10 means that a change of three bits
+ * follows. Detail: code 0 means that there is none.
  */
 const JPEG_CODES = Buffer.concat([
   Buffer.from("ffc40015000101", "hex"),
@@ -112,8 +112,9 @@ function jpegParts({ width, height }: Canvas, colour: Buffer): Parts {
 }
 
 /*
- * The first block has six bits: a step of brightness by three bits, and no detail. Each further
- * block has two zeros: no step, no detail. Ones fill the last byte.
+ * Encodes the blocks of a gray picture. The first block has six bits: a change of brightness by
+ * three bits, and no detail. Each further block has two zeros: no change, no detail. Ones fill the
+ * last byte.
  */
 function greyBlocks(blocks: number, colour: Buffer): Parts {
   const first = 0b1000_0000 | (((colour[0] ?? 0) & 0b111) << 3);
@@ -136,14 +137,14 @@ function webpParts(canvas: Canvas, colour: Buffer): Parts {
 }
 
 /*
- * The pixels of a lossless WebP picture of one colour. A pixel takes no bits, because each of the
- * five prefix codes (green, red, blue, alpha, distance) has a single symbol. Bits are written least
- * significant first.
+ * Encodes the pixels of a lossless WebP picture of one color. A pixel takes no bits, because each
+ * of the five prefix codes (green, red, blue, alpha, distance) has a single symbol. Bits are
+ * written least significant first.
  */
 function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
   const [red = 0, green = 0, blue = 0] = colour;
   const opaque = 0xff;
-  // Three zeros: no transform, no cache of colours, one group of codes.
+  // The first three bits are zero: no transform, no color cache, one group of codes.
   let bits = 0n;
   let length = 3n;
   const put = (value: number, count: bigint) => {
@@ -156,7 +157,7 @@ function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
   }
   put(0b001, 3n); // a simple code: one symbol of one bit
   put(0, 1n);
-  // The length is even; an odd one would need a padding byte after the chunk.
+  // The length is even. After an odd length, the chunk would need a padding byte.
   const data = Buffer.alloc(14);
   data.writeUInt8(WEBP_SIGNATURE, 0);
   data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1);

@@ -10,10 +10,10 @@ import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
-/* Seconds that a host with the cheat `acceptsLong` accepts. */
+/* Maximum length, in seconds, of a film that a host with the cheat `acceptsLong` accepts. */
 const SECONDS_ACCEPTED_MAX = 120;
 
-/** Creates or refuses a job. The job exists even if a fault then loses the answer. */
+/** Creates a job, or refuses to. A created job exists even if a fault then loses the answer. */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const problem = findProblem(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
@@ -32,7 +32,7 @@ export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Prom
   await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
-/** Cancels a running job, or deletes any job, depending on the host. */
+/** Answers a DELETE. Depending on the host, it cancels a running job, or deletes any job. */
 export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.cancels += 1));
   if (job === undefined) return;
@@ -46,7 +46,8 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
 }
 
 /**
- * Finds the job that the path names, and counts the call. Undefined if an error was sent instead.
+ * Finds the job that the path names, and counts the call. If there is none, sends an error and
+ * returns undefined.
  */
 export async function findJob(
   host: VideoHost,

@@ -11,7 +11,7 @@ const STEP_BYTES = 64 * 1024;
 const PATTERN = Buffer.from(
   Array.from({ length: STEP_BYTES + 2 * PERIOD }, (_byte, at) => at % PERIOD),
 );
-/* The type box of an MP4 file, and the head of its data box. */
+/* Bytes of an MP4 file: its type box, and the head of its data box. */
 const TYPE = Buffer.from("00000018667479706d703432000000006d70343269736f6d", "hex");
 const DATA = Buffer.from("000000006d646174", "hex");
 const MOVIE_BYTES = 116;
@@ -35,7 +35,7 @@ export async function answerVideoContent(host: VideoHost, call: ReceivedCall): P
   if (job !== undefined) await deliverFile(host, call, job);
 }
 
-/** Answers a request for the file at the URL that the job's JSON contains. */
+/** Sends the file at the URL that the job's JSON states. */
 export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.files += 1));
   if (job !== undefined) await deliverFile(host, call, job);
@@ -128,7 +128,10 @@ function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   };
 }
 
-/* Undefined means the whole file: the header is absent or invalid, or has several ranges. */
+/*
+ * The requested range. Undefined means the whole file: the header is absent or invalid, or it has
+ * several ranges.
+ */
 function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];

@@ -28,7 +28,7 @@ export interface VideoHost {
   record(shown: ShownJob): JsonObject;
   /** The JSON body of the answer to a DELETE of a job. */
   ended(shown: ShownJob): JsonObject;
-  /** True if a deleted job can no longer be found. */
+  /** True if the host no longer finds a job after its deletion. */
   readonly forgets: boolean;
 }
 
@@ -85,9 +85,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
   };
 }
 
-/**
- * A host that returns few fields when a job is created, and reports a job's error as a single text.
- */
+/** A host that answers a create call with few fields, and reports an error as a single text. */
 export const relayVideos: VideoHost = {
   secondsMax: 8,
   accepts: (secondsMax) =>
@@ -127,8 +125,8 @@ function relayWord({ state }: JobView): string {
 }
 
 /**
- * A host that reports an unfinished job as `pending`, a completed one as `done`, and with each film
- * whether it passed moderation.
+ * A host that calls an unfinished job `pending` and a completed one `done`, and states with each
+ * film whether it passed moderation.
  */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
@@ -170,8 +168,8 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 }
 
 /*
- * Only a job in a final state reports a cost: a completed job without `plan.moderated` unless
- * `plan.cost` is null, any other job only if `plan.cost` is an amount.
+ * Reports the cost of a job in a final state. A completed job that moderation did not block reports
+ * its cost unless `plan.cost` is null. Any other job reports one only if `plan.cost` is an amount.
  */
 function reportUsage(
   { job, view }: ShownJob,

@@ -4,7 +4,7 @@ import { makeSerial } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";
 
 export interface JobCounts {
-  /** More than one if later create requests had the same idempotency key. */
+  /** Create calls for this job: more than one if later calls had the same idempotency key. */
   creates: number;
   polls: number;
   contents: number;
@@ -14,7 +14,7 @@ export interface JobCounts {
 
 export interface VideoJob {
   readonly id: string;
-  /** Path of its provider, such as `/vid/v1`. */
+  /** Path of the provider that has the job, such as `/vid/v1`. */
   readonly root: string;
   readonly order: VideoOrder;
   readonly plan: JobFault;
@@ -58,7 +58,7 @@ export class VideoJobs {
     this.#seed = seed;
   }
 
-  /** With an idempotency `key` that the same provider knows, returns the job of that key. */
+  /** Creates a job, or returns the provider's existing job with this idempotency `key`. */
   create(made: NewJob, key: string | undefined): VideoJob {
     const known = key === undefined ? undefined : this.#idOfKey.get(`${made.root} ${key}`);
     const job = (known === undefined ? undefined : this.#jobs.get(known)) ?? this.#add(made);
@@ -67,7 +67,7 @@ export class VideoJobs {
     return job;
   }
 
-  /** The job of a path such as `/vid/v1/videos/ID/content`; undefined for a deleted job. */
+  /** The job that a path such as `/vid/v1/videos/ID/content` names; undefined for a deleted job. */
   at(path: string): VideoJob | undefined {
     const ids = path.split("/").map((segment) => segment.replace(/\.mp4$/, ""));
     const job = ids.map((id) => this.#jobs.get(id)).find((found) => found !== undefined);
@@ -75,7 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** The number of polls decides the state; if the plan has `ms`, the elapsed time does. */
+  /** The state of a job, by the number of polls, or by the elapsed time if the plan has `ms`. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;
@@ -103,8 +103,8 @@ export class VideoJobs {
   }
 
   /*
-   * The time is part of an id, because numbers start again in a restarted simulator, which must not
-   * reuse the ids of jobs that a gateway still knows.
+   * An id contains the time. A restarted simulator counts from 1 again, and must not reuse the id
+   * of a job that a gateway still knows.
    */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;

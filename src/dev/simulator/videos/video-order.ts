@@ -12,7 +12,7 @@ export interface VideoOrder {
 
 const SECONDS_DEFAULT = 4;
 
-/** The body must have passed the host's checks. */
+/** Reads a body that has passed the host's checks; it does not check the fields again. */
 export function readVideoOrder(body: JsonObject): VideoOrder {
   return {
     model: textOf(body["model"]),
@@ -26,7 +26,7 @@ export function clipFields(secondsMax: number): Readonly<Record<string, Rule>> {
   return { ...PROMPTED, seconds: secondsUpTo(secondsMax) };
 }
 
-/* Accepts a number, or its digits as a string, as some video providers do. */
+/* Accepts seconds as a number, or as a string of its digits, as some video providers do. */
 export function secondsUpTo(secondsMax: number): Rule {
   return be(`a whole number of seconds from 1 to ${secondsMax}`, (value) => {
     const isWhole = Number.isSafeInteger(value) || /^\d{1,3}$/.test(textOf(value));

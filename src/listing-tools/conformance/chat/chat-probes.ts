@@ -26,8 +26,8 @@ export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 const SENTENCES_OF_COPY = 3;
 
 /**
- * Returns `copies` copies of three sentences. Their choice and order differ in each run; the number
- * of tokens does not.
+ * Returns `copies` copies of three sentences, each copy in another order, so that all copies have
+ * the same number of tokens. Each run chooses other sentences, so a provider cannot learn the text.
  */
 export function writeProse(chance: Chance, copies: number): string {
   const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);
@@ -106,11 +106,12 @@ const RECITED = {
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
 /**
- * About ten tokens (`FRAMED_SYSTEM_TOKENS`), which C4 allows in addition to the chat template's.
+ * System message of about ten tokens. C4 allows these (`FRAMED_SYSTEM_TOKENS`) in addition to the
+ * tokens of the chat template.
  */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
-/** Largest output bound of any probe; a listing with a smaller maximum gets that maximum. */
+/** Maximum output bound of any probe. A listing with a smaller maximum gets its own maximum. */
 export const LARGE_BOUND = 4_096;
 
 /** Builders of chat probes. Each uses the provider's own wire unless the caller gives another. */
@@ -146,7 +147,7 @@ export const chatProbes = {
       maxTokens: ANSWER_TOKENS,
       stream,
     }),
-  /** Sends `text`, an earlier answer of the model, back to the model, `copies` times. */
+  /** Sends `text`, which the model answered before, back to the model, `copies` times. */
   echoed: (
     subject: Subject,
     text: string,
@@ -179,7 +180,7 @@ export const chatProbes = {
       maxTokens: LARGE_BOUND,
       stream,
     }),
-  /** If `isSecond`, the request has two stop sequences, and the second one ends the answer. */
+  /** If `isSecond`, the request has two stop sequences, and the model meets the second of them. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
     return chatProbe(
@@ -210,7 +211,8 @@ export const chatProbes = {
       },
     ),
   /**
-   * `required`: nothing in the text suggests a call. `none`: the text asks for a forbidden call.
+   * With `required`, the text suggests no call, so that only the parameter can cause one. With
+   * `none`, the text asks for a call, which the parameter forbids.
    */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
@@ -288,9 +290,7 @@ export function chatProbe(
   return { ...made, body: { ...made.body, ...(more ?? (isCold ? { temperature: 0 } : {})) } };
 }
 
-/**
- * The wires other than the provider's, on which the gateway offers a chat listing by translation.
- */
+/** Wires other than the provider's on which the gateway offers a chat listing by translation. */
 export function otherWires(deployment: Deployment): readonly Wire[] {
   return wires.all.filter(
     ({ id, providerQuestions }) => id !== deployment.wire && providerQuestions !== undefined,

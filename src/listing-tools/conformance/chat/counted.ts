@@ -5,10 +5,10 @@ import { boundFor, chatProbes, listCountedNumbers, LARGE_BOUND, findWire } from 
 import { readChat } from "./read-chat.ts";
 
 /**
- * Fails a long answer that reports a natural end but lacks or repeats a number. A model may
- * miscount, so the provider fails only if a second answer has a flaw too, and either this second
- * answer breaks off and consists of numbers only, or the first prompt gets a right answer in the
- * other form (whole or streamed).
+ * Fails the answer to a counting prompt if it reports a natural end but lacks or repeats a number.
+ * A model may miscount, so the provider fails only if the answer to a second prompt is flawed, too,
+ * and one of two things holds: the second answer consists of numbers only and stops early, or the
+ * first prompt is answered right in the other form (whole instead of streamed, or the reverse).
  */
 export async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;
@@ -32,9 +32,7 @@ function isCounted({ deployment }: Lab, seen: Observation): boolean {
 
 interface Flaw {
   readonly what: string;
-  /**
-   * True if the answer has only numbers and stops early. A model that gives up says so in words.
-   */
+  /** True if an answer of numbers only stops early. A model that gives up says so in words. */
   readonly isCut: boolean;
 }
 

@@ -13,8 +13,8 @@ export interface Fact {
 }
 
 /**
- * A probe that asks about facts. Its numeric properties describe the prompt, so that C4 can check
- * the billed tokens.
+ * A probe that asks about facts. C4 computes from `copies`, `turns` and the other properties how
+ * many prompt tokens the provider may bill.
  */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
@@ -25,7 +25,7 @@ export interface FactProbe extends Probe {
   /** Number of short earlier turns, which contain no copy of the measured text. */
   readonly turns: number;
   readonly copies: number;
-  /** Copies in the description of a tool's parameters; they are included in `copies`. */
+  /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
   /** Describes the prompt in the text of a finding. */
   readonly about: string;
@@ -54,8 +54,8 @@ export interface FactRow {
 const MORE_COPIES = 3;
 
 /**
- * Returns probes in which any two parts of a request occur together at least once, and each
- * declared parameter is sent at least once.
+ * Returns few probes in which any two parts of a request (system message, history, tools, alphabet)
+ * occur together at least once, and each declared parameter is sent at least once.
  */
 export function factRows(subject: Subject): readonly FactRow[] {
   const { deployment } = subject;
@@ -156,10 +156,7 @@ const SMALL_TALK = [
   { asked: "Shall we go on?", answered: "Gladly." },
 ] as const;
 
-/**
- * Puts the text into the description of the tool's parameters, because no provider limits its
- * length.
- */
+/** Puts the text where no provider limits its length: the description of a tool's parameters. */
 function describedBy(tool: QuestionTool, description: string): QuestionTool {
   return { ...tool, schema: { ...tool.schema, description } };
 }
@@ -216,7 +213,7 @@ class Facts {
 
   #value(name: string, at: number): string {
     const words = this.#alphabet === "latin" ? undefined : WORDS[at % WORDS.length];
-    // Any four digits have the same number of tokens.
+    // All four-digit numbers have the same number of tokens, so C4 can compare prompts.
     if (words === undefined) return String(this.#chance.whole(name, 1_000, 10_000));
     return `${this.#chance.pick(name, words)}-${this.#chance.pick(`${name} too`, words)}`;
   }
@@ -236,8 +233,8 @@ function listParameters({ supportedParameters }: Deployment): readonly Parameter
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // The parameter `thinking` comes first, so that the first row sends it. That row has no tools; a
-  // history with a tool call could require thinking blocks.
+  // The parameter `thinking` comes first, so that the first row sends it: that row has no tools. In
+  // a history with a tool call, the provider could require thinking blocks.
   return [...own, ...plain];
 }
 
@@ -280,8 +277,8 @@ const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
 /**
- * The most tokens that a common tokenizer makes of one copy of the text, so that the long text
- * stays below its target size.
+ * Upper limit of the tokens of one copy of the text in common tokenizers. Dividing by it keeps the
+ * long text below its target size.
  */
 const COPY_TOKENS = 85;
 
@@ -338,8 +335,8 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
 }
 
 /**
- * A short streamed question. Each `number` has its own fact, so that an answer to another
- * concurrent probe is noticed.
+ * A short streamed question. Each `number` has another fact, so that C10 notices when a provider
+ * answers with the fact of a concurrent probe.
  */
 export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");

@@ -80,8 +80,8 @@ export interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
   /**
-   * Repeats `first`. If the two answers do not name the expected words, the answer to the repeat
-   * shows whether answers vary by chance.
+   * Repeats `first`. If `first` and `second` do not name the expected words, the check compares
+   * this answer with that to `first`, to see whether the model's answers vary by chance.
    */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];

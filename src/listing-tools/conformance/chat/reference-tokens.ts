@@ -2,10 +2,7 @@ import type { Deployment } from "../../../catalog/index.ts";
 
 export interface ReferenceCount {
   readonly tokens: number;
-  /**
-   * True: counted by the tokenizer of the model's maker. False: estimated from the length of an
-   * English text.
-   */
+  /** True: counted by the maker's tokenizer. False: estimated from an English text's length. */
   readonly isExact: boolean;
   readonly by: string;
 }
@@ -37,7 +34,7 @@ const ESTIMATE_FACTOR_MAX = 2;
 
 /**
  * `odd`: too far from the estimate, but an unusual tokenizer may explain it. `tolerancePercent` is
- * the greatest difference that is `right`.
+ * the greatest difference, in percent, that still counts as `right`.
  */
 export function compareTokens(
   billed: number,

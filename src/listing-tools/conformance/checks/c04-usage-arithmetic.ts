@@ -117,8 +117,8 @@ async function tableFindings(
       if (asking !== undefined) parts.push(growthFinding({ ...asking, probe, seen }));
     }
   } catch (fault) {
-    // Judges the answers that came. C10 sends the same probes, and reports those that were not
-    // sent.
+    // The answers that came are still judged. C10 sends the same probes, and reports those that
+    // could not be sent.
     if (!(fault instanceof ProbeNotSent)) throw fault;
   }
   return parts;
@@ -126,15 +126,13 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/**
- * Most tokens of one fact with its question: first for a value in Latin letters, then for others.
- */
+/** Maximum tokens of one fact with its question: with a value in Latin letters, or in others. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
-/** Most tokens of a turn of two short messages, with what the chat template adds around each. */
+/** Maximum tokens of a turn of two short messages, with the chat template around each. */
 const TURN_TOKENS_MAX = 25;
-/** Most tokens of the text in which some providers explain tools to a model. */
+/** Maximum tokens of the text in which some providers explain tools to a model. */
 const TOOLS_TOKENS_MAX = 600;
 
 /**
@@ -160,7 +158,8 @@ function growthFinding(of: {
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
   const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
-  // Some chat templates drop the descriptions of a tool's parameters.
+  // Some chat templates drop the descriptions of a tool's parameters, so their tokens may be
+  // absent.
   const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
@@ -183,8 +182,8 @@ function besideTokensMax(
 }
 
 /**
- * Tokens that the end of an answer, and each tool call, may be billed for in addition to one token
- * per byte of the answer: an output token has at least one byte.
+ * An answer may be billed for one token per byte, because an output token has at least one byte,
+ * plus these: tokens for the end of the answer, and tokens for each tool call.
  */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
@@ -202,7 +201,7 @@ function outputFinding({ deployment }: Lab, seen: Observation): Finding | undefi
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** Fails cached tokens that cost more than plain prompt tokens: no probe asks for a cache. */
+/** Fails an answer whose cached tokens cost more than plain ones: no probe asks for a cache. */
 function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   const { prices } = lab.deployment;
   const { usage, probe } = seen;
@@ -239,15 +238,15 @@ function hiddenFinding(
 
 const REASONING = ["reasoning", "reasoning_effort", "thinking"];
 
-/** Most tokens of a chat template around a text; it may state a date or the model's name. */
+/** Maximum tokens of a chat template around a text. It may state a date or the model's name. */
 const FRAME_TOKENS_MAX = 90;
-/** Most tokens of a chat template that adds its own system message to a request without one. */
+/** Maximum tokens of a chat template that adds a system message to a request without one. */
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
 /**
- * Compares the tokens billed for one copy of a text with a reference count. The tokens of three
- * copies minus those of one copy are two copies' tokens without the chat template's.
+ * Compares the tokens billed for one copy of a text with a reference count. The prompt with three
+ * copies minus the prompt with one copy is two copies: the tokens of the chat template cancel out.
  */
 async function lengthFinding(
   lab: Lab,
@@ -277,9 +276,9 @@ async function lengthFinding(
 }
 
 /**
- * Limits the tokens billed around a text. In a request with a system message, they are the chat
- * template's alone. In a request without one, the template may add its own system message: it is
- * allowed up to a limit, and warned of, because customers pay for it.
+ * Limits the tokens billed around a text. With a system message, only the chat template can add
+ * tokens. Without one, the template may add its own system message: the check allows that up to a
+ * limit, and warns of it, because customers pay for it.
  */
 async function frameFindings(
   lab: Lab,
@@ -339,8 +338,8 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Some servers show reasoning and bill it as part of the answer, so the answer's own tokens are
-  // unknown.
+  // Some servers show reasoning and bill it as part of the answer. The tokens of the answer alone
+  // are then unknown, so nothing is compared.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

@@ -50,8 +50,8 @@ export const finishReasons: Check = {
 };
 
 /**
- * Fails an answer that reached exactly its bound and does not say that it was cut. C9 judges longer
- * answers, and shorter ones ended by themselves.
+ * Fails an answer that has exactly as many tokens as its bound but does not report a cut. C9 judges
+ * longer answers; shorter answers ended by themselves.
  */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
@@ -71,8 +71,8 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
 }
 
 /**
- * Each answer must report a natural end, or a cut and as many tokens as its bound. A model that
- * talks until its bound is truly cut, even if the probe asks for one word.
+ * Each answer must report a natural end, or report a cut and have as many tokens as its bound. A
+ * model that talks until its bound is truly cut, even if the probe asks for one word.
  */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;

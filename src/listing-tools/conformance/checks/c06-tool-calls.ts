@@ -73,7 +73,7 @@ async function callFlaw(lab: Lab, stream: boolean, attempt: number): Promise<str
   return misfit && `${how} ${misfit}`;
 }
 
-/** Fails two calls that have each other's arguments; only the weather tool has a `unit`. */
+/** Fails two tool calls that have each other's arguments: only the weather tool has a `unit`. */
 async function swappedFinding(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const seen = await lab.ask(chatProbes.bothCalls(lab, stream));
   const { calls = [] } = readChat(lab.deployment, seen) ?? {};

@@ -34,7 +34,7 @@ async function boundFinding(
 ): Promise<Finding | undefined> {
   const seen = await lab.ask(chatProbes.long(lab, bound, stream));
   const { status } = seen;
-  // Only a 4xx refuses the bound. C2 judges answers that cannot be read.
+  // Only a 4xx means that the provider refuses the bound. C2 judges answers that cannot be read.
   if (isServed(seen) || status === null || status < 400 || status >= 500) return undefined;
   return warned(`a bound of ${bound} tokens is refused with ${status}`, { bound, status });
 }

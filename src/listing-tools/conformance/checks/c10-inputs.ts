@@ -70,9 +70,10 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
 }
 
 /**
- * Fails if the model reads only one of two images: answers about the other image do not change with
- * it. If it seems to read neither, the model may always name one colour, which passes. A listing
- * need not accept two images.
+ * Sends pairs of prompts with two images, where only one image differs. Fails if the answers change
+ * with one of the images but not with the other. If they change with neither, the model may simply
+ * always name one color, which passes. A listing need not accept two images, so a refusal passes,
+ * too.
  */
 async function manyImagesFinding(lab: Lab): Promise<Finding> {
   const unread: string[] = [];
@@ -107,8 +108,8 @@ function answerText({ deployment }: Lab, seen: Observation): string {
 }
 
 /**
- * The model must know the facts of each prompt, short or long, and must not answer with a fact of
- * another request.
+ * Checks that the model knows the facts of each prompt, short or long, and never answers with a
+ * fact of another request.
  */
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
@@ -129,14 +130,15 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
 }
 
 /**
- * Number of short questions, which are sent two at a time. C12 sends the same questions and more.
+ * Number of short questions, which are sent two at a time. C12 sends these and more under the same
+ * names, so that they are paid once.
  */
 const AT_ONCE_REPEATS = 4;
 
 /**
- * A provider that cuts a prompt loses a fact of it; one that mixes up or caches answers names a
- * fact of another prompt. A model may disobey, so a missing fact is asked for alone, twice, before
- * it counts as lost.
+ * Checks one prompt. A provider that cuts prompts loses a fact; one that mixes up or caches answers
+ * names a fact of another prompt. A model may disobey, so the check asks for a missing fact alone,
+ * twice, before it counts as lost.
  */
 async function factFinding(
   lab: Lab,

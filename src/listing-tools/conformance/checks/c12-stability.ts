@@ -59,8 +59,8 @@ function howItBroke(answer: Observation): string {
 }
 
 /**
- * If a probe cannot be sent and one answer is already broken, returns the answers so far; they
- * decide the check.
+ * Rejects if a probe cannot be sent, unless an earlier answer is broken: that answer already
+ * decides the check, so the answers so far are returned.
  */
 async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   const answers: Observation[] = [];

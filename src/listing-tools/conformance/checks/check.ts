@@ -8,7 +8,7 @@ type JudgeListing = (lab: Lab) => Promise<Finding>;
 export interface Check {
   readonly id: CheckId;
   readonly title: string;
-  /** A listing of a modality without an entry is not checked. */
+  /** Judges a listing, by its modality. A listing whose modality has no entry is not checked. */
   readonly runs: Readonly<Partial<Record<ModalityId, JudgeListing>>>;
   /** Why listings of a modality that `runs` lacks are not checked. */
   readonly otherwise?: string;

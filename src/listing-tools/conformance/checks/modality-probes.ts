@@ -56,7 +56,6 @@ export function plainProbe(subject: Subject): Probe {
   return COMMON[subject.deployment.modality].plain(subject);
 }
 
-/** Requests that no provider can serve. */
 export function badProbes(subject: Subject): readonly Probe[] {
   return COMMON[subject.deployment.modality].bad(subject);
 }

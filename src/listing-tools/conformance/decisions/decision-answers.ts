@@ -55,9 +55,7 @@ function shapeFinding(
     : warned(`the envelope has further members: ${others.join(", ")}`, evidence);
 }
 
-/**
- * C4 of decisions: billed tokens add up, are equal for equal requests, and fit the state's length.
- */
+/** C4 of decisions: tokens add up, are equal for equal requests, and fit the state's length. */
 export async function decisionUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const once = await lab.ask(decisionProbes.one(deployment));
@@ -100,7 +98,7 @@ function repeatFinding(first: number, second: number): Finding | undefined {
   });
 }
 
-/** Most tokens of the question and of the template around question and state. */
+/** Maximum tokens of the question and of the template around question and state, in total. */
 const BESIDE_TOKENS_MAX = 250;
 
 function besideFinding(once: number, long: number): Finding | undefined {
@@ -122,8 +120,8 @@ function outputFinding(seen: Observation): Finding | undefined {
 }
 
 /**
- * Subtracts the tokens of a short state from those of a long one, so that question and template
- * cancel out.
+ * Compares the tokens billed for one copy of the text with a reference count. Subtracting a short
+ * state from a long one removes the tokens of question and template.
  */
 async function lengthFinding(
   deployment: Deployment,

@@ -34,7 +34,7 @@ export function openBody(json: Fields, decisions: Deployment["decisions"]): Fiel
 
 type NamedAnswer = readonly [name: string, answer: unknown];
 
-/** Top-level members of a flat answer that answer no question. */
+/** Members of a flat answer that are metadata and answer no question. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /**

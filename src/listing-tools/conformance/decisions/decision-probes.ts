@@ -9,10 +9,7 @@ export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
 }
 
-/**
- * A probe whose state contains the facts that its questions ask about, so that the true answers are
- * known.
- */
+/** A probe whose state contains the facts it asks about, so that the true answers are known. */
 export interface ToldProbe extends DecisionProbe {
   readonly truth: Readonly<Record<string, string | number | boolean>>;
 }
@@ -22,8 +19,8 @@ export interface ToldState {
   readonly at: number;
   readonly isFirst: boolean;
   /**
-   * If set, this is the second version of the state. Its facts differ from these wrong answers to
-   * the first version, by question.
+   * Set for the second version of a state, which is sent if answers to the first version were
+   * wrong: those wrong answers, by question id. The second version has facts that differ from them.
    */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
@@ -55,8 +52,8 @@ export const decisionProbes = {
       questions: SEVERAL[findGrammar(deployment)],
     }),
   /**
-   * Each question has one true answer. The three states of a run name different things, so an
-   * answer that never changes is wrong for at least two of them.
+   * Builds questions that each have one true answer. The three states of a run state different
+   * facts, so an answer that never changes is wrong for at least two of them.
    */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
@@ -123,10 +120,7 @@ export const decisionProbes = {
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
-  /**
-   * Two questions with one name. Undefined if the format cannot repeat a name, because names are
-   * its keys.
-   */
+  /** Two questions with one name. Undefined for a format whose keys are the names. */
   sameName: (deployment: Deployment): Probe | undefined => {
     const { wire, form } = requireDecisions(deployment);
     if (wire === "systemone" && form === "public") return undefined;
@@ -193,8 +187,8 @@ function asking({
 }
 
 /**
- * Each of the three states of a run uses one value of each list. The text around the facts contains
- * none of the values.
+ * Each of the three states of a run uses one value of each list. The filler text around the facts
+ * contains none of these values.
  */
 const TOLD = {
   place: ["forest", "desert", "mountain"],

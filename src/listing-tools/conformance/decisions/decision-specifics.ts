@@ -37,8 +37,8 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
 }
 
 /**
- * `judgesAnswer` is false for a kind whose answers C2 judges: any answer with the status 200 passes
- * then.
+ * `judgesAnswer` is false for a kind of question whose answers C2 judges. Any answer with status
+ * 200 then passes.
  */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
@@ -59,8 +59,9 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
 }
 
 /**
- * With a long state, four short questions cost little more than one if the state is billed once,
- * and nearly four times as much if it is billed for each question.
+ * The tokens of four short questions, divided by those of one question, both with a long state. The
+ * ratio is near 1 if the provider bills the state once, and near 4 if it bills the state for each
+ * question. This value separates the two.
  */
 const PER_QUESTION_RATIO = 2.5;
 

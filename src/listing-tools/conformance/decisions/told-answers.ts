@@ -32,7 +32,7 @@ export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined
   return parts;
 }
 
-/** By question id: the choice or level of each wrong answer. */
+/** Returns the choice or level of each wrong answer, by question id. */
 function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
@@ -57,7 +57,7 @@ function isTrue(
 ): boolean {
   const fields = asObject(answer) ?? {};
   if (typeof truth === "string") return chosenIn(answer) === truth;
-  // A neighbouring level passes, because the level can be a matter of opinion.
+  // A neighboring level also passes, because the level can be a matter of opinion.
   if (typeof truth === "number") return Math.abs(levelIn(answer) - truth) <= 1.5;
   if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
   const { noul, probability = noul } = fields;

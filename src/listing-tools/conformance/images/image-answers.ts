@@ -17,7 +17,7 @@ import { readContentType, parseFields } from "../chat/read-chat.ts";
 
 export interface ImageAnswer {
   readonly json: Fields;
-  /** By item; undefined if the item cannot be decoded. */
+  /** Size of each item; undefined if the item cannot be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
   /** Hash of each item's picture; undefined if the item cannot be decoded. */
   readonly pictures: readonly (string | undefined)[];
@@ -81,7 +81,7 @@ function shapeFinding(
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
 }
 
-/** The gateway does not deliver an answer that costs more than the reserve. */
+/** True if the answer costs more than its reserve. The gateway does not deliver such an answer. */
 function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswer): boolean {
   const { prices, billing, modelId, maxOutputTokens: ceiling } = deployment;
   const { usage, costUsd } = answer.report;
@@ -109,7 +109,10 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
-/** A provider that reports the cost may omit tokens. C11 checks the cost. */
+/**
+ * Checks the token counts of an answer. A provider that reports its cost may omit them, because C11
+ * checks the cost.
+ */
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,

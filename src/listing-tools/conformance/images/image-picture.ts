@@ -4,8 +4,8 @@ import { crc32, inflateSync } from "node:zlib";
 import type { ImageSize } from "./image-size.ts";
 
 /**
- * Hashes the drawn part of a file, so that metadata does not make equal pictures differ. Undefined
- * if the file cannot be decoded.
+ * Hashes only the pixels of a file, so that two equal pictures with different metadata have equal
+ * hashes. Undefined if the file cannot be decoded.
  */
 export function hashPicture(file: Buffer, size: ImageSize): string | undefined {
   const drawn = DRAWN[size.format](file, size);
@@ -21,7 +21,7 @@ const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 
 const PNG_HEAD_BYTES = 8;
 const CHUNK_BYTES = 12;
 
-/** Palette and pixels. Undefined unless every checksum and the number of pixel bytes are right. */
+/** Palette and pixels of a PNG. Undefined if a checksum or the number of pixel bytes is wrong. */
 function pngPicture(file: Buffer, { width, height }: ImageSize): Buffer | undefined {
   const palette: Buffer[] = [];
   const pixels: Buffer[] = [];
@@ -52,13 +52,13 @@ function pngPicture(file: Buffer, { width, height }: ImageSize): Buffer | undefi
 const SCAN = Buffer.from("ffda", "hex");
 const END = Buffer.from("ffd9", "hex");
 
-/** Everything from the first scan to the end mark. Metadata comes before it. */
+/** Everything from the first scan to the end mark. Metadata comes before the first scan. */
 function jpegPicture(file: Buffer): Buffer | undefined {
   const [from, to] = [file.indexOf(SCAN), file.lastIndexOf(END)];
   return from > 0 && to > from ? file.subarray(from, to) : undefined;
 }
 
-/** The chunks with pixels; undefined if the file is shorter than its head says. */
+/** The chunks that contain pixels. Undefined if the file is shorter than its head states. */
 function webpPicture(file: Buffer): Buffer | undefined {
   if (file.length < file.readUInt32LE(4) + 8) return undefined;
   const parts: Buffer[] = [];

@@ -28,7 +28,7 @@ export const imageProbes = {
     name: "one image",
     body: { prompt: writePrompt(subject, 0) },
   }),
-  /** Undefined if the listing allows one image per request. */
+  /** Orders two images. Undefined if the listing allows only one per request. */
   two: (subject: Subject): Probe | undefined => {
     const count = subject.deployment.supportedParameters.get("n");
     const most = count?.type === "integer" ? (count.max ?? 2) : 1;
@@ -37,8 +37,8 @@ export const imageProbes = {
       : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
   /**
-   * One probe for each declared shape. The default shape is requested without a file format; the
-   * others use the declared formats in turn.
+   * One probe for each declared shape. The default shape is ordered without a file format; for all
+   * other shapes, the declared formats take turns.
    */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
@@ -61,7 +61,7 @@ export const imageProbes = {
       });
     });
   },
-  /** An image for the second prompt, in the default shape if the listing declares one. */
+  /** Orders an image for the second prompt, in the default shape if the listing declares one. */
   other: (subject: Subject): Probe =>
     imageProbes.shapes(subject).find(({ isUsual }) => isUsual)?.probe ?? {
       name: "another image",

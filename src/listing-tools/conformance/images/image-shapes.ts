@@ -13,7 +13,7 @@ const SIDE_TOLERANCE = 0.02;
 /** For a ratio, hosts choose round sides: some offer 1344 by 768 as 16:9. */
 const RATIO_TOLERANCE = 0.05;
 
-/** Undefined if the value names no shape, as `auto` does. */
+/** Reads a size or a ratio of sides. Undefined if the value names neither, as `auto` does. */
 export function parseShape(parameter: ShapeParameter, value: string): AskedShape | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([x×*:/])\s*(\d+(?:\.\d+)?)$/i.exec(value.trim());
   if (match === null) return undefined;

@@ -4,10 +4,10 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Enough bytes to find the size: in a JPEG, a colour profile and a preview may come before it. */
+/** Bytes that are searched for the size. In a JPEG, a color profile and a preview precede it. */
 export const SIZE_BYTES = 262_144;
 
-/** Undefined if the file is not a PNG, JPEG or WebP. */
+/** Reads format, width and height. Undefined if the file is not a PNG, JPEG or WebP. */
 export function readImageSize(file: Buffer): ImageSize | undefined {
   const first = file.subarray(0, SIZE_BYTES);
   const size = pngSize(first) ?? jpegSize(first) ?? webpSize(first);
@@ -41,7 +41,7 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
     if (bytes[at] !== MARKER) return undefined;
     const kind = bytes[at + 1] ?? 0;
     if (kind === MARKER || hasNoContent(kind)) {
-      // A marker may follow any number of fill bytes (0xFF).
+      // JPEG allows any number of fill bytes (0xFF) before a marker, so one byte is skipped.
       at += kind === MARKER ? 1 : 2;
     } else if (beginsFrame(kind)) {
       if (at + 9 > bytes.length) return undefined;

@@ -89,7 +89,7 @@ function misshapen(parameter: string, asked: AskedShape, { width, height }: Imag
 
 function costFinding(deployment: Deployment, probe: Probe, seen: Observation): Finding | undefined {
   const answer = readImages(seen);
-  // C2 reports a wrong number of images, which also changes the cost.
+  // C2 reports a wrong number of images. It also changes the cost, so the cost is not judged.
   if (answer?.sizes.length !== imageCount(probe)) return undefined;
   return deployment.billing === "reported_cost"
     ? reportedCostFinding(deployment, probe, answer)

@@ -3,14 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptHandler, OutputSink } from "../../../upstream/index.ts";
 import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts";
 
-/** Most bytes that are kept of the provider's body, and of what a client would receive. */
+/** Maximum size kept of the provider's body, and of what a client would receive. */
 export const BODY_KEPT_BYTES_MAX = 4_194_304;
-/** Most bytes that are kept of a provider's body with images; the gateway accepts as many. */
+/** Maximum size kept of a provider's body with images: as much as the gateway accepts. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
-/**
- * Records what a client would receive, and what the provider sent before the gateway changed it.
- */
+/** Records what a client would receive, and what the provider sent for it, unchanged. */
 export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
@@ -36,7 +34,7 @@ export class AnswerRecorder implements OutputSink {
 
   commit(): void {}
 
-  /** Adds the last bytes of a complete answer, which for a whole JSON answer are all of it. */
+  /** Adds the last bytes of a complete answer. For whole JSON, they are the entire body. */
   takeLast(body: WholeBody): void {
     for (const piece of isPieces(body) ? body : [body]) this.#output.add(piece);
   }
@@ -59,8 +57,8 @@ export class AnswerRecorder implements OutputSink {
         this.#close();
       },
       onResponseError: (controller, error) => {
-        // An attempt that has read enough aborts the connection itself, which is no reset. Without
-        // a connection, `controller` is undefined, although its type does not say so.
+        // An attempt that has read enough aborts the connection itself, and that is no reset.
+        // Without a connection, `controller` is undefined, although its type does not say so.
         const { aborted } = (controller as Partial<typeof controller> | undefined) ?? {};
         this.wasReset = aborted !== true;
         inner.onResponseError?.(controller, error);

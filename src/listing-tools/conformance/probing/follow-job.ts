@@ -6,18 +6,12 @@ export type JobEnd =
   | { readonly kind: "ended"; readonly job: ProviderJob; readonly polls: number }
   /** The deadline passed; `state` is the last one that the provider reported. */
   | { readonly kind: "late"; readonly state: ProviderJobState; readonly polls: number }
-  /**
-   * The provider stopped giving usable answers about the job; `reason` says how the last one
-   * failed.
-   */
+  /** The provider stopped giving usable answers; `reason` says how the last one failed. */
   | { readonly kind: "lost"; readonly reason: string };
 
 const BAD_ANSWERS_MAX = 5;
 
-/**
- * Polls a job until its end or the deadline. Rejects with `ProbeNotSent` if the provider cannot be
- * reached.
- */
+/** Polls a job until its end or deadline. Rejects with `ProbeNotSent` without a connection. */
 export async function followJob(questions: JobQuestions, jobId: string): Promise<JobEnd> {
   const dueMs = questions.nowMs() + questions.deadlineMs;
   let state: ProviderJobState = "queued";

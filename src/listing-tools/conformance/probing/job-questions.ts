@@ -54,7 +54,7 @@ export interface JobDeps {
   readonly deadlineMs?: number;
   /** Milliseconds between two polls. Default 3000. */
   readonly pollMs?: number;
-  /** Longest wait for the answer to a poll, and for the next bytes of a file. Default 30 s. */
+  /** Maximum wait for the answer to a poll, and for the next bytes of a file. Default 30 s. */
   readonly answerMs?: number;
 }
 

@@ -12,7 +12,7 @@ export type Send = (probe: Probe) => Promise<Observation>;
 /** After this number of timeouts a model gets no further probes, so that the run ends. */
 const TIMEOUTS_MAX = 3;
 
-/** An output bound below this is itself under test, so it is not varied. */
+/** A bound below this is what the probe tests, so it is sent unchanged. */
 const ENOUGH_TOKENS = 256;
 
 export type Subject = Pick<Lab, "deployment" | "chance">;
@@ -52,9 +52,7 @@ export class Lab {
     return asking;
   }
 
-  /**
-   * Varies a large output bound by probe and run, so that a provider cannot recognize a test by it.
-   */
+  /** Varies a large output bound by probe and run, so that it does not reveal a test. */
   #varied(probe: Probe): Probe {
     const { max_tokens: bound } = probe.body;
     if (typeof bound !== "number" || bound < ENOUGH_TOKENS) return probe;

@@ -13,7 +13,7 @@ export function renderPng(colour: Colour, width = SIDE, height = SIDE): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
-  // Bit depth 8, colour type 2: three channels.
+  // Bit depth 8 and color type 2, which means three channels.
   head.set([8, 2], 8);
   const row = Buffer.concat([Buffer.of(0), Buffer.alloc(3 * width, Buffer.from(colour))]);
   return Buffer.concat([
@@ -32,7 +32,7 @@ function pngChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([length, named, sum]);
 }
 
-/** One page with this line, which may have only letters, digits, spaces and full stops. */
+/** Renders one page with `line`, which may have only letters, digits, spaces and full stops. */
 export function renderPdf(line: string): Buffer {
   const drawn = `BT /F1 24 Tf 40 120 Td (${line}) Tj ET`;
   const objects = [
@@ -61,7 +61,7 @@ const SOUND_SECONDS = 1;
 const LOUDNESS = 12_000;
 const WAV_HEAD_BYTES = 44;
 
-/** One second: a tone, or silence if `hertz` is 0. */
+/** Renders one second of sound: a tone, or silence if `hertz` is 0. */
 export function renderWav(hertz: number): Buffer {
   const samples = SAMPLES_PER_SECOND * SOUND_SECONDS;
   const file = Buffer.alloc(WAV_HEAD_BYTES + 2 * samples);
@@ -69,7 +69,7 @@ export function renderWav(hertz: number): Buffer {
   file.writeUInt32LE(file.length - 8, 4);
   file.write("WAVEfmt ", 8, "latin1");
   file.writeUInt32LE(16, 16);
-  // Format 1 is uncompressed samples; one channel.
+  // Format 1 means uncompressed samples; the 1 after it means one channel.
   file.writeUInt16LE(1, 20);
   file.writeUInt16LE(1, 22);
   file.writeUInt32LE(SAMPLES_PER_SECOND, 24);
@@ -86,14 +86,14 @@ export function renderWav(hertz: number): Buffer {
 }
 
 /**
- * Two seconds of H.264, 64 by 64 pixels of one colour: one picture and three frames that repeat it.
- * The two files differ only in colour.
+ * Returns two seconds of H.264 video, 64 by 64 pixels of one color: one picture and three frames
+ * that repeat it. The files of the two colors differ in nothing else.
  */
 export function renderMp4(colour: "red" | "blue"): Buffer {
   return Buffer.concat([MP4_HEAD, Buffer.from(MP4_FRAMES[colour], "base64")]);
 }
 
-/** The file up to the frames. It states their positions and coding, which both colours share. */
+/** The file up to its frames. It states their positions and coding, equal for both colors. */
 const MP4_HEAD = Buffer.from(
   "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAMRbW9vdgAAAGxtdmhkAAAAAAAAAAAAAAAAAAAD6AAA" +
     "B9AAAQAAAQAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAA" +

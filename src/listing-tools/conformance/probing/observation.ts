@@ -10,8 +10,8 @@ export interface Observation {
   readonly stream: boolean;
   readonly bound: number | undefined;
   /**
-   * Bytes of the client's request. Undefined if it has a file or characters outside ASCII, because
-   * its tokens then do not follow from its bytes.
+   * Bytes of the client's request. Undefined if it has a file or characters outside ASCII: the
+   * number of bytes then says nothing about the number of tokens.
    */
   readonly plainBytes: number | undefined;
   readonly status: number | null;
@@ -47,7 +47,10 @@ export class ProbeNotSent extends Error {
   }
 }
 
-/** Turns the fault of a probe that was not sent into a finding, so that the others are still judged. */
+/**
+ * Runs one part of a check. If a probe of this part cannot be sent, returns a finding that says so,
+ * so that the check still judges its other parts.
+ */
 export async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();

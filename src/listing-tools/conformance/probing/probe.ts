@@ -9,7 +9,8 @@ export interface Probe {
   /** The client's body without `model`, which the listing supplies. */
   readonly body: Readonly<Record<string, unknown>>;
   /**
-   * Changes the encoded body to one that the gateway would never send. `as` changes model or key.
+   * Changes the encoded body to one that the gateway itself would never send. `as` changes only the
+   * model or the key.
    */
   readonly changeBody?: (body: Buffer) => Buffer;
   readonly as?: "wrong_key" | "unknown_model";
@@ -17,10 +18,7 @@ export interface Probe {
   readonly timeoutMs?: number;
 }
 
-/**
- * True if a customer could send this request. The answer to any other probe does not show what
- * customers get.
- */
+/** True if a customer could send this request. Other answers do not show what customers get. */
 export function isPlain(probe: Probe): boolean {
   return probe.changeBody === undefined && probe.as === undefined;
 }

@@ -44,10 +44,10 @@ export interface ProbeDeps {
   readonly signal: AbortSignal;
 }
 
-/** Connection errors and 429 are retried until a probe was sent this often. */
+/** Maximum number of times that a probe is sent. Connection errors and 429 are retried. */
 const TRIES_MAX = 3;
 const RETRY_WAIT_MS = 500;
-/** Longest wait before a retry, even if the provider asks for a longer one. */
+/** Maximum wait before a retry, even if the provider asks for a longer one. */
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 
@@ -194,9 +194,7 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   }
 }
 
-/**
- * The cost of an answer, as far as the answer tells it. A 2xx without usage costs the worst case.
- */
+/** The cost as far as the answer states it. A 2xx without usage counts as the worst-case cost. */
 function computeCost({ deployment, worstMicroUsd }: Prepared, result: AttemptResult): MicroUsd {
   const { upstreamStatus, bridge } = result;
   if (upstreamStatus === null || upstreamStatus >= 300) return ZERO_MICRO_USD;

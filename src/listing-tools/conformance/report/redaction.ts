@@ -3,9 +3,9 @@ import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
 const REMOVED = "[removed]";
-/** Shorter secrets are not redacted, because that would spoil ordinary sentences. */
+/** Minimum length of a redacted secret. Redacting shorter ones would spoil ordinary sentences. */
 const SECRET_CHARS_MIN = 6;
-/** Any part of a secret with this length is redacted. */
+/** Any piece of a secret that has this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
 /**
  * Prompts are recognized by pieces of this length, so any part of a prompt with at least twice this
@@ -36,7 +36,10 @@ export class Redaction {
     }
   }
 
-  /** Redacts a text, puts it on one line without invisible characters, and cuts it at the bound. */
+  /**
+   * Redacts a text, puts it on one line without invisible characters, and cuts it at
+   * `PROVIDER_TEXT_CHARS_MAX`.
+   */
   shown(text: string): string {
     let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);

@@ -22,7 +22,7 @@ export type ReadReport =
 
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** A run writes no text longer than this. */
+/** The longest text that a report may contain. A run writes none that is longer. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;
@@ -57,18 +57,18 @@ const reportDocument = documentReader(
   }),
 );
 
-/** Reads a report, and verifies its signature with the trusted key. */
 export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
   const read = reportDocument(file);
   if (!read.ok) return read;
-  // The document matches the schema. Members that the schema does not name are kept.
+  // The schema check makes the cast safe. It keeps members that the schema does not name, so the
+  // signature covers them, too.
   const { signature, ...report } = read.document as unknown as Partial<SignedReport> &
     ConformanceReport;
   if (signature === undefined) {
     return problem("it is not signed; run `conformance run --sign KEY --json FILE` for it");
   }
-  // Parsing keeps the order of members, so this is the text that was signed.
+  // Parsing keeps the order of members, so this is the exact text that was signed.
   if (!isSignedBy(trusted, JSON.stringify(report), signature)) {
     return problem(
       "its signature is not of the trusted key, or it was changed after it was signed",

@@ -16,7 +16,7 @@ export interface JudgedCheck {
 /** A failure of this check only warns: no listing promises stability during a test. */
 const WARNING_ONLY: CheckId = "C12";
 
-/** Fails if the listing declares something that does not hold. */
+/** `fail` if the provider breaks a promise of the listing in any check but C12. */
 export function modelVerdict(checks: readonly JudgedCheck[]): Verdict {
   const isBroken = ({ id, status }: JudgedCheck): boolean =>
     status === "fail" && id !== WARNING_ONLY;
@@ -28,7 +28,7 @@ export function modelVerdict(checks: readonly JudgedCheck[]): Verdict {
   return checks.some(({ status }) => status === "warn" || status === "fail") ? "warn" : "pass";
 }
 
-/** The worst verdict of the models that are not staged. */
+/** The worst verdict of the models that are offered; staged models do not count. */
 export function providerVerdict(
   models: readonly { readonly ready: boolean; readonly verdict: Verdict }[],
 ): ProviderVerdict {
@@ -39,10 +39,7 @@ export function providerVerdict(
 
 const WORST_FIRST: readonly Verdict[] = ["fail", "inconclusive", "warn", "pass"];
 
-/**
- * 0: every listing passes or warns, or all are staged; 1: one fails; 2: inconclusive; 3: invalid
- * manifest.
- */
+/** 0: all pass, warn or are staged. 1: a listing fails. 2: inconclusive. 3: invalid manifest. */
 export type ConformanceExit = 0 | 1 | 2 | 3;
 
 export function toExitCode(verdict: ProviderVerdict): ConformanceExit {

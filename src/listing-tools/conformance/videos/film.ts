@@ -5,7 +5,7 @@ export type Film =
       readonly ok: true;
       /** Undefined if the head of the file does not state the duration. */
       readonly seconds: number | undefined;
-      /** Hash of the first bytes of picture data: equal films have equal hashes. */
+      /** Hash of the first bytes of picture data. Equal films have equal hashes. */
       readonly shown: string;
     }
   | { readonly ok: false; readonly flaw: string };
@@ -14,7 +14,7 @@ const WEBM = Buffer.from("1a45dfa3", "hex");
 const BOXES_MAX = 64;
 const BOX_HEAD_BYTES = 16;
 
-/** `read` returns bytes from a position on; fewer at the end of the file. */
+/** `read` returns the bytes from position `from` on, and fewer near the end of the file. */
 export async function readFilm(
   read: (from: number) => Promise<Buffer>,
   lengthBytes: number,
@@ -51,8 +51,8 @@ function sha256Hex(bytes: Buffer): string {
 }
 
 /**
- * The sizes of an MP4 box's head and of the whole box, in bytes. A stated size of 0 means the rest
- * of the file; 1 means that a 64-bit size follows.
+ * Returns the size of an MP4 box's head and of the whole box, in bytes. If the box states the size
+ * 0, it takes the rest of the file (`left`); if it states 1, a 64-bit size follows.
  */
 function readSizes(bytes: Buffer, left: number): readonly [head: number, size: number] {
   const size = bytes.readUInt32BE(0);

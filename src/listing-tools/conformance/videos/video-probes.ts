@@ -14,7 +14,7 @@ export const videoProbes = {
   shortest: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).min, 0),
   /** A clip of the default length. Its prompt differs from that of `shortest`. */
   usual: (subject: Subject): Probe => ofSeconds(subject, readSeconds(subject).usual, 1),
-  /** One second above the listing's maximum, which the gateway itself would refuse. */
+  /** Orders one second more than the listing's maximum. The gateway would refuse such a request. */
   tooLong: (subject: Subject): Probe => {
     const seconds = readSeconds(subject).max + 1;
     return {

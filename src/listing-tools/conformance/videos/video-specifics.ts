@@ -26,8 +26,8 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
 }
 
 /**
- * The provider must refuse one second above the maximum; C8 judges the status of a refusal. A job
- * that was accepted is cancelled.
+ * Orders a clip that is one second too long, which the provider must refuse; C8 judges the status
+ * of the refusal. Cancels a job that is accepted nevertheless.
  */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
@@ -139,7 +139,8 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // The provider does not state the length, or ignores ranges: the film cannot be read in parts.
+  // Without a total length, the film cannot be read in parts. A provider that ignores ranges states
+  // none.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;

@@ -20,7 +20,7 @@ import { ToolCalls } from "./tool-calls.tsx";
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined if the answer's tool calls need no results. */
+  /** Undefined if the answer has no tool calls that need results. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 
@@ -186,8 +186,8 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
 }
 
 /**
- * True if the cost is not known yet: after the reader stops an answer, the gateway continues to
- * read it from the provider for a while before it settles the request.
+ * True if the cost is not known yet. After the reader stops an answer, the gateway reads on at the
+ * provider for a while before it settles the request.
  */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
@@ -197,16 +197,13 @@ function hasOwnId({ state }: ChatAnswer): boolean {
   return state === "ended_early" || state === "refused";
 }
 
-/** Loaded with the first answer, because the Markdown parser is larger than the playground. */
+/** Loaded with the first answer: the Markdown parser is larger than the rest of the playground. */
 const MarkdownText = lazy(() => import("../markdown-text.tsx"));
 
 /** Longer answers are shown as plain text, so that the page stays fast. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/**
- * A model's answer as Markdown. HTML in the answer stays text, and nothing is loaded from other
- * sites.
- */
+/** Shows an answer as Markdown. HTML stays text, and nothing is loaded from other sites. */
 const ModelText = memo(function ModelText(props: { readonly text: string }): ReactElement | null {
   const { text } = props;
   if (text === "") return null;
@@ -221,7 +218,7 @@ const ModelText = memo(function ModelText(props: { readonly text: string }): Rea
   );
 });
 
-/** The trimmed answer if it is a single JSON object or list; else undefined. */
+/** Returns the trimmed answer if all of it is one JSON object or list; otherwise undefined. */
 function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;

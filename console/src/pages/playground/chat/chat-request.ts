@@ -21,8 +21,8 @@ export interface ShownParameter {
 }
 
 /**
- * Parameters that get no field in the settings, because their values are objects or because they
- * only declare a capability of the model.
+ * Parameters without a field in the settings: their values are objects, or they only declare a
+ * capability of the model.
  */
 const STRUCTURES = new Set([
   "tools",
@@ -60,7 +60,7 @@ function order(name: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** The body of a call. It has only the parameters that the model declares. */
+/** Builds the body of a call, with no parameter that the model does not declare. */
 export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
   return {
     model: model.id,
@@ -70,15 +70,15 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
   };
 }
 
-/** The body without messages. The model's own settings override the settings for all models. */
+/** Builds the body without messages. A setting for this model overrides that for all models. */
 export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
   const values = { ...settings.parameters, ...settings.own?.[model.id] };
   return { ...sentParameters(model, values), ...buildStructures(model, settings) };
 }
 
 /**
- * The conversation as this model gets it. If the model did not get a message, another model's
- * answer to that message is used.
+ * Returns the conversation from the point of view of one model. If the model itself has not
+ * answered a message, another model's answer to that message is used.
  */
 export function chatMessages(
   modelId: string,
@@ -89,11 +89,11 @@ export function chatMessages(
   if (system.trim() !== "") messages.push({ role: "system", content: system });
   for (const [at, turn] of turns.entries()) {
     const said = saidTo(modelId, turn);
-    // This turn has only results of another model's tool calls.
+    // This turn has only results of tool calls that another model made.
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // A message without an answer is left out, because two messages of one role would follow each
+    // Leaves out a message without an answer. Otherwise two messages of one role would follow each
     // other.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);
@@ -111,7 +111,8 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
 }
 
 /**
- * The answer to a turn. It has its tool calls only if their results follow, as the API requires.
+ * Makes the message of a model's answer. It contains the answer's tool calls only if their results
+ * follow, as the API requires.
  */
 function answerMessage(
   modelId: string,
@@ -169,9 +170,7 @@ export function sentParameters(model: Model, values: ParameterValues): Record<st
   return sent;
 }
 
-/**
- * Limits a value to what this model accepts, because the value may have been set for another model.
- */
+/** Forces a value into this model's bounds, because it may have been set for another model. */
 function within({ type, min, max, values }: Descriptor, value: string | number | boolean): unknown {
   if (type === "enum") return values?.includes(String(value)) === true ? value : values?.[0];
   if (typeof value !== "number") return value;

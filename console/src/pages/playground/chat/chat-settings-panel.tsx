@@ -62,7 +62,7 @@ export function ChatSettingsPanel(props: {
 
 const ALL = "";
 
-/** The parameters for all chosen models, or the overrides for one of them. */
+/** Shows the parameters for all chosen models, or those that override them for one model. */
 function Parameters(props: {
   readonly chosen: readonly Model[];
   readonly settings: ChatSettings;
@@ -71,7 +71,7 @@ function Parameters(props: {
   const { chosen, settings, onChange } = props;
   const { parameters, own = {} } = settings;
   const [picked, setPicked] = useState(ALL);
-  // `picked` may be a model that is no longer chosen.
+  // `picked` may be a model that the reader has since removed from the chosen ones.
   const one = chosen.length > 1 ? chosen.find(({ id }) => id === picked) : undefined;
   const shown = presentParameters(one === undefined ? chosen : [one]);
   if (shown.length === 0) return null;

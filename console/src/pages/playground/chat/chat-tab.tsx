@@ -120,13 +120,16 @@ function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | u
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
-/** These values clear all optional settings, so that a preset replaces every one of them. */
+/**
+ * Values that clear all optional settings. A preset is applied on top of them, so that no earlier
+ * setting remains.
+ */
 const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
 
-/** In narrower windows the settings cover the conversation, so they start closed. */
+/** In narrower windows, the settings would cover the conversation, so they are closed at first. */
 const WIDE = "(min-width: 62.01em)";
 
-/** The request whose code is shown: the conversation so far, or a sample message if it is empty. */
+/** Builds the request whose code is shown: the conversation so far, or else a sample message. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];

@@ -1,7 +1,4 @@
-/**
- * A file attached to a message. This browser stores the file and sends it to the model with the
- * message.
- */
+/** A file attached to a message. Only this browser stores it; the model gets it as well. */
 export interface Attachment {
   readonly kind: "image" | "file" | "audio";
   readonly name: string;
@@ -22,7 +19,7 @@ export interface ToolResult {
 
 export interface ChatAnswer {
   readonly modelId: string;
-  /** Identifies the attempt, so that late events of an earlier attempt can be dropped. */
+  /** Identifies the attempt at this answer. Late events of an earlier attempt are dropped by it. */
   readonly attemptId?: string;
   readonly text: string;
   readonly reasoning: string;
@@ -48,27 +45,27 @@ export interface Turn {
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
   /**
-   * Present instead of a message: for each model ID, the results of the tool calls in its last
-   * answer.
+   * Results of tool calls that this turn has instead of a message: by model ID, the results of the
+   * calls in that model's last answer.
    */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
-/** The values of parameters. For an absent parameter, the provider uses its default. */
+/** Values of parameters by name. If a parameter is absent, the provider uses its default. */
 export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 
-/** Which providers serve a request: the `provider` object of its body. */
+/** Chooses the providers that may serve a request. It becomes the `provider` object of the body. */
 export interface Routing {
   readonly order?: readonly string[];
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
-  /** True: the gateway tries no other provider if the first one fails. */
+  /** If true, the gateway tries no other provider after the first one fails. */
   readonly isFirstOnly?: boolean;
-  /** True: the gateway uses only providers that accept every parameter of the request. */
+  /** If true, the gateway uses only providers that accept every parameter of the request. */
   readonly isStrict?: boolean;
 }
 
-/** The settings of a conversation. Absent optional settings are not sent. */
+/** The settings of a conversation. An optional setting that is absent is not sent. */
 export interface ChatSettings {
   readonly modelIds: readonly string[];
   readonly system: string;

@@ -14,10 +14,10 @@ export interface ComposerProps {
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** A problem with the settings; while there is one, nothing can be sent. */
+  /** What is wrong with the settings. While it is set, nothing can be sent. */
   readonly settingsProblem?: string | undefined;
   readonly kinds: readonly Attachment["kind"][];
-  /** The files of earlier messages, which are sent again with every message. */
+  /** Files of earlier messages. Every request sends them again, so they count toward the limits. */
   readonly sent: readonly Attachment[];
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
   readonly onStop: () => void;
@@ -109,8 +109,8 @@ export function Composer(props: ComposerProps): ReactElement {
           </Text>
         </Group>
         {isBusy ? (
-          // The buttons have different React keys, so that a press that begins on one cannot click
-          // the other.
+          // The buttons to send and to stop have different React keys, so that a press that begins
+          // on one cannot click the other.
           <Button
             key="stop"
             variant="default"

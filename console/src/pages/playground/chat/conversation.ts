@@ -33,8 +33,9 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * The turns up to `turnId`, with its answer waiting again for one model or for all. Later turns are
- * dropped, because they reply to the former answer. Undefined if there is no such turn.
+ * Returns the turns up to `turnId`, whose answer is reset to waiting for one model, or for all if
+ * `modelId` is absent. Later turns are dropped, because they reply to the old answer. Undefined if
+ * there is no such turn.
  */
 export function turnsBefore(
   turns: readonly Turn[],
@@ -51,8 +52,8 @@ export function turnsBefore(
 }
 
 /**
- * Adds a turn with the results of a model's tool calls, to which the model then replies. Results
- * for several models share one turn. Undefined if no turn has the ID `turnId`.
+ * Adds a turn with the results of a model's tool calls; the model then replies to them. Results for
+ * several models go into one turn. Undefined if no turn has the ID `turnId`.
  */
 export function answeredTools(
   turns: readonly Turn[],
@@ -84,12 +85,12 @@ export function chooseTitle(turns: readonly Turn[]): string {
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
 }
 
-/** True if no more text will be added to an answer; its cost may follow later. */
+/** True if the answer gets no more text. Its cost may still follow. */
 export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
-/** Marks answers that were incomplete when the page was left as ended early. */
+/** Changes answers that were incomplete when the page was left into answers that ended early. */
 export function withEnds(kept: Conversation): Conversation {
   return {
     ...kept,
@@ -108,7 +109,7 @@ export function withEnds(kept: Conversation): Conversation {
   };
 }
 
-/** Changes an answer. If `attemptId` is given, an answer of another attempt stays as it is. */
+/** Changes an answer. With `attemptId`, changes it only if it belongs to that attempt. */
 export function withAnswer(
   conversation: Conversation,
   of: {

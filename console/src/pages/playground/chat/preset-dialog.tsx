@@ -20,7 +20,7 @@ interface Preset {
 
 const presets = new BrowserShelf<Preset>("presets", PRESETS_MAX);
 
-/** Saves settings under a name in this browser, and opens saved ones. */
+/** Saves the settings under a name in this browser, and opens saved settings. */
 export default function PresetDialog(props: {
   readonly orgId: string;
   readonly settings: ChatSettings;

@@ -2,11 +2,11 @@ import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
 /**
- * The most bytes of all files of a conversation together, because each request sends them all.
- * Base64 adds a third, and the body of a request can have at most 10 MB.
+ * Maximum size of all files of a conversation together, because every request sends all of them.
+ * Base64 adds a third, and a request body can have at most 10 MB.
  */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
-/** The longest side of an image in pixels. Providers refuse larger images. */
+/** Maximum length of either side of an image. Providers refuse larger images. */
 export const IMAGE_SIDE_PX_MAX = 8_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
@@ -27,19 +27,19 @@ const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
   audio: "WAV and MP3 audio",
 };
 
-/** The media types of these kinds, for the `accept` attribute of a file field. */
+/** The media types of these kinds of files, for the `accept` attribute of a file field. */
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
     .filter((type) => kinds.includes(KINDS[type] ?? "file"))
     .join(",");
 }
 
-/** The reason why these files cannot be attached; undefined if they can be. */
+/** Says why these files cannot be attached; undefined if they can be. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
   before: {
     readonly attached: readonly Attachment[];
-    /** The files of earlier messages, which every request sends again. */
+    /** Files of earlier messages. Every request sends them again. */
     readonly sent: readonly Attachment[];
   },
   kinds: readonly Attachment["kind"][],
@@ -87,8 +87,8 @@ function megabytes(bytes: number): string {
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
 /**
- * Reads a file for sending. Returns a sentence instead if the file cannot be sent, such as a
- * damaged image.
+ * Reads a file into an attachment. If the file cannot be sent, for example because an image is
+ * damaged, returns a sentence that says so.
  */
 export async function readAttachment(
   file: File,
@@ -137,7 +137,7 @@ async function readAsDataUrl(file: File): Promise<string> {
   });
 }
 
-/** The problem if a message has a file that the model does not accept. */
+/** The problem if a message has a file that the model does not accept; else undefined. */
 export function untakenProblem(
   model: { readonly name: string; readonly input_modalities: readonly string[] },
   turns: readonly { readonly attachments: readonly Attachment[] }[],

@@ -6,13 +6,16 @@ const TOOLS_MAX = 64;
 const JSON_CHARS_MAX = 100_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A value typed as JSON, or the problem with it; a blank field has neither. */
+/** What a JSON field contains: a value, or the problem with it. A blank field has neither. */
 export interface Read<T> {
   readonly value?: T;
   readonly problem?: string;
 }
 
-/** The parts of a request that have no parameter field: tools, schema, routing, reasoning off. */
+/**
+ * Builds the parts of a request that are no simple parameters: tools, schema, routing, and
+ * reasoning switched off.
+ */
 export function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
@@ -32,7 +35,7 @@ export function buildStructures(model: Model, settings: ChatSettings): Record<st
   };
 }
 
-/** The first problem that prevents sending, as a sentence; undefined if there is none. */
+/** Says in a sentence which setting first prevents sending; undefined if none does. */
 export function settingsProblem(settings: ChatSettings): string | undefined {
   const tools = readTools(settings.tools ?? "").problem;
   if (tools !== undefined) return `Tools: ${tools}`;
@@ -55,9 +58,7 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
   return parameters["thinking"] === undefined ? {} : { thinking: { type: "disabled" } };
 }
 
-/**
- * Parses tools into the chat-completions format; tools in the Messages API's format are converted.
- */
+/** Reads tools in chat-completions format. Converts tools in the Messages API's format. */
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };
@@ -112,7 +113,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The `provider` object of a request; undefined for the gateway's default routing. */
+/** Builds the `provider` object of a request. Undefined means the gateway's default routing. */
 export function routingBody(routing: Routing | undefined): object | undefined {
   if (routing === undefined) return undefined;
   const { order, only, ignore, isFirstOnly, isStrict } = routing;

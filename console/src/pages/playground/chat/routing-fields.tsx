@@ -11,7 +11,7 @@ export default function RoutingFields(props: {
 }): ReactElement {
   const { models, routing, onChange } = props;
   const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
-  // Providers of a preset stay visible even if no chosen model is listed with them.
+  // The providers that a preset names stay visible, even if no chosen model is listed with them.
   for (const id of [routing.order, routing.only, routing.ignore].flat()) {
     if (id !== undefined) ids.add(id);
   }

@@ -7,8 +7,8 @@ export type AnswerChange = Partial<ChatAnswer>;
 
 /**
  * Streams an answer and reports each change of it. Never rejects: a failure becomes a state of the
- * answer, and the text so far is kept. If the stream tells no cost, the cost is read from the
- * request's record.
+ * answer, which keeps the text so far. If the stream does not state the cost, reads it from the
+ * record of the request.
  */
 export async function streamChat(
   body: object,
@@ -101,12 +101,12 @@ export class AnswerAssembler {
     };
   }
 
-  /** An answer is `done` only if `[DONE]` arrived and no error did. */
+  /** State of an ended answer. It is `done` only if `[DONE]` arrived and no error did. */
   endState(): ChatAnswer["state"] {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }
 
-  /** The parts of a tool call arrive in several chunks, identified by `index`. */
+  /** Reads pieces of tool calls. The pieces of one call come in several chunks with one `index`. */
   #readCalls(parts: unknown): void {
     if (!Array.isArray(parts)) return;
     for (const part of parts as readonly unknown[]) {

@@ -9,7 +9,7 @@ import type { ChatAnswer, Turn } from "./chat-types.ts";
 import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
 
-/** A thread that is scrolled this close to its end follows new text. */
+/** Distance from the end, in pixels, within which the thread scrolls along with new text. */
 const NEAR_PX = 80;
 
 export interface ThreadProps {
@@ -18,7 +18,7 @@ export interface ThreadProps {
   readonly onExample: (prompt: string) => void;
 }
 
-/** The conversation, oldest message first. If there are several models, each has a column. */
+/** Shows the conversation, oldest message first. With several models, each has a column. */
 export function Thread(props: ThreadProps): ReactElement {
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
@@ -126,8 +126,8 @@ function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
 type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
 /**
- * Functions that stay the same objects while an answer streams in, so that other turns are not
- * redrawn.
+ * Returns functions that stay the same objects while an answer streams in. Without this, every
+ * chunk would redraw all turns.
  */
 function useActions(chat: Chat): Actions {
   const now = useRef(chat);
@@ -143,7 +143,7 @@ function useActions(chat: Chat): Actions {
   );
 }
 
-/** The text that a screen reader announces after all answers have ended. */
+/** The text that a screen reader announces when all answers have ended. */
 function announceEnds(turns: readonly Turn[]): string {
   const answers = turns.at(-1)?.answers ?? [];
   return answers.map(describeEnd).join(" ");

@@ -7,7 +7,7 @@ import type { ToolCall, ToolResult } from "./chat-types.ts";
 
 export function ToolCalls(props: {
   readonly calls: readonly ToolCall[];
-  /** Undefined if the calls already have results, or cannot get results now. */
+  /** Undefined if the calls have results already, or cannot get any now. */
   readonly onResults: ((results: readonly ToolResult[]) => void) | undefined;
 }): ReactElement {
   const { calls, onResults } = props;

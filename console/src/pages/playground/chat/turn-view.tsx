@@ -13,9 +13,9 @@ import type { Chat } from "./use-chat.ts";
 
 export interface TurnViewProps {
   readonly turn: Turn;
-  /** The next turn, which may have the results of this turn's tool calls. */
+  /** The turn after this one. It may contain the results of this turn's tool calls. */
   readonly next: Turn | undefined;
-  /** The model of the column; undefined for the answers of all models. */
+  /** The model whose answer is shown. Undefined shows the answers of all models. */
   readonly modelId?: string | undefined;
   readonly names: ReadonlyMap<string, string>;
   readonly isBusy: boolean;

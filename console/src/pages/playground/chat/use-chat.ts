@@ -30,11 +30,11 @@ export interface Chat {
   readonly isKept: boolean;
   readonly change: (settings: Partial<ChatSettings>) => void;
   readonly say: (text: string, attachments: readonly Attachment[]) => void;
-  /** Replaces a message, drops all later turns, and asks the models again. */
+  /** Replaces a message, drops all later turns, and sends it to the models again. */
   readonly sayAgain: (turnId: string, text: string) => void;
-  /** Asks one model again, and drops all later turns. */
+  /** Gets a new answer from one model, and drops all later turns. */
   readonly regenerate: (turnId: string, modelId: string) => void;
-  /** Changes the text of an answer. Later messages send the changed text. */
+  /** Changes the text of an answer. Later messages send the changed text to the model. */
   readonly editAnswer: (turnId: string, modelId: string, text: string) => void;
   readonly giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]) => void;
   readonly stop: () => void;
@@ -42,12 +42,12 @@ export interface Chat {
   readonly startNew: () => void;
 }
 
-/** A conversation with up to four models, whose answers stream in. Only this browser stores it. */
+/** Holds a conversation with up to four models. Answers stream in. Only this browser stores it. */
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
-  /** Decides if the page shows again the conversation that this tab had open before a reload. */
+  /** Says whether the page may reopen the conversation that this tab had open before a reload. */
   readonly mayReopen: (kept: Conversation) => boolean;
 }): Chat {
   const { orgId, models, settings, mayReopen } = options;
@@ -66,7 +66,7 @@ export function useChat(options: {
       const next = { ...conversation, title: chooseTitle(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
       OpenThread.remember(orgId, next.id);
-      // The message is stored at once, so that leaving the page before the answer does not lose it.
+      // The message is stored before the answers come, so that leaving the page does not lose it.
       void conversations.keep(next).then(setKept);
       ask(turns, conversation.settings);
     };
@@ -114,7 +114,7 @@ export function useChat(options: {
 
 type SetConversation = (change: (before: Conversation) => Conversation) => void;
 
-/** Streams the waiting answers of the last turn, one stream per model. */
+/** Streams the answers of the last turn that are waiting, with one stream per model. */
 function useAnswers(
   models: readonly Model[],
   setConversation: SetConversation,
@@ -127,7 +127,7 @@ function useAnswers(
   const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
   const stop = useCallback(() => abort.current?.abort(), []);
-  // Leaving the page stops running answers, because unseen answers would cost money.
+  // Leaving the page stops running answers, because answers that nobody reads would cost money.
   useEffect(() => stop, [stop]);
   const ask = useCallback(
     (turns: readonly Turn[], settings: ChatSettings) => {
@@ -161,7 +161,7 @@ function useAnswers(
   return { ask, isBusy: running > 0, stop };
 }
 
-/** Opens again the conversation that was open before a reload. */
+/** After a reload, opens the conversation again that this tab had open before. */
 function useReopened(
   orgId: string,
   mayReopen: (kept: Conversation) => boolean,
@@ -174,7 +174,7 @@ function useReopened(
     void conversations.list(orgId).then((kept) => {
       const found = kept.find(({ id }) => id === openId);
       if (found === undefined || !atFirst.current(found)) return;
-      // If the reader has already sent a message, the new conversation stays open.
+      // If the reader has sent a message in the meantime, the new conversation stays open.
       setConversation((before) => (before.turns.length === 0 ? withEnds(found) : before));
     });
   }, [orgId, setConversation]);
@@ -187,7 +187,7 @@ const OpenThread = {
     return typeof id === "string" ? id : undefined;
   },
 
-  /** An undefined ID forgets the conversation. */
+  /** Stores the ID of the open conversation. Undefined forgets it. */
   remember(orgId: string, conversationId: string | undefined): void {
     remember("sessionStorage", toStorageName(orgId), conversationId);
   },

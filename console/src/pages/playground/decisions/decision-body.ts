@@ -1,10 +1,10 @@
-/** A question as typed. Fields that its type does not need are ignored. */
+/** A question as typed. Fields that the question's type does not use are ignored. */
 export interface QuestionDraft {
   readonly id: string;
   readonly name: string;
   readonly type: string;
   readonly instructions: string;
-  /** One label or level per line; a line may add a colon and the meaning. */
+  /** One label or level per line. A colon and a meaning may follow it. */
   readonly labels: string;
   readonly min: string;
   readonly max: string;
@@ -25,10 +25,7 @@ export interface DraftProblem {
   readonly message: string;
 }
 
-/**
- * The types of questions that each API format for decisions has, and the fields that each type
- * needs.
- */
+/** By API format for decisions: its types of questions, and the fields that each type needs. */
 export const QUESTION_TYPES: Readonly<
   Record<
     DecisionWire,

@@ -161,7 +161,7 @@ function createQuestion(wire: DecisionWire): QuestionDraft {
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** The initial contents of the form: an example that runs as it is. */
+/** What the form contains at first: an example that runs as it is. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,

@@ -7,7 +7,7 @@ import { ParameterField } from "../parameter-field.tsx";
 
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
 
-/** Fields for a tab's model and for the parameters that the model declares. */
+/** Fields of a tab for its model and for the parameters that this model declares. */
 export function CallPanel(props: {
   readonly models: readonly Model[];
   readonly model: Model;
@@ -43,7 +43,7 @@ export function CallPanel(props: {
   );
 }
 
-/** The values that this model accepts. Values that were set for another model are left out. */
+/** Returns the values that this model accepts. Drops some that were set for another model. */
 export function declaredValues(model: Model, values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {

@@ -17,7 +17,7 @@ export function readPictures(answer: unknown, requestId: string | undefined): re
   });
 }
 
-/** Detects the format from the first bytes, because answers do not name it. */
+/** Detects the format of an image from its first bytes, because answers do not state it. */
 export function detectFormat(base64: string): "png" | "jpeg" | "webp" {
   if (base64.startsWith("/9j/")) return "jpeg";
   return base64.startsWith("UklGR") ? "webp" : "png";

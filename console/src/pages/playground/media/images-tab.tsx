@@ -13,9 +13,9 @@ import { useShelf } from "../use-shelf.ts";
 import { readPictures, type Picture } from "./image-answer.ts";
 import { MediaForm } from "./media-form.tsx";
 
-/** These parameters get no field, because the tab needs whole answers that contain the images. */
+/** Parameters without a field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
-/** The number of requests whose images are stored and shown; small, because images are large. */
+/** Number of requests whose images are stored and shown. It is small, because images are large. */
 const CALLS_MAX = 12;
 
 interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {

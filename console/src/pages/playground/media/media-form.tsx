@@ -31,11 +31,11 @@ export function MediaForm(props: {
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
   readonly example: string;
-  /** Declared parameters that get no field. */
+  /** Parameters that the model declares but that get no field. */
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;
-  /** Renders the results. Gets the running call, or undefined, and whether the last call failed. */
+  /** Renders the results. Gets the running call, if any, and whether the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
 }): ReactElement {
   const { tab, modality, placeholder, make } = props;
@@ -49,7 +49,7 @@ export function MediaForm(props: {
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const isBlank = prompt.trim() === "";
-  // A video cannot be stopped: it is a job that would go on, with an ID that nobody would know.
+  // A running video cannot be stopped: its job would continue, and nobody would know its ID.
   const canStop = modality === "image";
 
   async function send(event: FormEvent): Promise<void> {

@@ -17,14 +17,15 @@ export interface Videos {
   readonly forget: (id: string) => void;
 }
 
-/** The video jobs that this browser stores. Each is polled until it has ended. */
+/** The video jobs that this browser stores. Each job is polled until it has ended. */
 export function useVideos(orgId: string): Videos {
   const { records: jobs = [], keep, forget } = useShelf(shelf, orgId);
   const freshBalance = useFreshBalance();
   const reported = useCallback(
     (job: VideoJob) => {
       keep(job);
-      // The gateway has settled or voided the hold of an ended job, so the balance has changed.
+      // The gateway has settled or voided the hold of a job that has ended, so the balance has
+      // changed.
       if (!isRunning(job)) freshBalance();
     },
     [keep, freshBalance],
@@ -42,7 +43,7 @@ export function useVideos(orgId: string): Videos {
   };
 }
 
-/** Polls every running job at growing intervals, but not while the page is hidden. */
+/** Polls every running job at growing intervals. While the page is hidden, it does not poll. */
 function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void): void {
   const latest = useRef(jobs);
   latest.current = jobs;
@@ -89,7 +90,7 @@ function keepLooking(
   };
 }
 
-/** The current state of a job; undefined if it could not be read. */
+/** Reads the current state of a job. Undefined if it could not be read. */
 async function pollJob(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
   try {
     const read = readJob(await sendJson(`/videos/${encodeURIComponent(job.id)}`, { signal }));

@@ -7,11 +7,11 @@ export interface VideoJob {
   readonly prompt: string;
   readonly modelName: string;
   readonly status: "queued" | "in_progress" | "completed" | "failed";
-  /** From 0 to 100. */
+  /** Percent, from 0 to 100. */
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
-  /** The instant when the file expires; null if the provider does not tell. */
+  /** When the file expires; null if the provider does not say. */
   readonly expiresAtMs: number | null;
   readonly errorCode: string | undefined;
   readonly costUsd: string | undefined;
@@ -59,8 +59,8 @@ const FIRST_WAIT_MS = 3_000;
 const WAIT_MS_MAX = 30_000;
 
 /**
- * The wait before the next poll. It grows from three seconds, the shortest interval at which the
- * gateway polls the provider.
+ * Milliseconds until the next poll. They grow from three seconds, because the gateway polls the
+ * provider no more often than that.
  */
 export function chooseWaitMs(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));

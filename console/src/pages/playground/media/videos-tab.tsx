@@ -16,10 +16,7 @@ import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./video-job.ts";
 
-/**
- * The videos tab: generates videos from a text. Each video is a job that continues without this
- * page.
- */
+/** Generates videos from a text. Each video is a job, which continues when this page is closed. */
 export default function VideosTab(props: TabProps): ReactElement {
   const { org } = useSession();
   const { jobs, make, forget } = useVideos(org?.org_id ?? "");
