@@ -1,13 +1,16 @@
 import type { JsonText } from "./json-text.ts";
 import type { WordTable } from "./json-keys.ts";
 
-/** Index of a node on the tape of a document. The root is 0. */
+/** The index of a value or key on a document's tape, an array of integers. The root has index 0. */
 export type JsonNode = number;
 
 /** Means that the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
-/** Tape entries of a node: kind and flags, start, end, next sibling (for a key: its word id). */
+/**
+ * The number of tape entries of a node: kind and flags, start, end, and next sibling (for a key:
+ * its word id).
+ */
 export const NODE_SIZE = 4;
 
 export const OBJECT_KIND = 1;
@@ -77,12 +80,15 @@ export class JsonDocument {
     return this.#entry(node + 2);
   }
 
-  /** The node after this value and all its children. Not for keys. */
+  /** Returns the node after this value and everything in it. Not for keys. */
   next(node: JsonNode): JsonNode {
     return this.#entry(node + 3);
   }
 
-  /** Counts this value and everything in it; a container too deep for the tape counts as one. */
+  /**
+   * Counts this value and the values and keys in it. A container too deep for the tape counts as
+   * one.
+   */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }
@@ -109,7 +115,7 @@ export class JsonDocument {
     return ABSENT;
   }
 
-  /** Like `member`, but also `ABSENT` if the value is null. */
+  /** Like `member`, but also returns `ABSENT` if the value is null. */
   present(object: JsonNode, wordId: number): JsonNode {
     const node = this.member(object, wordId);
     return node === ABSENT || this.isNull(node) ? ABSENT : node;

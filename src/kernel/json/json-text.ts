@@ -27,7 +27,7 @@ export function joinTokens(tokens: readonly JsonText[], separator: string): Json
 }
 
 export function isBlankToken(token: JsonText): boolean {
-  // A loop, because a regular expression would overflow the stack on megabytes of blanks.
+  // A loop, because a regular expression would overflow the stack on megabytes of white space.
   let at = 1;
   const end = token.length - 1;
   while (at < end) {
@@ -119,7 +119,10 @@ function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/** Finds the first byte that is not UTF-8: bisects to a few bytes, then steps back. */
+/**
+ * Returns the offset of the first byte that is not UTF-8. It bisects to within a few bytes, then
+ * steps back.
+ */
 export function firstBadByte(body: Buffer): number {
   let good = 0;
   let bad = body.length;

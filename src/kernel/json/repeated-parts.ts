@@ -1,7 +1,7 @@
 import { KEY_FLAG, NODE_SIZE } from "./json-document.ts";
 import type { RuleWords } from "./json-keys.ts";
 
-/** Smaller parts are scanned as fast as they are looked up. */
+/** Smaller parts are not remembered: scanning one takes no longer than looking it up. */
 const PART_BYTES_MIN = 4_096;
 /** Bytes of all remembered parts and their tapes. */
 const KEPT_BYTES_MAX = 16_777_216;
@@ -11,9 +11,12 @@ const SAMPLES = 16;
 
 export interface RepeatedPart {
   readonly bytes: Buffer;
-  /** Relative: offsets to the value's first byte, node indexes to the value's own node. */
+  /**
+   * The part's entries of the tape. Offsets count from the value's first byte, and node indexes
+   * from the value's node, so that the part fits anywhere in a body.
+   */
   readonly tape: Int32Array;
-  /** The number of keys in the part, including those too deep for the tape. */
+  /** Includes keys that are too deep for the tape. */
   readonly keys: number;
   /** The rules under which the part was checked; it is valid only for these. */
   readonly rules: RuleWords;
@@ -65,7 +68,10 @@ export class RepeatedParts {
   }
 }
 
-/** Copies the tape of a part to index `top` of `target`, for a value at byte `start`. */
+/**
+ * Copies the tape of a part to index `top` of `target`. The value begins at byte `start` of the
+ * body.
+ */
 export function writePart(
   { tape }: RepeatedPart,
   target: Int32Array,

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** `<pid>-<start time>`: unlike a bare pid, no later process on this machine has the same one. */
+/** `<pid>-<start time>`. Unlike a bare pid, it never names a later process of this machine. */
 export type ProcessIdentity = string;
 
 export function ownIdentity(): ProcessIdentity {

@@ -18,13 +18,19 @@ export interface SchemaState {
   readonly databaseLevel: number;
   readonly programLevel: number;
   readonly missing: readonly Migration[];
-  /** Unknown steps of newer programs. This program works with them. */
+  /**
+   * Steps of newer programs, which this program does not know. It works with them unless `refusing`
+   * is set.
+   */
   readonly newer: readonly string[];
-  /** The first step that needs a newer program. */
+  /**
+   * A step that this program must not work with, because the step needs a program of a higher
+   * level.
+   */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
-  /** Unknown steps that are not newer: another program created them. */
+  /** Unknown steps with a level that this program should know: another program created them. */
   readonly foreign: readonly string[];
-  /** Steps whose text differs from this program's. */
+  /** Steps whose text in the database differs from that of this program. */
   readonly changed: readonly string[];
 }
 

@@ -36,8 +36,8 @@ const BROKEN_MOVES = `
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
 /**
- * Selects purchases whose claims took back too little or too much: together they take back at most
- * what the purchase gave.
+ * Selects purchases whose claims (refunds and disputes) took back too little or too much. Together
+ * they take back the sum of their amounts, but at most what the purchase gave.
  */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),

@@ -32,7 +32,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** The reserves that customers were charged for attempts whose end was not observed. */
   readonly unknownMicroUsd: MicroUsd;
   readonly corrections: bigint;
-  /** The part of earlier unknown charges that corrections have resolved. */
+  /** The part of earlier `unknownMicroUsd` that corrections have resolved. */
   readonly resolvedMicroUsd: MicroUsd;
   /** The exact debt to the provider for all observed ends and lost attempts, with corrections. */
   readonly costPicoUsd: PicoUsd;
@@ -113,7 +113,7 @@ export interface SettlementLine {
   readonly sums: SettlementSums;
 }
 
-/** Adds up the lines of each model over all days of admission, for display. */
+/** Adds up each model's lines of all days, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
   const models = new Map<string, SettlementLine>();
   for (const line of lines) {

@@ -46,15 +46,12 @@ export class PostgresRetentionStore {
     this.#changes = changes;
   }
 
-  /**
-   * Begins a retention run. Returns undefined if another process has one: only one may run at a
-   * time.
-   */
+  /** Begins a retention run. Returns undefined if another process is running one. */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await lockedConnection(this.#pool, "tokenmarket retention");
     if (client === undefined) return undefined;
     try {
-      // A second export of a day must give the same text, whatever the server's settings are.
+      // Two exports of a day must have the same text, whatever the server's settings are.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
       const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
@@ -237,7 +234,7 @@ class PostgresRetentionSession {
 
   /**
    * Deletes the daily spend of capped keys in weeks that no cap needs any more. Returns the number
-   * of rows.
+   * of deleted rows.
    */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;

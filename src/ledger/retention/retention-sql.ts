@@ -1,8 +1,8 @@
 import type { Day } from "./retention-tally.ts";
 
 /**
- * Retired days that are no older than this keep their spend for caps: a cap's week began at most
- * six days ago, and an attempt's id may be of an earlier day than its admission.
+ * In days. A retired day that is no older than this keeps its spend for caps: a cap's week began at
+ * most six days ago, and an attempt's id may be of an earlier day than its admission.
  */
 const CAP_DAYS_BACK = 10;
 
@@ -40,7 +40,10 @@ export const SCHEMA_SQL = "select max(level)::text as level from schema_step";
 const FIRST_ID = "attempt_id_at(d.day::timestamp at time zone 'utc')";
 const END_ID = "attempt_id_at((d.day + 1)::timestamp at time zone 'utc')";
 
-/** $1: the day; $2: its table. */
+/**
+ * $1: the day; $2: its table. Selects the day's attempt ids and the bounds of the table's
+ * partition, whether the day was retired before, and the number of its open attempts.
+ */
 export const BOUNDS_SQL = `
   select ${FIRST_ID} as from_id, ${END_ID} as to_id,
     pg_get_expr(c.relpartbound, c.oid) as bounds,
@@ -110,7 +113,9 @@ export function retiredSpendSql(day: Day): string {
   having sum(debit) > 0`;
 }
 
-/** $1: the day. Keeps the spend that a daily or weekly cap still needs, by day of admission. */
+/**
+ * $1: the day. Stores the day's spend that a daily or weekly cap still needs, by day of admission.
+ */
 export function retiredDaysSql(day: Day): string {
   return `
   insert into retired_spend_day (retired, key_id, day, settled)
@@ -141,7 +146,7 @@ export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 export function detachSql(day: Day): readonly string[] {
   const table = dayTable(day);
   return [
-    // The frozen table refuses the end of an attempt but not its start. This lock stops starts too.
+    // The frozen table refuses the end of an attempt, but not its start, which this lock refuses.
     "lock table hold in share mode",
     `alter table attempt detach partition ${table}`,
     `alter table ${table} set schema retired`,
@@ -151,8 +156,9 @@ export function detachSql(day: Day): readonly string[] {
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * Caps need the days of this week and, if a clock is set back, of the week before. The audit
- * compares both weeks. Rows locked by a late closing are skipped until the next run.
+ * The first day whose spend is kept. Caps need the days of this week and, if a clock is set back,
+ * of the week before; the audit compares both weeks. Rows that a late closing has locked are
+ * skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
