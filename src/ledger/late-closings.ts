@@ -73,8 +73,8 @@ export class LateClosings {
   }
 
   /**
-   * True from a call of `add` with closings until a batch has committed, or all its failed closings
-   * were set aside as rejected.
+   * True from a call of `add` with closings until a batch leaves none to retry soon: each was
+   * committed, or set aside because it breaks a constraint.
    */
   get isInTrouble(): boolean {
     return this.#isInTrouble;

@@ -10,7 +10,10 @@ import type {
 } from "./ledger-store.ts";
 import type { StuckAttempts } from "./books-figures.ts";
 
-/** The membership of an instance, which every reserve has to prove. */
+/**
+ * Proves that a process is an instance of the gateway. A reserve with a membership that is no
+ * longer current is refused.
+ */
 export interface Membership {
   readonly instanceId: string;
   /** The number in all attempt ids of this instance, 0 to 1023. */

@@ -81,7 +81,7 @@ export class ChangeLog {
   }
 }
 
-/** Facts that are longer as JSON, such as a large policy, are recorded only as a digest. */
+/** Facts whose JSON text is longer, such as a large policy, are recorded only as a digest. */
 const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 

@@ -15,7 +15,10 @@ export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** A change follows from what a payment provider reported, in a webhook or in an answer. */
+/**
+ * The author of a change is a payment provider that reported something, in a webhook or in an
+ * answer.
+ */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
@@ -94,7 +97,10 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/** The accounts that made these changes or were changed by them, without duplicates. */
+/**
+ * Returns the ids of the accounts that made these changes or were changed by them, without
+ * duplicates.
+ */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

@@ -117,7 +117,6 @@ function asSeenByOrganization(change: RecordedChange): RecordedChange {
 function without(facts: Facts | null, hides: readonly string[]): Facts | null {
   if (facts === null) return null;
   const shown = Object.entries(facts).filter(([name]) => !hides.includes(name));
-  // Null, not an empty object, if every fact is hidden.
   return shown.length === 0 ? null : Object.fromEntries(shown);
 }
 

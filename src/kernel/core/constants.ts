@@ -165,7 +165,7 @@ export const REPORT_DAYS_MAX: number = 400;
 
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
 
-/** Reports show tokens by request size only for ranges with at most this many attempts. */
+/** A range with more attempts has no report of tokens by request size. */
 export const SIZED_ATTEMPTS_MAX: number = 100_000;
 
 export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;

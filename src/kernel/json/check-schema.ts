@@ -20,7 +20,10 @@ export interface SchemaWords {
   readonly missing: string;
   /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
-  /** If present, text is converted where the schema requires a number, as a query needs. */
+  /**
+   * If present, text is converted to a number where the schema requires one: a query has only
+   * texts.
+   */
   readonly readsText?: true;
 }
 

@@ -24,7 +24,7 @@ export interface RuleWords {
   readonly forbidden: readonly number[];
   readonly forbiddenInFreeData: readonly number[];
   readonly freeData: readonly (readonly number[])[];
-  /** Word id of the repeated member; 0 if there is none. */
+  /** The word id of `KeyRules.repeated`; 0 if the rules name no repeated member. */
   readonly repeated: number;
 }
 
@@ -104,7 +104,7 @@ export class WordTable {
 /** Several times the number of names, so that look-ups stay short. Must be a power of two. */
 const SLOTS = 2048;
 
-/** Three bytes and the length distinguish field names well enough. */
+/** Hashes three bytes and the length, which distinguish field names well enough. */
 function hashName(body: Uint8Array, start: number, end: number): number {
   const length = end - start;
   const first = body[start] ?? 0;

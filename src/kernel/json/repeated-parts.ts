@@ -82,8 +82,8 @@ export function writePart(
 
 function relative(tape: Int32Array, start: number): Int32Array {
   const made = new Int32Array(tape.length);
-  // Node 0 of the part is the value itself. Its next-sibling index minus the part's length is the
-  // index at which the part began on the tape.
+  // Node 0 of the part is the value itself. Its next sibling comes right after the part on the
+  // tape, so that index minus the part's length is where the part began.
   const node = (tape[3] ?? 0) - tape.length;
   moveTape(tape, made, { to: 0, bytes: -start, places: -node });
   return made;
@@ -101,7 +101,7 @@ function moveTape(
     target[to + at] = kind;
     target[to + at + 1] = (tape[at + 1] ?? 0) + bytes;
     target[to + at + 2] = (tape[at + 2] ?? 0) + bytes;
-    // The fourth entry of a key is its word id, not an index.
+    // The fourth entry of a key is its word id, not an index, so it stays as it is.
     target[to + at + 3] = (kind & KEY_FLAG) === 0 ? next + places : next;
   }
 }

@@ -71,7 +71,7 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
-/** Text of this length takes about a millisecond. */
+/** The length of a part. Formatting this much text takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
 export class HistogramFamily implements Family {

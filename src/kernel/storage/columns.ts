@@ -168,7 +168,10 @@ export function durationMs(name: string): Column<number> {
   };
 }
 
-/** The driver's value as it is (JSON, a list, bytes), for a column that no batch writes. */
+/**
+ * A column that reads as the value that the driver returns (parsed JSON, a list, bytes). It cannot
+ * be part of a batch.
+ */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);

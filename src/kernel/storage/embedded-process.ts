@@ -290,7 +290,9 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/** Identifies a server beyond its pid, because every new container repeats the pids. */
+/**
+ * Identifies the server's process. Its pid alone does not: a new container assigns the same pids.
+ */
 interface ServerOwner {
   readonly host: string;
   readonly process: string;

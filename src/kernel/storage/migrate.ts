@@ -128,7 +128,7 @@ async function inOneTransaction(
   });
 }
 
-/** Lock timeout, deadlock, or conflict with another transaction. */
+/** True for a lock timeout, a deadlock, or a conflict with another transaction. */
 function isLockConflict(error: unknown): boolean {
   return error instanceof DatabaseError && ["55P03", "40P01", "40001"].includes(error.code ?? "");
 }

@@ -7,8 +7,8 @@ import { ownSteps } from "./schema-state.ts";
  * changes.
  */
 const TEXTS: Readonly<Record<string, string>> = {
-  schema: "1b8df05aeeba2e9d4521c69497eadee69bf74a5988884de5f61c158d9b0f624b",
-  functions: "830672281fe9139ebc364e20b2cdb19e731d904d9470eabf8f0fb528584208ee",
+  schema: "056c5f9ed826f2d76f1855a4ff0d4f8ceda4630e9f6706ae8407ab1d352a342b",
+  functions: "4b07417735be71cd12424547ab1088c39f2fe5e84501ebfff78b018311d82d1d",
 };
 
 test("the text of a published step never changes", () => {

@@ -51,7 +51,7 @@ export async function readSchemaState(
   );
   const applied = tables[0]?.steps === true ? await readSteps(database) : [];
   const isUnlisted = tables[0]?.early === true && applied.length === 0;
-  // The names of steps in early versions began with numbers.
+  // Versions before the first release named their steps with a number at the beginning.
   const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
   return { ...compared(applied, own), isEarly };
 }
@@ -121,7 +121,8 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
-    // Known steps count too, because a newer program may have raised their minimum.
+    // Looks at all steps, not only at unknown ones: a newer program may have raised the minimum of
+    // a step that this program knows.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
     changed: own
@@ -154,7 +155,9 @@ export interface Migration {
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
-/** This path works in the sources, in the built program and in a bundle. */
+/**
+ * The same path leads to the SQL files from the sources, from the built program and from a bundle.
+ */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
 export function ownSteps(): readonly Migration[] {

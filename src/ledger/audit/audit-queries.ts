@@ -243,9 +243,9 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Checks only days whose attempts are all in the part of the journal that the audit reads. An
- * attempt's id can be of the day before its admission, so the day after a retired day is not
- * complete either.
+ * Compares the daily spend of keys with their attempts, but only on days of which the audit reads
+ * all attempts. The day after a retired day is not such a day, because an attempt's id, by which
+ * days are retired, can be of the day before its admission.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =

@@ -141,7 +141,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly lines: readonly SettlementLine[];
 }
 
-/** The parts of a period's sums that belong to attempts from before the period. */
+/** The parts of a period's sums that are due to attempts admitted or closed before the period. */
 export interface LateSums {
   /** Attempts that were admitted before the period and closed in it. */
   readonly attempts: bigint;

@@ -216,8 +216,8 @@ class PostgresRetentionSession {
   }
 
   /**
-   * Deletes refused requests that are older than `olderThanDays` and from days before `before`.
-   * Returns their number. They cost nothing, so no sums are recorded.
+   * Deletes refused requests that are older than `olderThanDays` days and, if `before` is given,
+   * from before that day. Returns their number. They cost nothing, so no sums are recorded.
    */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
     const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
@@ -272,7 +272,10 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** `orgs` and `requests` are null if no request of the day has attempts on other days. */
+/**
+ * The day's requests that also have attempts on other days, and their organizations; null if there
+ * are none.
+ */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

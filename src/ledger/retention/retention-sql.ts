@@ -52,7 +52,9 @@ export const BOUNDS_SQL = `
   from (select $1::date as day) d
   join pg_class c on c.oid = $2::regclass`;
 
-/** $1: the first id; $2: the id after the last. True if an attempt in this range is open. */
+/**
+ * $1: the first id; $2: the id after the last. Selects whether an attempt in this range is open.
+ */
 export const IS_OPEN_SQL: string = `select (${holdsSql("$1", "$2")}) > 0 as is_open`;
 
 function holdsSql(from: string, until: string): string {
@@ -79,7 +81,10 @@ export function surveySql(day: Day): string {
   group by grouping sets ((), (a.provider_id), (a.org_id))`;
 }
 
-/** $1: the last id of the previous page; $2: maximum number of rows. */
+/**
+ * Selects a page of a day's attempts. $1: the last id of the previous page; $2: maximum number of
+ * rows.
+ */
 export function pageSql(day: Day, columns: readonly string[]): string {
   const names = columns.map((name) => `"${name}"`).join(", ");
   return `select ${names} from ${dayTable(day)}
@@ -163,7 +168,7 @@ export const PAST_SPEND_ROWS = 5_000;
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
 /**
- * $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks.
+ * $1: maximum number of rows. Deletes the daily spend of capped keys in weeks before `PAST_SPEND`.
  */
 export const DELETE_PAST_SPEND_SQL = `
   delete from spend_day s
@@ -171,7 +176,9 @@ export const DELETE_PAST_SPEND_SQL = `
     order by day, key_id limit $1 for update skip locked) p
   where s.key_id = p.key_id and s.day = p.day`;
 
-/** $1: maximum number of rows. Deletes the spend of retired days in the same past weeks. */
+/**
+ * $1: maximum number of rows. Deletes the daily spend of retired days in weeks before `PAST_SPEND`.
+ */
 export const DELETE_RETIRED_PAST_SPEND_SQL = `
   delete from retired_spend_day s
   using (select retired, key_id, day from retired_spend_day where day < ${PAST_SPEND}

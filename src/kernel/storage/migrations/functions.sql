@@ -49,7 +49,7 @@ begin
   raise exception '% rows are never changed or deleted', tg_table_name;
 end $$;
 
--- The rows of these tables are only inserted.
+-- Refuses every update and delete in tables whose rows are only inserted.
 do $$
 declare
   v_table text;
@@ -308,7 +308,7 @@ declare
   v_key_taken bigint[];
   v_first bigint;
   v_last bigint;
-  -- The requests that have, or may have, more than one attempt.
+  -- Requests of closed attempts that have, or may have, other attempts: join_attempts gets them.
   v_orgs text[];
   v_requests uuid[];
   v record;
@@ -576,7 +576,8 @@ begin
     end loop;
   end if;
 
-  -- Creates the rows to which closings will add the spend of this day.
+  -- Creates this day's rows of keys with a daily or weekly cap. The closings of these holds will
+  -- add their debits there.
   if v_is_daily then
     insert into spend_day (key_id, day)
     select k.key_id, v_day from api_key k
@@ -806,9 +807,9 @@ begin
   end if;
 end $$;
 
--- To be called if the answer of the transaction that inserts an attempt's hold was lost. If that
--- transaction has committed, voids the hold. Else occupies the attempt's id with an `annulled` row,
--- so that the whole transaction fails if it comes later.
+-- Call it if the answer of the transaction that inserts an attempt's hold was lost. If that
+-- transaction has committed, voids the hold. Otherwise occupies the attempt's id with an `annulled`
+-- row, so that the whole transaction fails if it comes later.
 create function annul_attempt(
   p_attempt bigint, p_request uuid, p_ordinal smallint, p_org text, p_key text, p_model text,
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
@@ -820,7 +821,7 @@ declare
   v_month constant date := date_trunc('month', clock_timestamp() at time zone 'utc');
 begin
   perform enter_settlement_gate();
-  -- A running reserve either has this lock or waits for it.
+  -- A transaction that is inserting the hold either has this lock or waits for it.
   perform lock_wallets(array[p_org]);
   if not exists (select from attempt where attempt_id = p_attempt) then
     insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
@@ -1045,7 +1046,8 @@ begin
       and org_id = any (p_orgs) and key_id = any (p_keys)
       and closed_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- Attempts that the first read saw at their reserve, and that were corrected since.
+    -- The first read counted these attempts at their reserve. They were corrected since, so the
+    -- difference is added.
     select key_id, (created_at at time zone 'utc')::date, debit - reserve
     from attempt
     where corrected_at >= v_since and attempt_id >= v_first and created_at >= v_begin
@@ -1053,7 +1055,8 @@ begin
       and closed_position <= coalesce((v_through ->> org_id)::bigint, 0)
       and corrected_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- Creates the rows to which attempts in flight will be added.
+    -- Creates a row for each day with attempts in flight, to which their closings will add their
+    -- debits.
     select key_id, (created_at at time zone 'utc')::date, 0
     from hold where org_id = any (p_orgs) and key_id = any (p_keys) and created_at >= v_begin
   ) x group by key_id, day;
@@ -1117,8 +1120,8 @@ create function is_attempt_kept(p_attempt bigint) returns boolean language sql s
     or to_regclass('attempt_' || to_char(attempt_day(p_attempt), 'YYYYMMDD')) is null
 $$;
 
--- The time of the newest commit in the ledger that is not after p_known, a time at which commits
--- are known to be lost in a restore: commits after p_known were made after that restore.
+-- Returns the time of the newest commit in the ledger that is not after p_known, a time whose
+-- commits are known to be lost in a restore. Later commits were made after that restore.
 create function newest_commit(p_known timestamptz) returns timestamptz language sql stable as $$
   select coalesce(greatest(
     (select max(lease_until - interval '10 seconds') from instance_lease
@@ -1133,9 +1136,10 @@ $$;
 
 -- Renews the lease of an instance, unless a commit that this instance saw is gone. `verdict` is:
 -- - held: renewed; the returned `beat` is the next call's p_beat.
--- - taken_over: another process now runs as this instance.
+-- - taken_over: another process now runs as this instance, or others have declared it dead.
 -- - went_back: commits are lost. Unless p_goes_on is true, an alarm stops all instances.
 -- - stopped: such an alarm was raised before (not checked if p_goes_on is true).
+--
 -- p_known is the database's time at the last acknowledged renewal, p_attempt the last attempt with
 -- an acknowledged commit, p_life the value of ledger_life.life when the instance joined.
 create function renew_membership(p_instance text, p_epoch bigint, p_token uuid, p_beat bigint,
