@@ -45,7 +45,10 @@ export class StoreClock {
     return Math.floor(this.#clock.monotonicMs() + this.#ahead.leastMs);
   }
 
-  /** Adds a reading. Call it as soon as the answer has arrived. */
+  /**
+   * Adds a reading. Call it as soon as the answer has arrived: a delay makes the estimate less
+   * exact.
+   */
   observe(reading: StoreReading): void {
     const said = this.#saidBy(reading);
     const known = this.#ahead;

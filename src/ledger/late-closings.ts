@@ -198,7 +198,6 @@ export function answerVerdict(closing: Closing, verdict: CloseVerdict): void {
   answerOnce(closing, toCloseOutcome(verdict));
 }
 
-/** Answers `pending` to each caller whose closing has waited for `SETTLE_WAIT_MS`. */
 export function answerOverdue(closings: readonly Closing[], nowMs: number): void {
   for (const closing of closings) {
     if (closing.queuedAtMs <= nowMs - SETTLE_WAIT_MS) answerOnce(closing, { kind: "pending" });

@@ -136,7 +136,6 @@ function toReserveOutcome(
 
 /** The code of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-/** The codes of a decided closing, from `close_batch` and `ledger_batch`. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {

@@ -68,7 +68,7 @@ export interface ModelAttempt extends Readonly<ModelHold>, ModelCharge {
 }
 
 export class LedgerModel {
-  /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
+  /** Accounts by id: `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
   readonly holds: Map<bigint, ModelHold> = new Map();

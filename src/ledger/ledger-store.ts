@@ -49,7 +49,7 @@ export type ReserveOutcome =
   | { readonly kind: "reserved" }
   | {
       readonly kind: "low_balance";
-      /** Settled balance minus all holds. */
+      /** The settled balance minus all holds: what this hold would have had to fit in. */
       readonly availableMicroUsd: MicroUsd;
       readonly heldMicroUsd: MicroUsd;
     }

@@ -132,7 +132,7 @@ interface GrantOutcome {
 
 export interface LedgerEntry {
   readonly atMs: number;
-  /** `grant`, `purchase`, `settle`, … */
+  /** What moved the money: `grant`, `purchase`, `settle`, … */
   readonly kind: string;
   /** The reference of the transfer, or the request id. */
   readonly ref: string;

@@ -29,7 +29,7 @@ export interface ReopenRequest {
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
-  /** The start of the lost time; derived from the ledger if absent. */
+  /** The start of the lost time, in milliseconds since 1970; derived from the ledger if absent. */
   readonly restoredToMs?: number;
   /**
    * Changes that revoked or limited access and that the restore has undone. They are made again.

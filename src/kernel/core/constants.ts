@@ -98,7 +98,10 @@ export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
 
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
-/** Default bound on bytes of finished answers that clients have not read yet. */
+/**
+ * The default of a setting: how many bytes of finished answers a process keeps for clients that
+ * have not read them yet.
+ */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
 /**
@@ -131,7 +134,10 @@ export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
  */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
-/** Attempts of a period that a page may compare with a provider's statement line by line. */
+/**
+ * The most attempts that a period may have if a page compares it with a provider's statement line
+ * by line.
+ */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
 /**
  * Bytes of a JSON body that contains a provider's statement. It may be larger than the statement,

@@ -191,7 +191,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
 export interface LimitDetail {
   readonly scope: LimitScope;
   readonly kind: LimitKind;
-  /** `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, … */
+  /**
+   * Names what has the limit: `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, …
+   */
   readonly id?: string;
 }
 

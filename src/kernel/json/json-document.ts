@@ -4,7 +4,7 @@ import type { WordTable } from "./json-keys.ts";
 /** The index of a value or key on a document's tape, an array of integers. The root has index 0. */
 export type JsonNode = number;
 
-/** Means that the object has no such member. */
+/** Returned instead of a node if the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
 /**
@@ -70,12 +70,14 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /** Offset of the first byte. A string starts at its opening quote. */
+  /**
+   * Returns the offset of the node's first byte in the body. A string starts at its opening quote.
+   */
   start(node: JsonNode): number {
     return this.#entry(node + 1);
   }
 
-  /** Offset after the last byte. */
+  /** Returns the offset after the node's last byte. */
   end(node: JsonNode): number {
     return this.#entry(node + 2);
   }
@@ -93,12 +95,12 @@ export class JsonDocument {
     return (this.next(node) - node) / NODE_SIZE;
   }
 
-  /** The word id of a key, compared after its escapes are decoded; 0 for an unknown word. */
+  /** Returns the word id of a key, after its escapes are decoded; 0 if the key is no known word. */
   keyWord(key: JsonNode): number {
     return this.#entry(key + 3);
   }
 
-  /** The word id of a string value; 0 for an unknown word. */
+  /** Returns the word id of a string value; 0 if the string is no known word. */
   word(node: JsonNode): number {
     if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);

@@ -16,12 +16,12 @@ export function tokenText(token: JsonText): string {
   return JSON.parse(Buffer.from(token, "latin1").toString()) as string;
 }
 
-/** Quotes a JSON text as a JSON string that contains it. */
+/** Returns a JSON string whose content is the JSON text `value`. */
 export function quoteText(value: JsonText): JsonText {
   return JSON.stringify(value) as JsonText;
 }
 
-/** Joins JSON strings into one. `separator` must already be escaped. */
+/** Joins JSON strings into one JSON string. `separator` must already be escaped. */
 export function joinTokens(tokens: readonly JsonText[], separator: string): JsonText {
   return `"${tokens.map((token) => token.slice(1, -1)).join(separator)}"` as JsonText;
 }

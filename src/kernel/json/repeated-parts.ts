@@ -3,7 +3,7 @@ import type { RuleWords } from "./json-keys.ts";
 
 /** Smaller parts are not remembered: scanning one takes no longer than looking it up. */
 const PART_BYTES_MIN = 4_096;
-/** Bytes of all remembered parts and their tapes. */
+/** The most bytes that all remembered parts and their tapes may take. */
 const KEPT_BYTES_MAX = 16_777_216;
 const PARTS_MAX = 32;
 const SEEN_SLOTS = 256;

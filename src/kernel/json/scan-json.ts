@@ -116,7 +116,7 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
-  /** The node of the repeated member's value during its scan; -2 if there is none. */
+  /** The node of the value of `KeyRules.repeated` while that value is scanned; -2 before. */
   #partNode = -2;
   #keysBefore = 0;
   /** True if the string that was skipped last contains a backslash. */

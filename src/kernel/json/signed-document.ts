@@ -9,7 +9,7 @@ export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
-/** Returns undefined if the text is not an Ed25519 key. */
+/** Reads a key that `publicKeyText` wrote; undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });

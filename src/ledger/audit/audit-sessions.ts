@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../../kernel/index.ts";
 
-/** Memory for each sort or hash; one that needs more uses files on disk. */
+/** The `work_mem` of an audit's sessions: a sort or hash that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;

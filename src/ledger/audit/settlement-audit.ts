@@ -60,9 +60,9 @@ const BROKEN_MOVES = `
   ${differingTransfersSql(["period", "provider_payment"])}`;
 
 /**
- * Selects days of periods that differ from the journal: each settled attempt must be in exactly one
- * period, unchanged. If the audit begins at a checkpoint, it checks only attempts admitted after
- * the checkpoint's day, because all of these ended within the span.
+ * Selects days of settlement periods that differ from the journal: each settled attempt must be in
+ * exactly one period, unchanged. If the audit begins at a checkpoint, it checks only attempts
+ * admitted after the checkpoint's day, because all of these ended within the span.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (

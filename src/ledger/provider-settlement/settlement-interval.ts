@@ -69,7 +69,7 @@ export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): 
 
 const DAY_MS = 2 * HALF_DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** 1970-01-05T00:00:00Z */
+/** 1970-01-05T00:00:00Z, the first Monday since 1970. */
 const A_MONDAY_MS = 4 * DAY_MS;
 
 function floorTo(atMs: number, stepMs: number, fromMs: number): number {

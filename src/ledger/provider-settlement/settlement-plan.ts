@@ -87,7 +87,10 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/** The sums of one provider's attempts that share both model ids and the three half-days below. */
+/**
+ * The sums of one provider's attempts that have the same two model ids and the same three
+ * half-days.
+ */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
@@ -106,7 +109,7 @@ export interface LastPeriod {
 }
 
 export interface SettlementLine {
-  /** Midnight UTC. */
+  /** The midnight (UTC) at which the attempts' day of admission begins. */
   readonly admittedDayMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;

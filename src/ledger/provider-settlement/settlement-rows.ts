@@ -253,7 +253,10 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   marginMicroUsd: micro("margin"),
 });
 
-/** $1: provider or null. Payments into a deposit are debits, because the deposit is our asset. */
+/**
+ * $1: a provider, or null for all. Payments into a deposit are debits, because the deposit is our
+ * asset.
+ */
 export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint
