@@ -239,7 +239,8 @@ begin
         sum(a.debit) over others, sum(a.duration_ms) over others,
         sum(a.cache_write_1h) over others)::attempt_sums as others
     from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
-    -- Looks up one request at a time, whatever the statistics of a new day suggest.
+    -- Because of `offset 0`, the plan looks up one request at a time, whatever the statistics of a
+    -- new day suggest.
     cross join lateral (
       select * from attempt o where o.org_id = t.org and o.request_id = t.request
         and o.attempt_id between v_first and v_last offset 0
@@ -401,7 +402,7 @@ begin
       ) t
       where s.scope = t.scope and s.id = t.id and s.month = t.month
     ), spent_day as (
-      -- Only keys with a daily or weekly cap have rows here.
+      -- Only keys with a daily or weekly cap have rows in spend_day.
       update spend_day s set settled = s.settled + t.debit
       from (
         select key_id, (created_at at time zone 'utc')::date as day, sum(debit)::bigint as debit
@@ -1524,7 +1525,8 @@ begin
   v_job.poll_failures := 0;
   v_job.missing_polls := 0;
   insert into video_job select v_job.* on conflict (job_id) do nothing;
-  -- Two equal calls at the same time both succeed.
+  -- If two equal calls come at the same time, the second one finds the job of the first and
+  -- succeeds.
   if not exists (select from video_job
       where job_id = v_job.job_id and attempt_id = v_job.attempt_id) then
     raise exception 'video job % belongs to another attempt', v_job.job_id using errcode = 'TM409';
@@ -1592,7 +1594,7 @@ begin
   insert into listing_verdict
     (provider_id, model_id, upstream_id, manifest_sha256, verdict, checked_at, source, checks)
   select provider_id, model_id, upstream_id, manifest_sha256, verdict,
-    -- A report from another machine may be ahead of the database's clock.
+    -- The clock of the machine that made the report may be ahead of the database's clock.
     least(checked_at, now()), source, checks::json
   from unnest(p_provider, p_model, p_upstream, p_manifest, p_verdict, p_checked_at, p_source, p_checks)
     as new (provider_id, model_id, upstream_id, manifest_sha256, verdict, checked_at, source, checks)
@@ -1750,7 +1752,7 @@ begin
     execute format('create trigger %I after update or delete on %I
       for each row execute function notify_account_change()', v_table || '_change_is_notified', v_table);
   end loop;
-  -- No process has cached a new organization or a new key yet.
+  -- Inserts into `org` and `api_key` need no notice, because no process has cached a new row yet.
   foreach v_table in array array['limit_override', 'dedicated_endpoint', 'routing_policy',
     'connection'] loop
     execute format('create trigger %I after insert on %I

@@ -1253,7 +1253,7 @@ create table listing_verdict (
   checked_at timestamptz not null,
   recorded_at timestamptz not null default now(),
   source text not null check (source in ('run', 'import', 'watch')),
-  -- [{"id", "status", "title", "message", "ms", "evidence"?}]
+  -- The checks of the run: [{"id", "status", "title", "message", "ms", "evidence"?}]
   checks json not null check (json_typeof(checks) = 'array'),
   unique (provider_id, model_id, manifest_sha256, checked_at)
 );
