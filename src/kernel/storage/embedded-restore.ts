@@ -24,7 +24,7 @@ export interface EmbeddedRestore {
 }
 
 /**
- * A restore waits this long, because replaying a long log takes hours. An operator must stop a
+ * A restore waits this long, because replaying a long log may take hours. An operator must stop a
  * server that makes no progress.
  */
 const REPLAY_WAIT_MS = 24 * 3_600_000;

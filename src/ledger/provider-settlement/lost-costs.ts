@@ -66,7 +66,10 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/** Stored as the model of a lost attempt, because a provider's claim does not name the model. */
+/**
+ * Stored as the model of a lost attempt if the journal does not have the attempt: a provider's
+ * claim does not name the model.
+ */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;

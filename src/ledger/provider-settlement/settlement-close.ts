@@ -37,8 +37,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the settlement horizon to the present, so that
- * no attempt can end before the horizon any more; then it adds up and writes the periods in one
+ * Closes every period that is over. First it moves the settlement horizon forward, so that no
+ * attempt can end before the horizon any more; then it adds up and writes the periods in one
  * transaction.
  */
 export async function closeDuePeriods(
