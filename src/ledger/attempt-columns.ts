@@ -35,13 +35,16 @@ export function readCreatedAt(requestId: string): number {
   return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
 }
 
-/** The lowest request id that has this time. */
+/** Returns the lowest request id of an instant, as a bound of queries: ids sort by their time. */
 export function requestIdFrom(atMs: number): string {
   const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** Maximum distance between the attempt ids of one request, as in `join_attempts`. */
+/**
+ * Queries for the attempts of a request, and `join_attempts` in SQL, look at attempt ids up to two
+ * days before and after a known one.
+ */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
 /**
@@ -71,11 +74,15 @@ function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>>
   });
 }
 
-/** The five buckets that reports add up, where hour-long cache writes count as cache writes. */
+/**
+ * The five token counts that reports add up. One-hour cache writes are included in cache writes.
+ */
 export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = columns(
   byBucket((bucket) => count(TOKEN_BUCKETS[bucket])),
 );
-/** The usage columns, with hour-long cache writes if there are any. */
+/**
+ * `usageColumns` and the count of one-hour cache writes, whose column is null if there are none.
+ */
 export const hourUsageColumns: Columns<Usage> = skuColumns(count);
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   .map((name) => {
@@ -126,7 +133,7 @@ export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   ...answeredColumns,
 };
 
-/** The columns that only the functions of the database write. */
+/** The columns that only SQL functions write; the gateway only reads them. */
 export const journalColumns: ColumnsOf<{
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
@@ -148,8 +155,8 @@ export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
 /**
- * A closing, as `finish_job` takes it. It has no headers, because the client got its answer long
- * before.
+ * The columns of a closing by `finish_job`. They include no headers of the gateway's answer,
+ * because the client got that answer long before its job ended.
  */
 export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 

@@ -33,10 +33,13 @@ export interface BooksFigures {
 }
 
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** Bounds the wait for a silent server, because a stop of the program waits for a running read. */
+/**
+ * How long a read waits for a server that does not answer. It is short, because the program waits
+ * for a running read before it stops.
+ */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** Reads all figures in one statement. Rejects if that takes longer than a second. */
+/** Reads all figures in one statement. Rejects if the statement takes longer than a second. */
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   const row = await inTransaction(
     pool,
@@ -67,7 +70,7 @@ const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({
   schemaLevel: integer("schema_level"),
 });
 
-/** Stores the result of an audit that has just ended, in place of the one before. */
+/** Stores the result of an audit that has just ended, in place of the previous result. */
 export async function recordAudit(pool: Pool, violations: number): Promise<void> {
   await pool.query(
     `insert into audit_result (ended_at, violations) values (clock_timestamp(), $1)
@@ -80,8 +83,8 @@ export async function recordAudit(pool: Pool, violations: number): Promise<void>
 /** How long after its end a period may be open before it counts as late. */
 const LATE_PERIOD = "36 hours";
 
-// Cheap, because it does not read the journal: holds are few, and days are in the names of
-// partitions.
+// This query is cheap, because it does not read the journal: holds are few, and the days are in the
+// names of the partitions.
 const FIGURES_SQL = `
   with open as (
     select count(*) as attempts, min(created_at) as oldest from hold where not annulled

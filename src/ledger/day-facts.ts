@@ -18,7 +18,8 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0");
-    // The lock precedes the snapshot: otherwise a day that is retired in between would be missing.
+    // The table is locked before the snapshot is taken. Otherwise a day that is retired in between
+    // would be missing.
     await client.query("lock table attempt in access share mode");
     const ids = await readIds(client, day);
     for (const fact of await planFacts(client, day, ids)) yield* readLines(client, fact);

@@ -22,14 +22,16 @@ const MS_PER_DRIFT_MS = 2_000;
 const READING_MS = 1;
 
 /**
- * An estimate of the store's clock from its answers. An answer tells only that the store read its
- * clock between question and answer; several answers together narrow that down, so that one slow
- * answer does not put the clock back. The estimate is never ahead of the store's clock.
+ * Estimates the store's clock. An answer of the store has a reading of its clock, which was taken
+ * at an unknown time between the question and the answer. Several readings together narrow the
+ * estimate, so that one slow answer does not put it back. The estimate is never ahead of the
+ * store's clock.
  */
 export class StoreClock {
   readonly #clock: Clock;
   /**
-   * Bounds of the difference between the store's clock and the monotonic one, at the time `atMs`.
+   * Bounds of the store's clock minus this process's monotonic clock, as they were at the monotonic
+   * time `atMs`. They widen with time, because the clocks drift.
    */
   #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
 
@@ -38,12 +40,15 @@ export class StoreClock {
     this.#ahead = this.#saidBy(first);
   }
 
-  /** Milliseconds since 1970. */
+  /** Returns the lowest possible time of the store's clock, in milliseconds since 1970. */
   nowMs(): number {
     return Math.floor(this.#clock.monotonicMs() + this.#ahead.leastMs);
   }
 
-  /** Adds a reading. Call it as soon as the answer has arrived. */
+  /**
+   * Adds a reading. Call it as soon as the answer has arrived: a delay makes the estimate less
+   * exact.
+   */
   observe(reading: StoreReading): void {
     const said = this.#saidBy(reading);
     const known = this.#ahead;
@@ -86,7 +91,7 @@ export interface InstanceLeaseOptions {
   readonly log: Logger;
   readonly instanceName: string;
   readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
-  /** The reaction if committed work is gone from the books. Default: `stop`. */
+  /** What to do if a restore of the database has removed committed work; `stop` if absent. */
   readonly onGoneBack?: "stop" | "go_on";
 }
 
@@ -143,7 +148,8 @@ export class InstanceLease {
     const stopReason =
       options.onGoneBack === "go_on" ? undefined : await options.store.stopReason();
     const joinedAtMs = options.clock.monotonicMs();
-    // Books can be reopened only while no instance has a lease.
+    // While the books are stopped, the instance joins without a lease, because books can be
+    // reopened only while no instance has one.
     const leaseMs = stopReason === undefined ? LEASE_MS : 0;
     const member = await options.store.join(options.instanceName, leaseMs);
     const lease = new InstanceLease(options, member, { askedAtMs, joinedAtMs });
@@ -160,15 +166,15 @@ export class InstanceLease {
   }
 
   /**
-   * True while traffic may be taken. Uses the monotonic clock, so it is false right after the
-   * process has slept past its lease.
+   * True while this instance may take traffic. Computed from the monotonic clock, so it is false
+   * right after the process has slept past the end of its lease.
    */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
 
-  /** True if committed work is gone from the books, and they were not reopened since. */
+  /** True if committed work is gone from the books and the books were not reopened since. */
   get hasGoneBack(): boolean {
     return this.#stopReason !== undefined || this.#hasGoneOn;
   }
@@ -178,13 +184,13 @@ export class InstanceLease {
     this.#witness = { ...this.#witness, attemptId };
   }
 
-  /** How long traffic may be taken without another renewal. */
+  /** How many milliseconds this instance may take traffic without another renewal. */
   get leftMs(): number {
     if (this.#isEnded) return 0;
     return Math.max(0, this.#validUntilMs - this.#options.clock.monotonicMs());
   }
 
-  /** Makes an attempt id by the store's clock, because a host's clock may be wrong by days. */
+  /** Makes an attempt id with the store's time, because a host's clock may be wrong by days. */
   newAttemptId(): AttemptId {
     return this.#makeAttemptId(Math.max(this.#storeClock.nowMs(), this.#attemptFloorMs));
   }
@@ -196,7 +202,7 @@ export class InstanceLease {
     try {
       await this.#options.store.leave(this.#member);
     } catch (error) {
-      // Only logged, because the lease expires by itself.
+      // The fault is only logged, because the lease expires by itself.
       this.#options.log.warn({ err: error }, "the ledger lease could not be ended");
     }
   }
@@ -212,8 +218,8 @@ export class InstanceLease {
   }
 
   /**
-   * Checks the books before the first hold on a new connection, which may lead to a restored
-   * database.
+   * Checks, before the first hold on a new connection, that no commit is gone: the connection may
+   * lead to a restored database.
    */
   async #prove(): Promise<void> {
     if (this.#isEnded) return;
@@ -224,7 +230,10 @@ export class InstanceLease {
     }
   }
 
-  /** Renews after the running renewal has ended, so that this renewal begins after the call. */
+  /**
+   * Renews the lease after the running renewal has ended. So the caller awaits a renewal that began
+   * after its call.
+   */
   #renewNow(): Promise<void> {
     const renewed = this.#renewing.then(() => this.#renew());
     this.#renewing = renewed.catch(() => undefined);
@@ -285,8 +294,7 @@ export class InstanceLease {
     const { number } = this.#member;
     this.#member = await store.join(instanceName, LEASE_MS);
     this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
-    // The id maker is kept if the number is the same, so that it never repeats ids of attempts in
-    // flight.
+    // An unchanged number keeps its id maker, so that it never repeats ids of attempts in flight.
     if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
     this.#attemptFloorMs = computeFloorMs(this.#member);
     this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
@@ -342,8 +350,8 @@ function freshWitness({ storeNowMs }: Membership): Witness {
 }
 
 /**
- * The store's time from which on every new id is above the highest id in the books; 0 if new ids
- * are above it already.
+ * Returns the store's time from which on every new id exceeds the highest id in the books; 0 if new
+ * ids exceed it already.
  */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;

@@ -31,8 +31,9 @@ interface InstanceRow {
 }
 
 /**
- * Starts a new epoch under `name`. If a living process has that name, here or elsewhere, `name-2`,
- * `name-3` and so on are tried. A dead process of this machine is replaced at once.
+ * Starts a new epoch under `name`. If a living process of any machine has that name, tries
+ * `name-2`, `name-3` and so on. A dead process of this machine is replaced at once, without waiting
+ * for the end of its lease.
  */
 export async function joinInstance(pool: Pool, name: string, leaseMs: number): Promise<Membership> {
   return await inTransaction(pool, async (client) => {
@@ -77,8 +78,9 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. A process of this machine is looked up in the system, because an
- * outage may have ended its lease; a process on another machine is alive until its lease ends.
+ * True if the instance is alive. If it is a process of this machine, the system is asked for the
+ * process, because an outage of the database may have ended the lease. A process on another machine
+ * is alive until its lease ends.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -95,7 +97,8 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Does not lock the row: the batches of a living instance with that name would wait for this start.
+// Reads without locking the row: with a lock, the batches of a living instance with that name would
+// wait for this start.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -124,7 +127,8 @@ const INSERT_SQL = `
   from generate_series(0, 1023) as t(number)
   where not exists (select from instance i where i.number = t.number)`;
 
-// The new epoch also exceeds the epochs of holds that a removed row of this name has left.
+// An earlier row of this name may have been removed and have left holds. The new epoch must exceed
+// their epochs too.
 const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((
@@ -216,7 +220,8 @@ export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Pro
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // Finds the attempts of the failed block again and closes them in smaller groups.
+    // The block failed. `recoverOneByOne` finds its attempts again and closes them in smaller
+    // groups.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;
@@ -228,9 +233,6 @@ interface Recovered {
   readonly seen: number;
 }
 
-/**
- * Closes a block; undefined if one of its attempts violates a constraint, and so none was closed.
- */
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
     const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);
@@ -289,7 +291,9 @@ const foundColumns = columns<{ readonly attemptId: AttemptId }>({
   attemptId: heldColumns.attemptId,
 });
 
-/** Selects the attempts after $1 that `recover_attempts` would close. */
+/**
+ * $1 is an attempt id. Selects the attempts with higher ids that `recover_attempts` would close.
+ */
 const FIND_HELD_SQL = `
   select h.attempt_id from hold h join instance i on i.instance_id = h.instance_id
   where h.epoch < i.epoch and not h.resumable and not h.annulled and h.attempt_id > $1

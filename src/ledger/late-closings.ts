@@ -18,20 +18,20 @@ const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
 /**
- * Delay before the retry of a closing that breaks a constraint. The closing is never dropped, since
- * its hold would remain.
+ * How long to wait before a closing that breaks a constraint is retried. It is never dropped,
+ * because its hold would remain forever.
  */
 const REJECTED_RETRY_MS = 30_000;
 
 /**
- * Retries the closings that the ledger's lane could not commit, or whose attempt was not open,
- * until each has committed. They are sent without holds and with longer time limits.
+ * Takes closings that the ledger's lane could not commit or whose attempt was not open, and retries
+ * each until it has committed. Sends them without holds, and with longer time limits than the lane.
  */
 export class LateClosings {
   readonly #options: LateClosingsOptions;
   #queue: Closing[] = [];
   #sent: readonly Closing[] = [];
-  /** Closings that break a constraint. They are retried after a longer pause. */
+  /** Closings that break a constraint. They wait `REJECTED_RETRY_MS` before they are sent again. */
   readonly #aside: Set<Closing> = new Set();
   #isInTrouble = false;
   #isScheduled = false;
@@ -52,27 +52,29 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** Adds a closing that was never sent through the lane, without a change of `isInTrouble`. */
+  /** Adds a closing that the lane never sent. Unlike `add`, this leaves `isInTrouble` unchanged. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);
   }
 
-  /** Retries rejected closings once more. Resolves when every other closing has committed. */
+  /** Sends closings that broke a constraint once more. Resolves when all others have committed. */
   drained(): Promise<void> {
     for (const closing of this.#aside) this.#takeBack(closing);
     if (!this.#isSending && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Ends the retries. Closings that have not committed are left to recovery. */
+  /**
+   * Ends the retries. The recovery of dead instances will close the attempts that are still open.
+   */
   abandon(): void {
     this.#isAbandoned = true;
   }
 
   /**
-   * True from a call of `add` with closings until a batch has committed, or all its failed closings
-   * were set aside as rejected.
+   * True from a call of `add` with closings until a batch leaves none to retry soon: each was
+   * committed, or set aside because it breaks a constraint.
    */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
@@ -174,7 +176,7 @@ export class LateClosings {
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;
-  /** Undefined once it was called; the closing is kept until it commits. */
+  /** Undefined once it was called. The closing itself is kept until it commits. */
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
@@ -196,7 +198,6 @@ export function answerVerdict(closing: Closing, verdict: CloseVerdict): void {
   answerOnce(closing, toCloseOutcome(verdict));
 }
 
-/** Answers closings that have waited for `SETTLE_WAIT_MS` with `pending`. */
 export function answerOverdue(closings: readonly Closing[], nowMs: number): void {
   for (const closing of closings) {
     if (closing.queuedAtMs <= nowMs - SETTLE_WAIT_MS) answerOnce(closing, { kind: "pending" });

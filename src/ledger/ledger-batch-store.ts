@@ -10,26 +10,34 @@ import type {
 } from "./ledger-store.ts";
 import type { StuckAttempts } from "./books-figures.ts";
 
-/** The membership of an instance, which every reserve has to prove. */
+/**
+ * Proves that a process is an instance of the gateway. A reserve with a membership that is no
+ * longer current is refused.
+ */
 export interface Membership {
   readonly instanceId: string;
   /** The number in all attempt ids of this instance, 0 to 1023. */
   readonly number: number;
-  /** Grows at each start and each take-over. An instance with an older epoch cannot reserve. */
+  /** Grows each time the instance starts or is taken over. An older epoch cannot reserve. */
   readonly epoch: bigint;
-  /** The highest attempt id in the books at the join. */
+  /** The highest attempt id that was in the books when the instance joined. */
   readonly attemptIdFloor: bigint;
-  /** The store's clock at the join, in milliseconds since 1970. */
+  /** The store's clock when the instance joined, in milliseconds since 1970. */
   readonly storeNowMs: number;
-  /** Distinguishes this membership from another one of the same epoch. */
+  /**
+   * Identifies this join. After a restore of the database, another process can get the same epoch.
+   */
   readonly token: string;
   /** The life of the books, which grows each time they are reopened after a restore. */
   readonly life: number;
 }
 
-/** The last commits that an instance has seen. A renewal checks that they are still there. */
+/**
+ * The last commits that the store has acknowledged to an instance. A renewal of the lease checks
+ * that the database still has them, which it may not after a restore.
+ */
 export interface Witness {
-  /** The beat of the last acknowledged renewal; 0 before the first one. */
+  /** The number of renewals since the join, as the last acknowledged renewal returned it. */
   readonly beat: bigint;
   /**
    * The store's clock at the last acknowledged renewal, or at the join, in milliseconds since 1970.
@@ -41,9 +49,9 @@ export interface Witness {
 
 /**
  * The result of a renewal.
- * - `taken_over`: another process has the instance.
- * - `went_back`: a commit of the witness is gone.
- * - `stopped`: another instance has found a commit gone.
+ * - `taken_over`: another process now runs as this instance, or others have declared it dead.
+ * - `went_back`: the database has lost a commit of the witness.
+ * - `stopped`: another instance has noticed a lost commit.
  */
 export type Renewal =
   | { readonly kind: "held"; readonly beat: bigint; readonly storeNowMs: number }
@@ -101,15 +109,19 @@ export class BatchFault extends Error {
 export interface LedgerBatchStore {
   /**
    * Closes open attempts, then makes holds in arrival order. The first of two closings of one
-   * attempt wins. A lost lease refuses the holds, but not the closings. One call at a time.
+   * attempt wins. A lost lease refuses the holds, but not the closings. Callers must await each
+   * call before the next.
    */
   runBatch(batch: LedgerBatch): Promise<BatchAnswer>;
   /**
    * Decides every closing, also of an attempt that is not open. Waits longer for locks than
-   * `runBatch`. One call at a time.
+   * `runBatch`. Callers must await each call before the next.
    */
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
-  /** Undoes ambiguous reserves: after this, none of these attempts can ever hold anything. */
+  /**
+   * Undoes reserves whose answer was lost: after this, none of these attempts can ever hold
+   * anything.
+   */
   annul(rows: readonly ReserveRow[]): Promise<void>;
   /**
    * Stores the first refused requests of each key and minute, and counts the others. If a batch is
@@ -121,11 +133,13 @@ export interface LedgerBatchStore {
   ): Promise<void>;
   /** Stores prices to which attempts will refer. Known pins do not change. */
   ensurePricePins(pins: readonly PricePin[]): Promise<void>;
-  /** Starts a new epoch of the instance `name`, or of `name-2`, … if that one is alive. */
+  /**
+   * Starts a new epoch of the instance `name`, or of `name-2`, … if a living process has that name.
+   */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
-   * Renews the lease by the store's clock if all commits of the witness are there. If one is gone,
-   * raises an alarm that stops all instances, unless `goesOn`.
+   * Renews the lease by the store's clock if the database still has all commits of the witness. If
+   * it has lost one, raises an alarm that stops all instances, unless `goesOn`.
    */
   renewLease(renewal: {
     readonly member: Membership;
@@ -134,14 +148,16 @@ export interface LedgerBatchStore {
     readonly goesOn: boolean;
   }): Promise<Renewal>;
   /**
-   * Sets a check for each new connection of the lane, before its first batch. If it rejects, with a
-   * `BatchFault`, the batch is not sent.
+   * Sets a check that runs on each new connection of the lane before its first batch. If it
+   * rejects, which it must do with a `BatchFault`, the batch is not sent.
    */
   onReconnect(prove: () => Promise<void>): void;
   /** Why no instance may take traffic until the books are reopened; undefined if they may. */
   stopReason(): Promise<string | undefined>;
   leave(member: Membership): Promise<void>;
-  /** Starts a new epoch for every dead instance that has holds, and returns their ids. */
+  /**
+   * Starts a new epoch for every dead instance that has holds. Returns the ids of these instances.
+   */
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
    * Closes every open attempt of an older epoch at its reserve, except for those with a provider
@@ -150,11 +166,14 @@ export interface LedgerBatchStore {
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /**
-   * Records the provider's job of an open attempt, which then outlives its instance. False if the
-   * attempt is already closed.
+   * Records the provider's job of an open attempt: if the instance dies, another one then adopts
+   * the attempt. False if the attempt is already closed.
    */
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
-  /** Assigns to `member` up to `limit` attempts with a provider job whose instance is dead. */
+  /**
+   * Assigns to `member` at most `limit` attempts that have a provider job and whose instance is
+   * dead.
+   */
   adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
   maintain(): Promise<void>;
 }

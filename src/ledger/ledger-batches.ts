@@ -136,7 +136,6 @@ function toReserveOutcome(
 
 /** The code of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-/** The codes of a decided closing, from `close_batch` and `ledger_batch`. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {
@@ -159,8 +158,8 @@ export interface LaneOptions {
   readonly lockTimeoutMs: number;
   readonly log: Logger;
   /**
-   * Called before the first statement on a new connection. If it rejects, the connection is not
-   * used.
+   * Called before the first statement on a new connection. If it rejects, the connection is closed
+   * and the statement is not sent.
    */
   readonly prove?: () => Promise<void>;
   readonly onRenewed?: (() => void) | undefined;
@@ -172,13 +171,13 @@ interface LaneStatement {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** How long a server may exceed its own time limit before it counts as lost. */
+/** How long a server may be silent after a statement's time limit before it counts as lost. */
 const SILENCE_MS = 900;
 const READ_ONLY_TRANSACTION = "25006";
 
 /**
- * A dedicated connection with prepared statements, which is reopened on demand after a loss. Values
- * are sent and returned as text.
+ * A connection for one lane, with prepared statements. After a loss, the next statement opens a new
+ * one. Values are sent and returned as text.
  */
 export class LaneConnection {
   readonly #options: LaneOptions;
@@ -192,8 +191,8 @@ export class LaneConnection {
   }
 
   /**
-   * Runs one statement. Rejects with a `BatchFault`, whose kind tells whether it may have
-   * committed.
+   * Runs one statement. Rejects with a `BatchFault`, whose kind tells whether the statement may
+   * have committed.
    */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
@@ -228,7 +227,7 @@ export class LaneConnection {
     if (client === undefined) return;
     const ended = client.end().catch(() => undefined);
     await Promise.race([ended, sleep(SILENCE_MS, undefined, { ref: false })]);
-    // A silent server would never end the connection.
+    // A server that does not answer would never end the connection, so the socket is destroyed.
     client.connection.stream.destroy();
   }
 
@@ -248,7 +247,7 @@ export class LaneConnection {
       await client.connect();
       await beginSession(client, { statementTimeoutMs, lockTimeoutMs });
     } catch (error) {
-      // Not `end`, which waits for an answer of a server that may be silent.
+      // Not `client.end()`, which would wait for an answer of a server that may be silent.
       client.connection.stream.destroy();
       throw new BatchFault("busy", errorMessage(error), error);
     }
@@ -266,7 +265,7 @@ export class LaneConnection {
 
   #drop(client: Client): void {
     if (this.#client === client) this.#client = undefined;
-    // Not `end`, which waits for an answer of a server that may be silent.
+    // Not `client.end()`, which would wait for an answer of a server that may be silent.
     client.connection.stream.destroy();
   }
 }
@@ -280,7 +279,10 @@ function faultKind(error: unknown): BatchFaultKind {
   return isData ? "rejected" : "busy";
 }
 
-/** True if the session is read-only. It stays so, even if the database accepts writes again. */
+/**
+ * True if the session is read-only. A session stays so even after the database accepts writes
+ * again, so the connection must be replaced.
+ */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
 }

@@ -35,7 +35,9 @@ export class LedgerCounts {
   corrected = 0;
   readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
   readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");
-  /** Faults that are already counted, because a lane may report the same fault again. */
+  /**
+   * Faults that were counted already: a lane may report the same fault twice, but it counts once.
+   */
   readonly #counted: WeakSet<object> = new WeakSet();
   #state: () => LedgerState | undefined = () => undefined;
 

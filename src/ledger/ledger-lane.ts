@@ -26,9 +26,14 @@ export interface LedgerLaneOptions {
     closings: readonly CloseRow[],
     holds: readonly ReserveRow[],
   ) => Promise<BatchAnswer>;
-  /** Takes closings that did not commit, or whose attempt was not open. The lane forgets them. */
+  /**
+   * Takes closings that did not commit, or whose attempt was not open. The lane does not retry
+   * them.
+   */
   readonly onLate: (closings: readonly Closing[]) => void;
-  /** Called with holds that were not reserved, or whose answer was lost. */
+  /**
+   * Called with holds that were not sent because the queue was full or slow, or whose batch failed.
+   */
   readonly onRefused: (rows: readonly ReserveRow[], fault: BatchFault) => void;
 }
 
@@ -36,8 +41,8 @@ const SWEEP_MS = 50;
 
 /**
  * Queues holds and closings and sends both in batches: at once if idle, else as soon as the
- * previous batch has returned. A hold that cannot be sent in time is answered `unavailable` and
- * never sent. A closing that does not commit with its batch is passed to `onLate`.
+ * previous batch has returned. A hold that cannot be sent in time gets the answer `unavailable` and
+ * is never sent. A closing that does not commit with its batch is passed to `onLate`.
  */
 export class LedgerLane {
   readonly #options: LedgerLaneOptions;
@@ -108,8 +113,8 @@ export class LedgerLane {
   #schedule(): void {
     if (this.#isSending || this.#isScheduled) return;
     this.#isScheduled = true;
-    // Runs after all input of this iteration of the event loop, so that concurrent rows share a
-    // batch.
+    // `setImmediate` runs after the input that has arrived by now was handled, so that concurrent
+    // rows share a batch.
     setImmediate(() => void this.#flush());
   }
 
@@ -156,7 +161,7 @@ export class LedgerLane {
     for (const hold of holds) noteLane(hold, sent);
   }
 
-  /** Sends the halves of a rejected batch, so that one bad row does not fail the others. */
+  /** Sends a rejected batch again in halves, so that one bad row does not fail the others. */
   async #sendApart(holds: readonly Waiting[]): Promise<void> {
     const middle = (holds.length + 1) >> 1;
     for (const half of [holds.slice(0, middle), holds.slice(middle)]) {

@@ -12,9 +12,9 @@ import {
   openMonth,
 } from "./model-accounts.ts";
 
-// The ledger as a model in memory, without batches and locks, with which the SQL functions must
-// agree. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a
-// wallet pays what it owes.
+// The ledger as a model in memory, without batches and locks: tests compare the SQL functions with
+// it. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a wallet
+// pays what its organization owes.
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
@@ -23,8 +23,8 @@ export interface ModelReserve {
   readonly provider: string;
   readonly amount: bigint;
   /**
-   * Absent for an attempt without an instance, which is never fenced and which only `crash`
-   * recovers.
+   * Absent for an attempt without an instance. Its reserve is never fenced, and no instance
+   * recovers it: only a closing of kind `crash` charges it at its reserve.
    */
   readonly member?: ModelMember;
 }
@@ -57,7 +57,7 @@ export interface ModelHold extends ModelReserve {
   readonly month: number;
   readonly day: number;
   member?: ModelMember;
-  /** True for a provider job, which is adopted and never closed at its reserve. */
+  /** True for a provider job: recovery leaves the attempt open, and another instance adopts it. */
   isResumable: boolean;
 }
 
@@ -68,12 +68,12 @@ export interface ModelAttempt extends Readonly<ModelHold>, ModelCharge {
 }
 
 export class LedgerModel {
-  /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
+  /** Accounts by id: `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
   readonly holds: Map<bigint, ModelHold> = new Map();
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
-  /** The current UTC month, as a running number. */
+  /** The current UTC month, as a count of months. The caller chooses where the count begins. */
   month = 0;
   /** The current UTC day, in days since 1970. */
   day = 0;
@@ -190,7 +190,8 @@ export class LedgerModel {
   }
 
   /**
-   * Keeps the observed cost of an attempt that was charged at its reserve, and refunds the rest.
+   * Charges the observed cost of an attempt that was charged at its reserve, and refunds the
+   * difference.
    */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;

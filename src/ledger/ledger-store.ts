@@ -33,12 +33,15 @@ export interface ReserveRow {
   readonly providerId: ProviderId;
   readonly upstreamModelId: string;
   readonly pricePinId: string;
-  /** `/v1/chat/completions`, … */
+  /** The path that the client called, such as `/v1/chat/completions`. */
   readonly route: string;
   readonly stream: boolean;
   readonly estimatedTokens: number;
   readonly reserveMicroUsd: MicroUsd;
-  /** Absent if the request is not traced. It is not stored. */
+  /**
+   * Gets the time in the queue and the size of the batch, for a trace. Absent if the request is not
+   * traced; never stored.
+   */
   readonly lane?: LaneNote | undefined;
 }
 
@@ -46,7 +49,7 @@ export type ReserveOutcome =
   | { readonly kind: "reserved" }
   | {
       readonly kind: "low_balance";
-      /** Settled balance minus all holds. */
+      /** The settled balance minus all holds: what this hold would have had to fit in. */
       readonly availableMicroUsd: MicroUsd;
       readonly heldMicroUsd: MicroUsd;
     }
@@ -54,8 +57,8 @@ export type ReserveOutcome =
       readonly kind: "cap";
       readonly scope: "org" | "key";
       /**
-       * The period of the refusing cap; of several caps, the one that resets last. Organizations
-       * have only monthly caps.
+       * The period of the cap that refused. If several refused, that of the cap that resets last.
+       * Organizations have only monthly caps.
        */
       readonly period: CapPeriod;
       readonly capMicroUsd: MicroUsd;
@@ -89,19 +92,21 @@ export type SettlementBasis =
   | "none"
   | "unknown_after_crash";
 
-/** `usage_impossible`: the reported usage exceeded what is possible, so all of it was ignored. */
+/**
+ * `usage_impossible`: the provider reported more usage than is possible, so all of it was ignored.
+ */
 export type ReportFlag = "usage_impossible";
 
 /**
- * Values of headers of the gateway's answer that no other field of the attempt has; absent if the
- * header was not sent.
+ * The values of headers in the gateway's answer that no other field of the attempt has. A field is
+ * absent if its header was not sent.
  */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
   readonly queueMs?: number;
   readonly retryAfterSeconds?: number;
-  /** Names of dropped fields, joined by `droppedText`. */
+  /** The request fields that the gateway dropped, joined by `droppedText`. */
   readonly droppedParams?: string;
 }
 
@@ -119,13 +124,15 @@ export interface CloseRow extends AnsweredHeaders {
   /** The debt to a provider that has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
-  /** The class of the attempt's failure, or the flaw of the reported usage. */
+  /**
+   * The class of the attempt's failure, or what was wrong with the reported usage; null if neither.
+   */
   readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
   /** Null if no byte of an answer arrived. */
   readonly firstByteMs: number | null;
   readonly durationMs: number;
-  /** The model that the provider reported; absent if it reported none. */
+  /** The model that the provider named in its answer; absent if it named none. */
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
@@ -134,9 +141,11 @@ export interface CloseRow extends AnsweredHeaders {
 
 export type CloseOutcome =
   | { readonly kind: "closed"; readonly debitMicroUsd: MicroUsd; readonly overrun: boolean }
-  /** The attempt was closed before, by recovery in another process; nothing changed. */
+  /**
+   * The attempt was closed before, by recovery in another process. This closing changed nothing.
+   */
   | { readonly kind: "already_closed"; readonly debitMicroUsd: MicroUsd }
-  /** Not committed yet; the ledger retries by itself. */
+  /** The closing has not committed yet; the ledger retries it. */
   | { readonly kind: "pending" };
 
 /**
@@ -152,11 +161,11 @@ export interface RefusedRequest {
   readonly stream: boolean;
   readonly errorClass: RefusalClass | typeof CLIENT_LEFT;
   readonly createdAtMs: number;
-  /** Absent if the client had left, so that no refusal was sent. */
+  /** Absent if the client had left, so that it got no refusal. */
   readonly reason?: RefusalReason;
 }
 
-/** The refused requests of a key in one minute that are counted without being stored. */
+/** How many refused requests of a key in one minute are counted without being stored. */
 export interface RefusedCount {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -172,16 +181,20 @@ export interface PricePin {
   readonly modelId: ModelId;
   /** In pico-dollars per token. */
   readonly prices: BySku<bigint>;
-  /** The pin of the prices at which the provider is owed; absent if it is this pin. */
+  /**
+   * The pin of the prices that the provider is paid; absent if it is paid the prices of this pin.
+   */
   readonly purchasePinId?: string;
   /**
    * The price sheets by prompt size, starting at 0. Absent if another pin has the same sheets, or
-   * if costs are reported and not computed.
+   * if the provider reports costs, so that none are computed from prices.
    */
   readonly sheets?: readonly PinnedSheet[];
 }
 
-/** The pin whose prices apply to prompts of more tokens than a bound; 0: to any prompt. */
+/**
+ * The pin whose prices apply to prompts of more than `abovePromptTokens` tokens; 0: to any prompt.
+ */
 export interface PinnedSheet {
   readonly abovePromptTokens: number;
   readonly pinId: string;
@@ -195,10 +208,10 @@ export interface PinnedSheet {
  * once.
  */
 export interface Ledger {
-  /** Makes a new attempt id of this instance. Ids grow strictly. */
+  /** Makes an attempt id for this instance. Each id is greater than the one before. */
   newAttemptId(): AttemptId;
   reserve(row: ReserveRow): Promise<ReserveOutcome>;
-  /** Closes one attempt and reserves the next in one durable step. */
+  /** Closes one attempt and reserves for the next one of its request, in one transaction. */
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
   /** Resolves when the closing has committed, or with `pending` after `SETTLE_WAIT_MS`. */
   close(row: CloseRow): Promise<CloseOutcome>;

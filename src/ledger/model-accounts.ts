@@ -10,7 +10,9 @@ export interface ModelSpender {
   cap: bigint | null;
   /** Caps per UTC day and per UTC week from Monday on. Only keys have them. */
   readonly periodCaps: { day: bigint | null; week: bigint | null };
-  /** Amount held. It counts against every cap, whenever the attempts were admitted. */
+  /**
+   * The sum of the open holds. It counts against every cap, whenever the attempts were admitted.
+   */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
   /** Settled spend by the UTC day of admission, in days since 1970. */

@@ -24,9 +24,9 @@ export interface OpenLedgerOptions {
   readonly store: LedgerBatchStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Stable over restarts of an instance, different between instances. */
+  /** Must stay the same when an instance restarts, and differ between instances. */
   readonly instanceName: string;
-  /** The reaction if committed work is gone from the books. Default: `stop`. */
+  /** What to do if a restore of the database has removed committed work; `stop` if absent. */
   readonly onGoneBack?: "stop" | "go_on";
   readonly counts?: LedgerCounts;
 }
@@ -34,7 +34,7 @@ export interface OpenLedgerOptions {
 export interface OpenedLedger extends Ledger {
   /** `instanceName`, with a number if another living process has that name. */
   readonly instanceId: string;
-  /** True if committed work is gone from the books, and they were not reopened since. */
+  /** True if committed work is gone from the books and the books were not reopened since. */
   readonly hasGoneBack: boolean;
 }
 
@@ -161,8 +161,9 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * While late closings cannot reach the store, new closings join them: in the main lane, a closing
-   * that waits for one organization's locked wallet would delay all holds.
+   * Sends a closing in the main lane. While late closings cannot reach the store, it joins them
+   * instead: if it waited in the main lane for one organization's locked wallet, it would delay all
+   * holds.
    */
   #close(closing: Closing): void {
     if (this.#isShutDown || this.#late.isInTrouble) this.#late.join(closing);
@@ -170,9 +171,9 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * Runs a batch. If the process slept past its lease meanwhile, the batch's reserved holds are
-   * annulled and answered as refused, even if the instance has joined again: another instance may
-   * have closed them.
+   * Runs a batch. If the process slept past its lease meanwhile, annuls the holds that the batch
+   * reserved and answers them as refused, even if the instance has joined again: another instance
+   * may have closed them.
    */
   async #runBatch(
     closings: readonly CloseRow[],

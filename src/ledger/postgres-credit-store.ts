@@ -47,8 +47,8 @@ export class PostgresCreditStore {
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
         if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
-          // A grant may change the threshold of the default alerts; the change log drops the change
-          // if it did not.
+          // A grant may also set the threshold of the low-balance alert. The change log drops this
+          // change if its two states are equal.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }
@@ -118,21 +118,21 @@ interface Grant {
   readonly ref: string;
   /**
    * True for trial credit: it lifts the limit of organizations without credit, but unusual use is
-   * still detected. Default: false, which counts as bought.
+   * still detected. Otherwise the credit counts as bought.
    */
   readonly isTrial?: boolean;
 }
 
 interface GrantOutcome {
-  /** False if the same grant was made before; nothing changed. */
+  /** False if the same grant was made before; this call then changed nothing. */
   readonly created: boolean;
-  /** Credits minus debits and debt; holds are not subtracted. */
+  /** Credits minus debits and minus what the organization owes. Holds are not subtracted. */
   readonly balanceMicroUsd: MicroUsd;
 }
 
 export interface LedgerEntry {
   readonly atMs: number;
-  /** `grant`, `purchase`, `settle`, … */
+  /** What moved the money: `grant`, `purchase`, `settle`, … */
   readonly kind: string;
   /** The reference of the transfer, or the request id. */
   readonly ref: string;
@@ -154,7 +154,7 @@ export class CreditFault extends Error {
 }
 
 export interface Balance {
-  /** Credits minus debits and debt after refunds and disputes; may be negative. */
+  /** Credits minus debits and minus what is owed after refunds and disputes; may be negative. */
   readonly settledMicroUsd: MicroUsd;
   readonly heldMicroUsd: MicroUsd;
 }
@@ -176,8 +176,8 @@ export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
   /**
-   * Returns the spend under the weekly and the daily cap of a key, in this order. Without `keyId`,
-   * of all keys.
+   * Returns the spend that counts against a key's weekly and its daily cap, in this order. Without
+   * `keyId`, returns that of all keys.
    */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

@@ -49,7 +49,10 @@ interface LastRow {
   readonly sha256: string;
 }
 
-/** Lets the second of two instances that start together find the changes of the first. */
+/**
+ * If two instances start together, the lock makes one wait, so that it finds the price changes that
+ * the other has recorded.
+ */
 const LOCK_SQL = "select pg_advisory_xact_lock(hashtext('tokenmarket catalog prices'))";
 
 const LAST_SQL = `

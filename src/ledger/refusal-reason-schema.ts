@@ -18,7 +18,8 @@ export const RefusalReason = Type.Object({
   /** The number of requests or tokens that the limit allows. */
   limit: Type.Optional(Count),
   /**
-   * Requests or tokens that were in use when the request came, and the amount that it would add.
+   * `used` is the number of requests or tokens that were in use when the request came; `asked` is
+   * the number that the request would have added.
    */
   used: Type.Optional(Count),
   asked: Type.Optional(Count),

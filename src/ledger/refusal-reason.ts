@@ -11,7 +11,8 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 const ID_CHARS_MAX = 200;
 
 /**
- * Returns the stored part of a refusal: at most about 3 KB, however long the client's names are.
+ * Returns the part of a refusal that is stored: at most about 3 KB, however long the client's names
+ * are.
  */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
@@ -50,13 +51,13 @@ function optionalUsd(amount: MicroUsd | undefined): string | undefined {
   return amount === undefined ? undefined : formatUsd(amount);
 }
 
-/** Replaces all but printable ASCII: PostgreSQL rejects some characters in JSON. */
+/** Replaces all but printable ASCII by `?`, because PostgreSQL rejects some characters in JSON. */
 function plain(text: string, charsMax: number): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, charsMax);
 }
 
 const NAMES_MAX = 32;
-/** Stored instead of an unknown name, because that is the client's own text. */
+/** Stored instead of an unknown field name, which is text of the client and may be private. */
 const UNKNOWN = "unrecognized";
 
 /**
@@ -82,7 +83,7 @@ const PARTS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 const POSITION = /^\d{1,5}$/;
-/** A value of the `anthropic-beta` header: a name with a date. */
+/** Matches a value of the `anthropic-beta` header: a name with a date. */
 const BETA = /^[a-z][a-z0-9-]{0,48}-\d{4}-\d{2}-\d{2}$/;
 
 function keepKnownNames(dropped: readonly string[]): readonly string[] {

@@ -28,13 +28,16 @@ const MINUTE_MS = 60_000;
 const QUEUE_ROWS_MAX = 20_000;
 const COUNTS_MAX = 20_000;
 const GATHER_MS = 20;
-/** Counts are gathered for longer than rows, because a customer may look up a row at once. */
+/**
+ * Counts are gathered for longer than rows: a customer may look up a row at once, but not a count.
+ */
 const GATHER_COUNTS_MS = 500;
 const RETRY_MS = 1_000;
 
 /**
- * Writes refused requests in the background. The first requests of a key in a minute get rows; the
- * others are only counted. If the queue is full, refusals are lost: they carry no money.
+ * Writes refused requests in the background. The first requests of a key in a minute are stored as
+ * rows; the others are only counted. If the queue is full, refusals are lost, which is acceptable
+ * because they move no money.
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
@@ -74,7 +77,7 @@ export class RefusedLane {
     return this.#queue.length + this.#countsSize;
   }
 
-  /** Tries once to write the queue. */
+  /** Tries once to write the queue. Resolves even if the store fails. */
   async drained(): Promise<void> {
     this.#start();
     await this.#sending;
@@ -95,7 +98,8 @@ export class RefusedLane {
   }
 
   /*
-   * Runs for each refused request without a row, so it avoids building a string of key and minute.
+   * Runs for each refused request without a row, so it looks up the minute and then the key instead
+   * of building a string of both.
    */
   #count(count: RefusedCount): void {
     const known = this.#counts.get(count.minuteMs)?.get(count.keyId);

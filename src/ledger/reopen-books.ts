@@ -29,16 +29,21 @@ export interface ReopenRequest {
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
-  /** The start of the lost time; derived from the ledger if absent. */
+  /** The start of the lost time, in milliseconds since 1970; derived from the ledger if absent. */
   readonly restoredToMs?: number;
-  /** Changes of the lost time that revoked or limited access, to be made again. */
+  /**
+   * Changes that revoked or limited access and that the restore has undone. They are made again.
+   */
   readonly closings: readonly AccessClosing[];
 }
 
 export interface ReopenedBooks {
   readonly life: number;
   readonly restoredToMs: number;
-  /** A lost attempt has an id from `lostFromMs` to `lostUntilMs` and is missing in the journal. */
+  /**
+   * An attempt is lost if the time in its id is from `lostFromMs` to `lostUntilMs` and the journal
+   * does not have it.
+   */
   readonly lostFromMs: number;
   readonly lostUntilMs: number;
   readonly closedAttempts: number;
@@ -190,7 +195,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   }
   const closings = new Map<string, AccessClosing | undefined>();
   for (const line of lines.slice(0, changes)) {
-    // `checkChain` has proved that an export wrote this line.
+    // The cast is safe: `checkChain` has proved that an export wrote this line.
     const change = lostChange(JSON.parse(line) as ExportedChange);
     const named = findSubject(change);
     if (named !== undefined) closings.set(named, toAccessClosing(change));
@@ -202,7 +207,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 interface LostChange {
   readonly action: string;
   readonly target: string;
-  /** The state after the change, or before it if the change removed its target. */
+  /** The state after the change. If the change removed its target, the state before it. */
   readonly facts: Facts;
 }
 

@@ -165,7 +165,7 @@ export interface Action {
   /** Follows the actor's name in a sentence: "… disabled the key “ci” permanently". */
   readonly says: string | ((told: Told) => string);
   readonly seenBy: "organization" | "operator";
-  /** Names of facts that only operators see. */
+  /** The names of this action's facts that only operators see. */
   readonly hides: readonly string[];
 }
 

@@ -15,13 +15,13 @@ export interface ChangeFilter {
 export interface ChangePageFilter {
   readonly orgId: OrgId;
   readonly actionPrefix?: string;
-  /** Account id of the author. */
+  /** Selects the changes that this account made. */
   readonly by?: string;
-  /** Exclusive upper bound: selects only older changes. */
+  /** Selects only changes before this instant (exclusive), in milliseconds since 1970. */
   readonly untilMs?: number;
 }
 
-/** The `prev` field of the first line of an export. */
+/** The first line of an export has no previous line: its `prev` field has this value. */
 const NO_LINE = "0".repeat(64);
 const LINE_END = /,"hash":"([0-9a-f]{64})"\}$/;
 const SEAL_END = /,"hash":"([0-9a-f]{64})","signature":"([A-Za-z0-9+/=]{88})"\}$/;
@@ -101,7 +101,7 @@ export interface ChainProblem {
 export interface ChainCheck {
   readonly changes: number;
   readonly seal: ExportSeal | undefined;
-  /** At most 100. Empty if no line was removed, reordered or edited. */
+  /** At most 100 problems. Empty if no line was removed, reordered or edited. */
   readonly problems: readonly ChainProblem[];
 }
 
@@ -192,7 +192,10 @@ export interface ExportedChange {
 interface ExportSeal {
   readonly sealed: true;
   readonly changes: number;
-  /** `since`, `org_id` and `action_prefix` are the filter: the seal proves nothing beyond it. */
+  /**
+   * `since`, `org_id` and `action_prefix` are the filter of the export. The seal does not prove
+   * that changes outside of the filter are complete.
+   */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;

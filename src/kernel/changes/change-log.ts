@@ -81,9 +81,7 @@ export class ChangeLog {
   }
 }
 
-/**
- * Facts, such as policies and lists, are recorded up to this length; of longer ones, only a digest.
- */
+/** Facts whose JSON text is longer, such as a large policy, are recorded only as a digest. */
 const FACTS_CHARS_MAX = 8_000;
 const ID_CHARS_MAX = 200;
 
@@ -132,7 +130,7 @@ function safeChange(change: Change): Change {
   };
 }
 
-/** People paste keys into fields for names, so keys are redacted. */
+/** Redacts keys, because people paste keys into fields for names. */
 function safeFacts(facts: Facts | null): Facts | null {
   if (facts === null) return null;
   const text = safeText(JSON.stringify(facts));
@@ -140,7 +138,7 @@ function safeFacts(facts: Facts | null): Facts | null {
   return { too_long_sha256: createHash("sha256").update(text).digest("hex") };
 }
 
-/** Called before secrets are redacted, because one secret replaced by another is a change. */
+/** Compares the facts before secrets are redacted: one secret replaced by another is a change. */
 function hasChanged({ before, after, isMaskedChange = false }: Change): boolean {
   return isMaskedChange || JSON.stringify(before) !== JSON.stringify(after);
 }
@@ -151,7 +149,7 @@ function safeText(text: string): string {
 }
 
 const withoutVirtualKeys = redactor([]);
-/** Keys of the usual forms: `sk-…`, `sk_live_…`, `whsec_…`, `AIza…`, `gsk_…`. */
+/** Matches keys of the usual forms: `sk-…`, `sk_live_…`, `whsec_…`, `AIza…`, `gsk_…`. */
 const PROVIDER_KEY = /\b(?:sk|pk|rk|gsk|xai|whsec|AIza)[-_]?[A-Za-z0-9_-]{16,}/g;
 
 function cut(text: string): string {

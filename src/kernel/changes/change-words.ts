@@ -1,8 +1,8 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
 /**
- * Recorded values by name. Dollars are decimal strings, instants ISO 8601. Must never contain a
- * key, a token or a link.
+ * Recorded values by name. Dollars are decimal strings, instants ISO 8601. A value must never
+ * contain a key, a token or a link.
  */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
@@ -14,7 +14,9 @@ export class Told {
   readonly #after: Facts;
   readonly #name: string | null;
 
-  /** `name` is the name of the changed thing; null if it has none, or none is stored any more. */
+  /**
+   * `name` is the name of the changed thing; null if it never had one or it is no longer stored.
+   */
   constructor(before: Facts | null, after: Facts | null, name: string | null) {
     this.#before = before ?? {};
     this.#after = after ?? {};
@@ -45,7 +47,7 @@ export class Told {
     return was === undefined ? to : ` from ${show(was)}${to}`;
   }
 
-  /** Lists the numbers that changed: ` to 60 requests per minute`. */
+  /** Lists the numbers that changed, for example ` to 60 requests per minute`. */
   values(names: Readonly<Record<string, string>>): string {
     const changed = Object.entries(names).flatMap(([fact, words]) => {
       const is = toText(this.#after[fact]);
@@ -55,7 +57,9 @@ export class Told {
     return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
   }
 
-  /** Returns null if the value was removed, undefined if it was not recorded. */
+  /**
+   * Returns the value after the change: null if it was removed, undefined if it was not recorded.
+   */
   now(fact: string): Facts[string] {
     return this.#after[fact];
   }

@@ -3,24 +3,29 @@ import type { OrgId } from "../core/ids.ts";
 import type { ActionName } from "./actions.ts";
 import type { Facts } from "./change-words.ts";
 
-/** An operator at a command line. `user` is the operating system's user. */
+/**
+ * The author of a change is an operator at a command line. `user` is the operating system's user.
+ */
 export function byOperator(user: string): ChangedBy {
   return { kind: "operator", id: user, requestId: null, clientNetwork: null };
 }
 
-/** This program itself. `part` is the component that made the change. */
+/** The author of a change is this program itself. `part` is the component that made the change. */
 export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** A payment provider that reported something, in a webhook or in an answer. */
+/**
+ * The author of a change is a payment provider that reported something, in a webhook or in an
+ * answer.
+ */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
 
 /**
- * A person with a console session, a program with a virtual key, or an operator on the console's
- * operator pages (by account id).
+ * The author of a change is a person with a console session, a program with a virtual key, or an
+ * operator on the console's operator pages (by account id).
  */
 export function byCaller(caller: {
   readonly kind: "account" | "key" | "operator";
@@ -44,7 +49,7 @@ export function wideNetwork(address: string | undefined): string | null {
   return `${groups.join(":")}::/48`;
 }
 
-/** Masks as `a…@example.com`, which still distinguishes most addresses. */
+/** Masks an address as `a…@example.com`, which still distinguishes most addresses. */
 export function maskedEmail(email: string): string {
   const at = email.lastIndexOf("@");
   return at < 1 ? "…" : `${email.slice(0, 1)}…${email.slice(at)}`;
@@ -92,7 +97,10 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/** The accounts that made these changes or were changed by them, without duplicates. */
+/**
+ * Returns the ids of the accounts that made these changes or were changed by them, without
+ * duplicates.
+ */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

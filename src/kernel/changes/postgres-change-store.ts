@@ -32,7 +32,7 @@ export class PostgresChangeStore {
     this.#changes = changes;
   }
 
-  /** Lists changes, newest first. `before` is a position, exclusive. */
+  /** Lists changes, newest first. `before` is a position: only changes before it are listed. */
   async list(
     filter: ChangeFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
@@ -56,7 +56,7 @@ export class PostgresChangeStore {
 
   /**
    * Reads one organization's log, newest first, without what only operators may see. `before` is a
-   * position, exclusive.
+   * position: only changes before it are returned.
    */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },
@@ -100,7 +100,7 @@ export class PostgresChangeStore {
 
 export type ChangeStore = Public<PostgresChangeStore>;
 
-/** Hides who an operator is, and the facts that only operators may see. */
+/** Removes the identity of an operator and the facts that only operators may see. */
 function asSeenByOrganization(change: RecordedChange): RecordedChange {
   const { by, before, after } = change;
   const hides = findAction(change.action)?.hides ?? [];
@@ -117,7 +117,6 @@ function asSeenByOrganization(change: RecordedChange): RecordedChange {
 function without(facts: Facts | null, hides: readonly string[]): Facts | null {
   if (facts === null) return null;
   const shown = Object.entries(facts).filter(([name]) => !hides.includes(name));
-  // Null, not an empty object, if every fact is hidden.
   return shown.length === 0 ? null : Object.fromEntries(shown);
 }
 

@@ -215,7 +215,7 @@ export const MAIL_SETTINGS = {
 export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
 
 /**
- * Reports that e-mail is on without a sender address; undefined if there is one, or e-mail is off.
+ * Returns the problem if e-mail is on and no setting gives a sender address; otherwise undefined.
  */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;

@@ -63,7 +63,7 @@ export const LIMIT_SETTINGS = {
 
 export type LimitConfig = ConfigOf<typeof LIMIT_SETTINGS>;
 
-/** Bounds memory: every address is remembered for the whole window. */
+/** The largest value of a setting: memory holds every client address for the whole window. */
 const CLIENT_ADDRESSES_MAX = 1_000;
 
 export const UNUSUAL_USE_SETTINGS = {

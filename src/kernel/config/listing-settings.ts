@@ -14,7 +14,10 @@ export function readPairList(list: string): ReadonlyMap<string, string> | undefi
   return pairs;
 }
 
-/** The message never quotes a value, which may be secret. Undefined if the list is valid. */
+/**
+ * Returns what is wrong with the list; undefined if it is valid. The message never quotes a value,
+ * which may be secret.
+ */
 export function pairListProblem(list: string): string | undefined {
   return readPairList(list) === undefined
     ? "must be name=value, separated by commas, with values percent-encoded"

@@ -8,7 +8,7 @@ export interface Setting<T> {
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;
-  /** Says what is wrong with a value of the right kind; undefined if it is valid. */
+  /** Returns what is wrong with a value whose kind is right; undefined if it is valid. */
   problem?(value: T): string | undefined;
   readonly doc: string;
 }

@@ -1,9 +1,9 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
 /**
- * Settings that take effect without a restart. Each function computes a decision that the program
- * makes only at startup, such as whether encryption is on. A new value that would change this
- * decision waits for a restart.
+ * Settings that take effect without a restart. Each function returns a decision that the program
+ * has already made at its start, such as whether encryption is on. A new value that would change
+ * this decision waits for a restart.
  */
 const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,
@@ -19,7 +19,9 @@ const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
 ]);
 
 export interface ReadSettings {
-  /** The settings after `use`. Those that need a restart keep their old value. */
+  /**
+   * The settings that are in force after `use`. Settings that need a restart keep their old value.
+   */
   readonly config: Config;
   /** Paths of settings that take effect now. */
   readonly changed: readonly string[];
@@ -44,7 +46,7 @@ export class SettingsInForce {
     return this.#waiting;
   }
 
-  /** Compares `next` with the settings in force. Changes nothing; `use` does. */
+  /** Compares `next` with the settings in force. Changes nothing: `use` applies the result. */
   compare(next: Config): ReadSettings {
     const names = Object.keys(SETTINGS) as SettingName[];
     const differing = names.filter((name) => next[name] !== this.#current[name]);

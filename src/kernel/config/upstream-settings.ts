@@ -2,7 +2,7 @@ import { type ConfigOf, integer, text } from "./setting.ts";
 
 const BY_PROVIDER = "For some providers: `provider=value` pairs after it, separated by commas.";
 
-/** Also matches the empty string, which sets no name server. */
+/** Matches an address of a name server, or the empty string, which sets no name server. */
 const NAME_SERVER = /^((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?$/i;
 
 export const UPSTREAM_SETTINGS = {
@@ -81,7 +81,9 @@ function findRepeated(value: string): string | undefined {
     : "must have one value for all providers at most, and one for each provider";
 }
 
-/** Parses `value,provider=value,…`. */
+/**
+ * Parses `value,provider=value,…`. `all` is the value for every provider that has none of its own.
+ */
 export function readByProvider(value: string): {
   readonly all: string;
   readonly byProvider: ReadonlyMap<string, string>;

@@ -45,7 +45,7 @@ export class BufferPool {
     return new Loan(this, memory, length);
   }
 
-  /** Called by a loan that ends. `memory` is undefined if the borrower called `leave`. */
+  /** A loan calls this when it ends. `memory` is undefined if the borrower called `leave`. */
   ended(bytes: number, memory: Buffer | undefined): void {
     this.#lentBytes -= bytes;
     assert(this.#lentBytes >= 0, "no loan ends twice");

@@ -12,7 +12,7 @@ export function parseCapPeriod(text: string | null | undefined): CapPeriod {
   return period;
 }
 
-/** One value for each period. If the values are amounts, null means that there is no cap. */
+/** One value for each period. If the values are amounts, null means that the period has no cap. */
 export type Caps<T = MicroUsd | null> = Readonly<Record<CapPeriod, T>>;
 
 /** The JSON field of each cap. Flags and columns are named after it. */

@@ -32,7 +32,10 @@ export class ClientAddresses {
     this.#trustsAny = splitEntries(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
   }
 
-  /** `peer` is the address that opened the connection, `forwarded` its `x-forwarded-for` header. */
+  /**
+   * Returns the client's address. `peer` is the address that opened the connection; `forwarded` is
+   * the request's `x-forwarded-for` header.
+   */
   of(peer: string | undefined, forwarded: string | undefined): string | undefined {
     if (!this.#trustsAny || peer === undefined || forwarded === undefined) return peer;
     let client = bareAddress(peer) ?? peer;
@@ -92,7 +95,8 @@ export function parseIp(text: string): readonly number[] | undefined {
 }
 
 export class IpNetworks {
-  // One list per family: a single BlockList would match IPv4 addresses against IPv6 networks.
+  // One list per IP version, because a single BlockList would match IPv4 addresses against IPv6
+  // networks.
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
   add(text: string): boolean {

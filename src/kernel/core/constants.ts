@@ -25,11 +25,12 @@ export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 export const POOL_BYTES_MAX: number = 64 * MiB;
 /**
- * The smallest pooled buffer. undici references a request body until its answer ends, so an
- * allocated body would occupy memory for as long as the answer streams; a lent buffer is reused.
+ * The smallest length that gets a pooled buffer. It is small because undici references a request
+ * body until its answer ends: a body outside of the pool would occupy memory for as long as the
+ * answer streams.
  */
 export const POOLED_BYTES_MIN: number = KiB;
-/** Larger bodies are too rare to keep memory for them. */
+/** Larger bodies get no pooled buffer: they are too rare to keep memory for them. */
 export const POOLED_BYTES_MAX: number = 4 * MiB;
 
 export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
@@ -37,9 +38,9 @@ export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
-/** Tool calls of one streamed answer. */
+/** The most tool calls that one streamed answer may have. */
 export const ANSWER_CALLS_MAX = 1_024;
-/** Bytes of all images of one answer, decoded. In base64 they are a third longer. */
+/** Bytes of all decoded images of one answer. As base64 in the answer, they are a third longer. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
 export const IMAGE_ANSWER_OTHER_BYTES_MAX: number = 1 * MiB;
 
@@ -51,12 +52,12 @@ export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
 /**
- * Calls whose client has disconnected have limits of their own: the concurrency limit for each
- * model, and this multiple of it for all models together.
+ * Calls whose client has disconnected count against separate limits: for each model, the
+ * concurrency limit; for all models together, this multiple of it.
  */
 export const DEPARTED_MODELS_MAX: number = 4;
 
-/** If a provider reports more tokens for one answer, the report is ignored. */
+/** If a provider reports more tokens than this for one answer, the report is ignored. */
 export const REPORTED_TOKENS_MAX: number = 2 ** 31;
 
 // Limits (specification: Rate limits, defaults)
@@ -77,14 +78,14 @@ export const TOKENS_PER_MINUTE: number = 1_000_000;
 
 export const CONCURRENT_REQUESTS_MAX: number = 8;
 /**
- * Changes of settings, per key and per organization. No setting lowers this limit, so a customer
- * who set a limit too low can raise it again.
+ * Requests that change settings, for each key and each organization. No setting lowers this limit,
+ * so a customer who set a limit too low can raise it again.
  */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 
-/** Default per process, without the connections of reports and of the ledger. */
+/** The default size of a process's pool, without the connections of reports and of the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
 /**
  * Connections per process that bypass a pooler, for locks, snapshots and migrations. They are
@@ -97,10 +98,16 @@ export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
 
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
-/** Default bound on bytes of finished answers that clients have not read yet. */
+/**
+ * The default of a setting: how many bytes of finished answers a process keeps for clients that
+ * have not read them yet.
+ */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
-/** Longer answers are written in slices: each sent slice shows that the client still reads. */
+/**
+ * Longer answers are written in slices of this size, because each slice that goes out shows that
+ * the client still reads.
+ */
 export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 /** How long a connection stays open after its last answer, for the client to receive it. */
 export const LINGER_MS: number = 1_000;
@@ -127,12 +134,18 @@ export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
  */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
-/** Attempts of a period that a page may compare with a provider's statement line by line. */
+/**
+ * The most attempts that a period may have if a page compares it with a provider's statement line
+ * by line.
+ */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
-/** Bytes of a JSON body with a provider's statement: quotes and line breaks take two bytes. */
+/**
+ * Bytes of a JSON body that contains a provider's statement. It may be larger than the statement,
+ * because in JSON each quote and line break takes two bytes.
+ */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
-/** The count includes disabled keys. */
+/** Includes disabled keys. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
 
 export const KEY_MODELS_MAX: number = 100;
@@ -145,14 +158,20 @@ export const REPORT_GROUPS_MAX: number = 200;
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
 /** Reports on ranges up to this length have steps of five minutes. */
 export const REPORT_FINE_HOURS_MAX: number = 3;
-/** Reports on longer ranges have steps of one day. */
+/**
+ * Reports on ranges above `REPORT_FINE_HOURS_MAX` and up to this length have steps of one hour;
+ * reports on longer ranges, of one day.
+ */
 export const REPORT_HOURS_MAX: number = 48;
-/** A chart of a longer range begins with its first request and ends with its last. */
+/**
+ * If a range is longer than this, its chart covers only the time from the first request to the
+ * last.
+ */
 export const REPORT_DAYS_MAX: number = 400;
 
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
 
-/** Reports show tokens by request size only for ranges with at most this many attempts. */
+/** A range with more attempts has no report of tokens by request size. */
 export const SIZED_ATTEMPTS_MAX: number = 100_000;
 
 export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;
@@ -170,7 +189,7 @@ export const USAGE_ROLLUP_EVERY_MS: number = 60_000;
 
 export const USAGE_ROLLUP_PAUSE_MS: number = 1_000;
 
-/** Must be more days than the figures of listings show. */
+/** Must exceed the number of days that the figures of listings show. */
 export const LISTING_DAYS_KEPT: number = 35;
 
 export const LISTING_HOURS_KEPT: number = 72;
@@ -191,11 +210,9 @@ export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 
-/**
- * Refused requests of one key per minute that are stored as rows; further ones are only counted.
- */
+/** How many refused requests of one key are stored as rows per minute; more are only counted. */
 export const REFUSED_ROWS_PER_MINUTE: number = 60;
-/** Refused requests of one organization per minute and process that are stored as rows. */
+/** How many refused requests of one organization each process stores as rows per minute. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
 export const KEY_CACHE_MS: number = 5_000;
@@ -207,7 +224,10 @@ export const UNKNOWN_KEY_MS: number = 250;
 
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
-/** Look-ups pause this long after an unknown key, so that a flood of random keys costs little. */
+/**
+ * After a look-up of an unknown key, the next look-up waits this long, so that a flood of random
+ * keys costs little.
+ */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
 /** How long the gateway remembers that the ledger refused a reserve for lack of money. */
 export const SHORTFALL_MS: number = 250;

@@ -4,7 +4,10 @@ export function monthName(month: string): string {
   return at.toLocaleDateString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
-/** The rows of a receipt, without its amounts. Its page and its PDF file share them. */
+/**
+ * Returns the rows of a receipt, without its amounts. The receipt's page and its PDF file share
+ * them.
+ */
 export function receiptFacts(of: {
   readonly number: string;
   readonly paid: string;

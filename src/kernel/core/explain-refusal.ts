@@ -1,6 +1,6 @@
 import type { RefusalClass } from "./refusals.ts";
 
-/** Response headers that the console also shows on the page of the request. */
+/** Response headers of the gateway that the console also shows on the page of the request. */
 export const ANSWER_HEADERS = {
   provider: "x-tm-provider",
   attempts: "x-tm-attempts",

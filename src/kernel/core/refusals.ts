@@ -50,7 +50,7 @@ interface RefusalRow {
   readonly wireBType: string;
   /** `error.type` on wire_a. It is generic: clients should not branch on it. */
   readonly wireAType: string;
-  /** The default of `metadata.retryable` in the error body. */
+  /** The value of `metadata.retryable` in the error body, unless the refusal itself has another. */
   readonly retryable: boolean;
   readonly condition: string;
   readonly advice: string;
@@ -191,7 +191,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
 export interface LimitDetail {
   readonly scope: LimitScope;
   readonly kind: LimitKind;
-  /** `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, … */
+  /**
+   * Names what has the limit: `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, …
+   */
   readonly id?: string;
 }
 
@@ -202,9 +204,9 @@ export interface RefusalFigures {
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
-  /** Spent under the cap in its current period. */
+  /** What has been spent in the cap's current period. */
   readonly spent?: MicroUsd;
-  /** Reserved by running requests, under the cap or from the balance. */
+  /** Reserved by requests in flight that count against the cap, or against the balance. */
   readonly inFlight?: MicroUsd;
   readonly available?: MicroUsd;
   /** The maximum cost of this request. */
@@ -221,7 +223,7 @@ export interface Refusal {
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
   readonly figures?: RefusalFigures;
-  /** The `retry-after` header, at most 60. */
+  /** The value of the `retry-after` header, in seconds, at most 60. */
   readonly retryAfterSeconds?: number;
   /** `metadata.retry_at` of the error body, in milliseconds since 1970. */
   readonly retryAtMs?: number;
@@ -274,15 +276,14 @@ export function refusalTimes({
 }
 
 /**
- * Every 429 and 503 has a `retry-after`, which is the longest possible one if waiting does not
- * help.
+ * Every 429 and 503 has a `retry-after`. If a retry would not help, it is the longest possible one.
  */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };
 }
 
-/** Refuses the form of a request. Such a refusal has no origin, as the specification requires. */
+/** Makes the refusal of a malformed request. It has no origin, as the specification requires. */
 export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }

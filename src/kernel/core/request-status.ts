@@ -24,7 +24,7 @@ export const REQUEST_STATUSES = {
 
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 
-/** How an attempt at a provider can end, as named in the generation record. */
+/** How an attempt at a provider can end. The generation record shows these names. */
 export const ATTEMPT_OUTCOMES = [
   "completed",
   "refused",

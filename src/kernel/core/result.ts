@@ -11,7 +11,7 @@ export function refused(refusal: Refusal): Refused {
   return { ok: false, refusal };
 }
 
-/** The returned function returns `make(text())`, and calls `make` only if the text has changed. */
+/** Returns a function that returns `make(text())` and calls `make` only if the text has changed. */
 export function memoizeByText<T>(text: () => string, make: (text: string) => T): () => T {
   let before = text();
   let made = make(before);

@@ -1,4 +1,7 @@
-/** Types of tax ids. Only the form of an id is checked, not that the id exists. */
+/**
+ * The types of tax ids that a customer can state. Only the form of an id is checked, not that the
+ * id exists.
+ */
 export const TAX_ID_TYPES = [
   "eu_vat",
   "gb_vat",

@@ -84,7 +84,7 @@ export class Deadlines {
   }
 
   cutAll(): void {
-    // A copy, because work that is cut unwatches itself.
+    // Iterates over a copy, because work that is cut removes itself from the array.
     for (const deadline of this.#watched.slice()) deadline.cut?.();
   }
 
@@ -210,9 +210,9 @@ export class Job {
 }
 
 /**
- * Works on the items one after the other, and goes on after an item that fails. Returns false if it
- * ends early: because the job is stopping, or after `failuresMax` failures in a row, which mean
- * that something that all items need is down.
+ * Works on the items one after the other, and continues after an item that fails. Returns false if
+ * it ends early: because the job is stopping, or after `failuresMax` failures in a row, since
+ * something that all items need is then probably down.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,

@@ -1,6 +1,7 @@
 /**
- * The token buckets that have a price, by their name in code, with their name in columns, JSON and
- * listings. Buckets are disjoint, and their sum is the number of tokens that the provider counted.
+ * The priced token buckets: the keys are their names in code, the values their names in columns,
+ * JSON and listings. Buckets are disjoint, and their sum is the number of tokens that the provider
+ * counted.
  */
 export const TOKEN_BUCKETS = {
   /** Prompt tokens that were neither read from the provider's cache nor written into it. */
@@ -14,7 +15,9 @@ export const TOKEN_BUCKETS = {
 export type TokenBucket = keyof typeof TOKEN_BUCKETS;
 export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBucket[];
 
-/** The buckets, and the part of `cacheWrite` that is cached for an hour at its own price. */
+/**
+ * The token buckets, and the part of `cacheWrite` that is cached for an hour and has its own price.
+ */
 export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
 export type Sku = keyof typeof SKU_NAMES;
 export type SkuName = (typeof SKU_NAMES)[Sku];
@@ -37,7 +40,7 @@ export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {
   return buildRecord(Object.keys(SKU_NAMES) as Sku[], make);
 }
 
-/** Renames buckets to their JSON names. Hour-long cache writes stay absent if there are none. */
+/** Renames buckets to their JSON names. One-hour cache writes stay absent if there are none. */
 export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<U> {
   return Object.fromEntries(
     Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
@@ -47,7 +50,7 @@ export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<
   ) as BySkuName<U>;
 }
 
-/** Reads a value for each SKU name. `read` may return undefined only for hour-long cache writes. */
+/** Reads a value for each SKU name. `read` may return undefined only for one-hour cache writes. */
 export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T> {
   return Object.fromEntries(
     Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
@@ -72,7 +75,10 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/** Drops the hour-long cache writes: their tokens then cost as much as other cache writes. */
+/**
+ * Drops the count of one-hour cache writes, so that their tokens cost as much as other cache
+ * writes.
+ */
 export function withoutHourWrites(usage: Usage): Usage {
   const { [HOUR_SKU]: _hour, ...buckets } = usage;
   return buckets;

@@ -20,16 +20,19 @@ export interface SchemaWords {
   readonly missing: string;
   /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
-  /** If present, text is converted where the schema requires a number, as a query needs. */
+  /**
+   * If present, text is converted to a number where the schema requires one: a query has only
+   * texts.
+   */
   readonly readsText?: true;
 }
 
 /**
  * Returns a function that returns the first fault of a value, or undefined if the value is valid.
- * The schema is compiled at the first call and contains the messages: `description` continues "must
- * be …", `title` of a field describes the field if it is missing, and `title` of entries is the
- * noun in messages about their number. `says` replaces the whole message, for schemas whose
- * `description` is written for readers of the API.
+ * It compiles the schema at its first call. The schema has the texts of its messages: `description`
+ * continues "must be …", `title` of a field describes the field if it is missing, and `title` of
+ * entries is the noun in messages about their number. `says` replaces the whole message, for
+ * schemas whose `description` is written for readers of the API.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -37,13 +40,14 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const validate = validator();
     if (validate(value)) return undefined;
     const all = validate.errors ?? [];
-    // For a choice between schemas, ajv lists the errors of its cases first and the choice last.
+    // The last error is the outermost: for a choice between schemas, ajv lists the errors of its
+    // cases before that of the choice.
     const outer = all.at(-1);
     return outer === undefined ? undefined : toSchemaFault(outer, all, { value, words });
   };
 }
 
-/** Returns a type guard, for data whose problems are reported to no one. */
+/** Returns a type guard, for data whose problems nobody needs to see. */
 export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
   const validator = compiled(VALUES, schema);
   return (value): value is Static<S> => validator()(value);
@@ -63,7 +67,7 @@ export function schemaFaults(
 
 function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
   let validate: ValidateFunction | undefined;
-  // A copy, because ajv writes `nullable` into the list of types, which schemas may share.
+  // Compiles a copy, because ajv writes `nullable` into the list of types, which schemas may share.
   return () => (validate ??= ajv.compile(JSON.parse(JSON.stringify(schema)) as TSchema));
 }
 
@@ -149,7 +153,10 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/** ajv reports some errors at the container: returns the step from there to the member at fault. */
+/**
+ * ajv reports some errors at an object or array instead of the member at fault. Returns the step
+ * from there to that member; no step for other errors.
+ */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];
@@ -183,7 +190,7 @@ function describeError(
 
 type Words = (error: ErrorObject, words: SchemaWords) => string | undefined;
 
-/** Messages of errors for which the schema's `description` would not fit. */
+/** Messages for kinds of errors that the schema's `description` would not explain. */
 const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
   required({ params, parentSchema }, { missing }) {
     const fields = asObject(parentSchema?.["properties"]);

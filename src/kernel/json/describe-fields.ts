@@ -6,8 +6,9 @@ export interface DescribedDocument {
 }
 
 /**
- * Copies an OpenAPI document, and adds a description to every field and parameter without one: the
- * words for `parent.name`, else for `name`. A parent is a field or a named schema.
+ * Copies an OpenAPI document, and adds a description to every field and parameter that has none.
+ * Takes it from `words`: under `parent.name`, or else under `name`. A parent is a field or a named
+ * schema.
  */
 export function describeFields(
   document: object,

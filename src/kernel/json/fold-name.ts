@@ -1,4 +1,4 @@
-/** Longer names are not folded: they cannot be a field of the gateway. */
+/** Longer names are not folded: no field of the gateway has one. */
 const NAME_CHARS_MAX = 64;
 
 /**

@@ -1,13 +1,16 @@
 import type { JsonText } from "./json-text.ts";
 import type { WordTable } from "./json-keys.ts";
 
-/** Index of a node on the tape of a document. The root is 0. */
+/** The index of a value or key on a document's tape, an array of integers. The root has index 0. */
 export type JsonNode = number;
 
-/** Means that the object has no such member. */
+/** Returned instead of a node if the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
-/** Tape entries of a node: kind and flags, start, end, next sibling (for a key: its word id). */
+/**
+ * The number of tape entries of a node: kind and flags, start, end, and next sibling (for a key:
+ * its word id).
+ */
 export const NODE_SIZE = 4;
 
 export const OBJECT_KIND = 1;
@@ -67,32 +70,37 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /** Offset of the first byte. A string starts at its opening quote. */
+  /**
+   * Returns the offset of the node's first byte in the body. A string starts at its opening quote.
+   */
   start(node: JsonNode): number {
     return this.#entry(node + 1);
   }
 
-  /** Offset after the last byte. */
+  /** Returns the offset after the node's last byte. */
   end(node: JsonNode): number {
     return this.#entry(node + 2);
   }
 
-  /** The node after this value and all its children. Not for keys. */
+  /** Returns the node after this value and everything in it. Not for keys. */
   next(node: JsonNode): JsonNode {
     return this.#entry(node + 3);
   }
 
-  /** Counts this value and everything in it; a container too deep for the tape counts as one. */
+  /**
+   * Counts this value and the values and keys in it. A container too deep for the tape counts as
+   * one.
+   */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }
 
-  /** The word id of a key, compared after its escapes are decoded; 0 for an unknown word. */
+  /** Returns the word id of a key, after its escapes are decoded; 0 if the key is no known word. */
   keyWord(key: JsonNode): number {
     return this.#entry(key + 3);
   }
 
-  /** The word id of a string value; 0 for an unknown word. */
+  /** Returns the word id of a string value; 0 if the string is no known word. */
   word(node: JsonNode): number {
     if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
@@ -109,7 +117,7 @@ export class JsonDocument {
     return ABSENT;
   }
 
-  /** Like `member`, but also `ABSENT` if the value is null. */
+  /** Like `member`, but also returns `ABSENT` if the value is null. */
   present(object: JsonNode, wordId: number): JsonNode {
     const node = this.member(object, wordId);
     return node === ABSENT || this.isNull(node) ? ABSENT : node;

@@ -155,7 +155,7 @@ export function tryParse(
   }
 }
 
-/** Undefined if the value is nested too deep for JSON.stringify. */
+/** Returns undefined if the value is nested too deep for JSON.stringify. */
 export function tryPrint(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -243,8 +243,8 @@ export class JsonBudget {
   allows(text: string): boolean {
     let depth = 0;
     let at = 0;
-    // The offset at which the remaining steps are used up. A skipped string costs no steps, so this
-    // offset then grows by the string's length.
+    // The offset at which the text has used up its steps. Each skipped string moves this offset on
+    // by its length, because it costs no steps.
     let endAt = this.#stepsLeft;
     while (at < text.length) {
       if (at >= endAt) return false;

@@ -1,5 +1,5 @@
 /**
- * Keys that some JSON parsers act on. A scan refuses them at any depth outside of free data, but
+ * Keys that some JSON parsers act on. A scan refuses them at any depth, except in free data, and
  * only if its word table contains them.
  */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
@@ -24,16 +24,19 @@ export interface RuleWords {
   readonly forbidden: readonly number[];
   readonly forbiddenInFreeData: readonly number[];
   readonly freeData: readonly (readonly number[])[];
-  /** Word id of the repeated member; 0 if there is none. */
+  /** The word id of `KeyRules.repeated`; 0 if the rules name no repeated member. */
   readonly repeated: number;
 }
 
-/** Matches any item of an array in a path of word ids. */
+/** In a path of word ids, this stands for any item of an array. */
 export const ARRAY_ITEM = -1;
 
 const knownRules = new WeakMap<KeyRules, RuleWords>();
 
-/* Cached, because compiling the rules for each body took nearly half the time of a 1 KB scan. */
+/*
+ * The rules are cached, because compiling them for each body took nearly half the time of a 1 KB
+ * scan.
+ */
 export function compileRules(rules: KeyRules, table: WordTable): RuleWords {
   const known = knownRules.get(rules);
   if (known?.table === table) return known;
@@ -98,10 +101,10 @@ export class WordTable {
   }
 }
 
-/** A power of two, several times the number of names, so that look-ups stay short. */
+/** Several times the number of names, so that look-ups stay short. Must be a power of two. */
 const SLOTS = 2048;
 
-/** Three bytes and the length distinguish field names well enough. */
+/** Hashes three bytes and the length, which distinguish field names well enough. */
 function hashName(body: Uint8Array, start: number, end: number): number {
   const length = end - start;
   const first = body[start] ?? 0;

@@ -4,12 +4,12 @@ export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
 
-/** Bounds the memory of a scan: values and keys of one body. */
+/** The most values and keys that a body may have. Bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
 /**
- * Bounds names whose check is slow: unknown names in one object, and names with escapes or beyond
- * ASCII in one body.
+ * Bounds the slow checks of names: in one object, names that the gateway does not know; in one
+ * body, names with escapes or beyond ASCII.
  */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
@@ -26,22 +26,24 @@ export const PASSED_VALUES_MAX = 1_200_000;
 export const READ_DEPTH_MAX = 10;
 
 /**
- * Values of the texts from outside that share one `JsonBudget` and are parsed as a whole, such as a
- * provider's answer. With the next two bounds, parsing takes about 0.1 s, and an answer of 1,600
- * tokens with twenty alternatives each still passes.
+ * The most values and keys in texts that are parsed as a whole and share one `JsonBudget`, such as
+ * the texts of a provider's answer. With the next two bounds, parsing takes about 0.1 s, and an
+ * answer of 1,600 tokens with twenty alternatives each still passes.
  */
 export const PARSED_VALUES_MAX = 400_000;
-/** Keys of these texts. Each may be a new name, which takes most time. */
+/**
+ * The most keys in all texts of one `JsonBudget`. Each may be a new name, which takes most time.
+ */
 export const PARSED_KEYS_MAX = 120_000;
 /**
- * Characters outside strings, and backslashes before quotes inside them, of these texts. Functions
- * that scan a text later stop at each of them.
+ * The most characters outside strings, and the most backslashes before quotes inside strings, in
+ * all texts of one `JsonBudget`. Functions that scan a text later stop at each of them.
  */
 export const PARSED_STEPS_MAX = 4_000_000;
 
 export interface JsonFault {
   readonly fault: "syntax" | "depth" | "keys" | "values" | "encoding" | "forbidden_key";
-  /** Bytes from the start of the body. */
+  /** In bytes from the start of the body. */
   readonly offset: number;
   /** The dotted path of a forbidden key; absent for other faults. */
   readonly path?: string;

@@ -16,18 +16,18 @@ export function tokenText(token: JsonText): string {
   return JSON.parse(Buffer.from(token, "latin1").toString()) as string;
 }
 
-/** Quotes a JSON text as a JSON string that contains it. */
+/** Returns a JSON string whose content is the JSON text `value`. */
 export function quoteText(value: JsonText): JsonText {
   return JSON.stringify(value) as JsonText;
 }
 
-/** Joins JSON strings into one. `separator` must already be escaped. */
+/** Joins JSON strings into one JSON string. `separator` must already be escaped. */
 export function joinTokens(tokens: readonly JsonText[], separator: string): JsonText {
   return `"${tokens.map((token) => token.slice(1, -1)).join(separator)}"` as JsonText;
 }
 
 export function isBlankToken(token: JsonText): boolean {
-  // A loop, because a regular expression would overflow the stack on megabytes of blanks.
+  // A loop, because a regular expression would overflow the stack on megabytes of white space.
   let at = 1;
   const end = token.length - 1;
   while (at < end) {
@@ -70,7 +70,7 @@ export class PlainRun {
     this.#lastPair = body.length - 2 * WORD_BYTES;
   }
 
-  /** Returns the offset of the next byte that is not plain, or the body's length. */
+  /** Returns the offset of the byte that ends the plain run, or the body's length. */
   end(start: number): number {
     const view = this.#view;
     const lastPair = this.#lastPair;
@@ -95,16 +95,16 @@ export class PlainRun {
 
 const WORD_BYTES = 4;
 
-/** 1 for each byte value that ends a plain run. */
+/** 1 for each byte value that ends a plain run: control characters, the quote and the backslash. */
 const stops = new Uint8Array(256);
 stops.fill(1, 0, 0x20);
 stops['"'.charCodeAt(0)] = 1;
 stops["\\".charCodeAt(0)] = 1;
 
 /**
- * Sets the highest bit of each of four bytes that ends a plain run; only the lowest mark is
- * reliable. XOR with 0x02 turns the quote into 0x20, so that "below 0x21" finds the quote and the
- * control characters; `zero` finds the backslash.
+ * Marks each of the four bytes of `word` that ends a plain run by setting its highest bit in the
+ * result. Only the lowest mark is reliable. XOR with 0x02 turns the quote into 0x20, so that "below
+ * 0x21" finds the quote and the control characters; `zero` finds the backslash.
  */
 function stopsIn(word: number): number {
   const flipped = word ^ 0x02_02_02_02;
@@ -119,7 +119,10 @@ function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/** Finds the first byte that is not UTF-8: bisects to a few bytes, then steps back. */
+/**
+ * Returns the offset of the first byte that is not UTF-8. It bisects to within a few bytes, then
+ * steps back.
+ */
 export function firstBadByte(body: Buffer): number {
   let good = 0;
   let bad = body.length;
@@ -132,7 +135,7 @@ export function firstBadByte(body: Buffer): number {
   return good;
 }
 
-/** True if the prefix is UTF-8 but for a last character that the cut leaves incomplete. */
+/** True if the first `length` bytes are UTF-8, except that their end may split a character. */
 function isGoodPrefix(body: Buffer, length: number): boolean {
   for (let cut = 0; cut <= 3 && cut <= length; cut++) {
     if (isUtf8(body.subarray(0, length - cut))) return true;
@@ -147,7 +150,7 @@ export function escapeLength(body: Buffer, at: number): number {
     for (let i = 1; i <= 4; i++) if (!isHex(body[at + i])) return 0;
     return 5;
   }
-  // " \ / b f n r t
+  // One of these may follow a backslash: " \ / b f n r t
   const plain =
     letter === 0x22 ||
     letter === 0x5c ||

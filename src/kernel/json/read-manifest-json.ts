@@ -12,10 +12,10 @@ export type JsonReading =
   | { readonly ok: true; readonly value: unknown; readonly duplicateKeys: readonly string[] }
   | { readonly ok: false; readonly flaw: JsonFlaw };
 
-/** A manifest needs six levels. */
+/** The deepest nesting that is read; a manifest needs six levels. */
 export const JSON_DEPTH_MAX: number = 32;
 
-/** Enough for well over a thousand listings. */
+/** The most values that are read: enough for well over a thousand listings. */
 export const JSON_VALUES_MAX: number = 100_000;
 
 /**

@@ -4,8 +4,8 @@ import type { MicroUsd } from "../core/money.ts";
 import type { Raw } from "../core/json-values.ts";
 
 /**
- * The contract of a route that reads. In its schemas, `description` is for the API reference, and
- * `says` is the message about a refused value.
+ * The contract of a route that only reads data. In its schemas, `description` is for the API
+ * reference, and `says` is the message if a value is refused.
  */
 export interface ReadRoute {
   readonly summary: string;

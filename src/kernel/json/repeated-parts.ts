@@ -1,9 +1,9 @@
 import { KEY_FLAG, NODE_SIZE } from "./json-document.ts";
 import type { RuleWords } from "./json-keys.ts";
 
-/** Smaller parts are scanned as fast as they are looked up. */
+/** Smaller parts are not remembered: scanning one takes no longer than looking it up. */
 const PART_BYTES_MIN = 4_096;
-/** Bytes of all remembered parts and their tapes. */
+/** The most bytes that all remembered parts and their tapes may take. */
 const KEPT_BYTES_MAX = 16_777_216;
 const PARTS_MAX = 32;
 const SEEN_SLOTS = 256;
@@ -11,9 +11,12 @@ const SAMPLES = 16;
 
 export interface RepeatedPart {
   readonly bytes: Buffer;
-  /** Relative: offsets to the value's first byte, node indexes to the value's own node. */
+  /**
+   * The part's entries of the tape. Offsets count from the value's first byte, and node indexes
+   * from the value's node, so that the part fits anywhere in a body.
+   */
   readonly tape: Int32Array;
-  /** The number of keys in the part, including those too deep for the tape. */
+  /** Includes keys that are too deep for the tape. */
   readonly keys: number;
   /** The rules under which the part was checked; it is valid only for these. */
   readonly rules: RuleWords;
@@ -65,7 +68,10 @@ export class RepeatedParts {
   }
 }
 
-/** Copies the tape of a part to index `top` of `target`, for a value at byte `start`. */
+/**
+ * Copies the tape of a part to index `top` of `target`. The value begins at byte `start` of the
+ * body.
+ */
 export function writePart(
   { tape }: RepeatedPart,
   target: Int32Array,
@@ -76,8 +82,8 @@ export function writePart(
 
 function relative(tape: Int32Array, start: number): Int32Array {
   const made = new Int32Array(tape.length);
-  // Node 0 of the part is the value itself. Its next-sibling index minus the part's length is the
-  // index at which the part began on the tape.
+  // Node 0 of the part is the value itself. Its next sibling comes right after the part on the
+  // tape, so that index minus the part's length is where the part began.
   const node = (tape[3] ?? 0) - tape.length;
   moveTape(tape, made, { to: 0, bytes: -start, places: -node });
   return made;
@@ -95,7 +101,7 @@ function moveTape(
     target[to + at] = kind;
     target[to + at + 1] = (tape[at + 1] ?? 0) + bytes;
     target[to + at + 2] = (tape[at + 2] ?? 0) + bytes;
-    // The fourth entry of a key is its word id, not an index.
+    // The fourth entry of a key is its word id, not an index, so it stays as it is.
     target[to + at + 3] = (kind & KEY_FLAG) === 0 ? next + places : next;
   }
 }

@@ -64,10 +64,10 @@ export type ScannedJson =
   | { readonly ok: false; readonly fault: JsonFault };
 
 interface Kept {
-  /** The largest number of open containers around a value that is recorded. */
+  /** A value inside more open containers than this is checked, but not recorded on the tape. */
   readonly deepest: number;
   readonly keysMax: number;
-  /** Bound on values and keys that are checked but not recorded. */
+  /** The most values and keys that are checked but not recorded. */
   readonly othersMax: number;
 }
 
@@ -82,13 +82,17 @@ const NO_WORDS = new WordTable([]);
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
 /**
- * Scans are synchronous, so they share one growing tape, and each scan copies its result from it.
+ * Scans are synchronous, so they share one tape, which grows as needed. Each scan copies its result
+ * from it.
  */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
-/** The key word of each open container, or `ARRAY_ITEM`. */
+/**
+ * For each open container, the word id of the key whose value it is; `ARRAY_ITEM` for an item of an
+ * array.
+ */
 const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
 
 const QUOTE = 0x22;
@@ -112,7 +116,7 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
-  /** The node of the repeated member's value during its scan; -2 if there is none. */
+  /** The node of the value of `KeyRules.repeated` while that value is scanned; -2 before. */
   #partNode = -2;
   #keysBefore = 0;
   /** True if the string that was skipped last contains a backslash. */
@@ -133,7 +137,10 @@ class Scan {
     return tape;
   }
 
-  /** Each step reads a value or what follows one; a step that returns false is the last. */
+  /**
+   * Each step reads a value or what follows one. A step returns false if it was the last, at the
+   * end of the text or at a fault.
+   */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();

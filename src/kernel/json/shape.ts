@@ -10,7 +10,7 @@ interface Field<R, S extends TSchema> {
   readonly read: (record: R) => unknown;
 }
 
-/** Defines a field. `read` may return undefined only if the schema is optional. */
+/** Defines a field. `read` may return undefined only if `schema` is optional. */
 export type DefineField<R> = <S extends TSchema>(
   schema: S,
   read: (record: R) => S extends TOptional ? Static<S> | undefined : Static<S>,
@@ -20,7 +20,10 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
   [N in keyof F]: F[N]["schema"];
 };
 
-/** Builds the shape of an object; its fields stay in this order. */
+/**
+ * Builds an object's schema and the function that shows a record, which lists the fields in the
+ * order of `make`.
+ */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,
 ): Shape<R, TObject<SchemasOf<R, F>>> {

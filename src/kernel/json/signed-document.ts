@@ -4,12 +4,12 @@ import { type Static, Type, type TSchema } from "typebox";
 import { pathText, schemaCheck } from "./check-schema.ts";
 import { readRawJson } from "./read-manifest-json.ts";
 
-/** Base64 of the SubjectPublicKeyInfo, as in manifests. */
+/** Returns a public key in the form that manifests contain: base64 of its SubjectPublicKeyInfo. */
 export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
-/** Returns undefined if the text is not an Ed25519 key. */
+/** Reads a key that `publicKeyText` wrote; undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
@@ -34,7 +34,10 @@ export function canonicalText(document: TextDocument): string {
   return `{${members.join(",")}}`;
 }
 
-/** Signs with Ed25519. Equal documents give equal files. */
+/**
+ * Signs a document with Ed25519 and returns the text of its file. Equal documents and keys give
+ * equal texts.
+ */
 export function signedFile(
   document: TextDocument,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },

@@ -63,7 +63,8 @@ export function openMailer(
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
-      // As an object, the address is a single recipient, whatever characters it contains.
+      // Passed as an object, because the mailer then takes it as one recipient, whatever characters
+      // it has.
       const recipient = { name: "", address: to };
       const files = { attachments: [...attachments] };
       const headers: Record<string, string> =

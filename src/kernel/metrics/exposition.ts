@@ -31,7 +31,10 @@ export class Exposition {
     return this.#families.map(({ name }) => name);
   }
 
-  /** Compiles the code of a scrape (10 ms) before requests arrive. */
+  /**
+   * Makes a scrape in each text format, so that the code is compiled (10 ms) before requests
+   * arrive.
+   */
   async warmUp(): Promise<void> {
     await this.scrape(undefined);
     await this.scrape("application/openmetrics-text");

@@ -14,12 +14,15 @@ export interface Family {
 /** One series of a counter or gauge. Label values are in the order of the metric's row. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
-/** A metric that is read at each scrape and costs nothing in between. */
+/** A metric whose values are read at each scrape, so that it costs nothing in between. */
 export class ReadFamily implements Family {
   readonly name: MetricNameOf<"counter" | "gauge">;
   readonly #read: () => Iterable<Sample>;
   readonly #names: readonly string[];
-  /** Series whose label values are all known: they are shown as 0 before their first sample. */
+  /**
+   * Label values of series that are shown as 0 before their first sample: those of a counter whose
+   * labels all list their values.
+   */
   readonly #zeros: readonly (readonly string[])[];
 
   constructor(name: MetricNameOf<"counter" | "gauge">, read: () => Iterable<Sample>) {
@@ -35,7 +38,7 @@ export class ReadFamily implements Family {
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
       const labels = labelText(this.#names, values);
-      // Listings that are folded into `other` have equal labels: add them up.
+      // Several listings have the labels `other`: their values are added up.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
     if (shown.size === 0) return;
@@ -56,7 +59,7 @@ export function oneValue(
   });
 }
 
-/** Keys of the map are the label values, joined by `|`. */
+/** Makes a metric from a map whose keys are the label values, joined by `|`. */
 export function mapped(
   name: MetricNameOf<"counter" | "gauge">,
   values: ReadonlyMap<string, number>,
@@ -68,7 +71,7 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
-/** Text of this length takes about a millisecond. */
+/** The length of a part. Formatting this much text takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
 export class HistogramFamily implements Family {
@@ -116,7 +119,7 @@ function labelNames({ labels = [] }: MetricRow): readonly string[] {
   return labels.map(({ name }) => name);
 }
 
-/** All combinations of label values; none if a label does not list its values. */
+/** Returns all combinations of label values; none if a label does not list its values. */
 function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
   if (type === ("gauge" satisfies MetricType)) return [];
   let series: readonly (readonly string[])[] = [[]];

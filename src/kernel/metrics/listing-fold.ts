@@ -43,7 +43,8 @@ export class ListingFold {
   }
 
   /**
-   * Makes counters. Keys of the maps are provider, model and further label values, joined by `|`.
+   * Makes a family for each map. A map's keys are provider, model and further label values, joined
+   * by `|`.
    */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
@@ -59,7 +60,8 @@ export class ListingFold {
   }
 
   /**
-   * Returns the model's id, or `other` if none of its listings has or can still get its own series.
+   * Returns the model's id if one of its listings has or can still get series of its own, else
+   * `other`.
    */
   modelLabel(model: string): string {
     return this.#models.has(model) || this.#places.size < this.listingsMax ? model : OTHER;

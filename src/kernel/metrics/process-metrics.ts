@@ -2,7 +2,10 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 
 import { headText, labelText, type TextForm } from "./family.ts";
 
-/** Gauges that end like counters (`_total`), which linters of metrics rightly refuse. */
+/**
+ * Gauges whose names end like those of counters (`_total`), which linters of metrics rightly
+ * refuse.
+ */
 const MISNAMED = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",

@@ -9,7 +9,7 @@ export interface PlainPage {
   readonly policy: string;
 }
 
-/** All parts must be HTML, except for the title, which is escaped here. */
+/** Builds a page. Every part must be HTML already, except for the title, which is escaped here. */
 export function plainPage(content: {
   readonly title: string;
   readonly body: string;
@@ -19,7 +19,7 @@ export function plainPage(content: {
   readonly homeUrl?: string;
   /** True for two columns, if the window is wider than 60rem. */
   readonly isWide?: boolean;
-  /** For comfort only: the page must work without it. */
+  /** The page must also work without this script, which only adds comfort. */
   readonly script?: string;
   /**
    * Origins to which a form may be sent or then redirected: browsers apply `form-action` to

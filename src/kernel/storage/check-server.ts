@@ -35,8 +35,8 @@ export interface ServerAddresses {
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
-  // A shared pool, because it changes no session settings: sessions may belong to other programs
-  // too.
+  // This pool changes no session settings, because behind a pooler the sessions may also belong to
+  // other programs.
   const pool = openSharedPool(direct, log, 2);
   try {
     const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
@@ -46,7 +46,8 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
       if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
       if (shared !== undefined) await assertSameDatabase(first, shared, log);
     } finally {
-      // Closes the connections, which also ends a transaction or lock that is left over.
+      // The connections are closed, not returned, which also ends a transaction or lock that is
+      // left over.
       first.release(true);
       second.release(true);
     }
@@ -96,15 +97,15 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
   where current_setting(name) <> value`;
 
 /**
- * Selects the schema of this program's tables if `public` has none of them. New tables in `public`
- * would hide the existing ones.
+ * Selects the schema that has this program's tables if it is not `public`. New tables in `public`
+ * would hide those tables.
  */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
 /**
- * True if a connection keeps its setting and its server process while another connection is busy,
- * and the other connection does not see this setting.
+ * True if sessions belong to this program alone: `first` keeps its setting and its server process
+ * while `second` is busy, and `second` does not see that setting.
  */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
@@ -138,7 +139,10 @@ function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFau
   );
 }
 
-/** Takes a lock on the direct connection, which must be visible through the pooler. */
+/**
+ * Checks that both addresses lead to one database: a lock of the direct connection must be visible
+ * through the pooler.
+ */
 async function assertSameDatabase(
   direct: PoolClient,
   shared: DatabaseAddress,

@@ -8,7 +8,7 @@ type SqlType = "bigint" | "boolean" | "integer" | "numeric" | "smallint" | "text
 
 interface Cell<T> {
   readonly name: string;
-  /** The item of a select list: the name, or `expression as name`. */
+  /** How the column appears in a select list: its name, or `expression as name`. */
   readonly sql: string;
   /** The element type of the column's array in a batch. */
   readonly type: SqlType;
@@ -81,12 +81,15 @@ export function batchValues<T>({ cells }: Columns<T>, rows: readonly T[]): strin
   );
 }
 
-/** Reads null if the first column is null. */
+/** Makes a value nullable: it reads as null if its first column is null. */
 export function orNull<T>(of: Column<T>): Column<T | null> {
   return missable(of, null);
 }
 
-/** Reads undefined if the first column is null, so the property is left out. */
+/**
+ * Makes a value optional: it reads as undefined if its first column is null, so that the property
+ * is left out.
+ */
 export function orAbsent<T>(of: Column<T>): Column<T | undefined> {
   return missable(of, undefined);
 }
@@ -130,7 +133,7 @@ export function big<T extends bigint>(name: string): Column<T> {
   return stored(name, "bigint");
 }
 
-/** A `bigint` column whose values fit a JavaScript number. */
+/** A `bigint` column whose values are small enough for a JavaScript number. */
 export function count(name: string): Column<number> {
   return { ...stored<number>(name, "bigint"), read: (row) => Number(readValue(row, name)) };
 }
@@ -149,7 +152,9 @@ export function pico(name: string): Column<PicoUsd> {
   };
 }
 
-/** Milliseconds since 1970, stored as `timestamptz`. A batch writes them as `bigint`. */
+/**
+ * A `timestamptz` column that is read as milliseconds since 1970. A batch writes these as `bigint`.
+ */
 export function instantMs(name: string): Column<number> {
   const cells = [{ ...toCell<number>(name, "bigint"), write: Math.round }];
   return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
@@ -163,7 +168,10 @@ export function durationMs(name: string): Column<number> {
   };
 }
 
-/** The driver's value as it is (JSON, a list, bytes), for a column that no batch writes. */
+/**
+ * A column that reads as the value that the driver returns (parsed JSON, a list, bytes). It cannot
+ * be part of a batch.
+ */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
@@ -215,7 +223,7 @@ export function textColumn<T>(rows: readonly T[], read: (row: T) => string | nul
 }
 
 function quoteWord(value: string): string {
-  // The bare word null would be read as NULL.
+  // The word `null` gets quotes, because PostgreSQL would read it as NULL without them.
   return value.length === 4 && value.toLowerCase() === "null" ? `"${value}"` : value;
 }
 
@@ -234,7 +242,7 @@ export function capColumn(period: CapPeriod): string {
   return CAP_FIELDS[period].replace("usd", "micro_usd");
 }
 
-/** An SQL condition: the key has a daily or weekly cap, so its spend is stored per day. */
+/** Returns an SQL condition: the key has a daily or weekly cap, so its spend is stored per day. */
 export function hasDailySpendSql(key = "api_key"): string {
   return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

@@ -57,7 +57,7 @@ type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
   readonly onConnect?: (client: ClientBase) => Promise<void>;
 };
 
-/** A pool for everything but the ledger's hot path. int8 and numeric arrive as bigint. */
+/** Opens a pool for everything but the ledger's hot path. It reads int8 and numeric as bigint. */
 export function openPool(
   address: DatabaseAddress,
   log: Logger,
@@ -71,9 +71,9 @@ export function openPool(
 }
 
 /**
- * A pool for an address with a pooler in transaction mode, which may give the session to another
- * program after each transaction. It sets no session parameters and prepares no named statements;
- * the program's settings are stored in the role (`settleRole`).
+ * Opens a pool for an address with a pooler in transaction mode, which may give the session to
+ * another program after each transaction. The pool sets no session parameters and prepares no named
+ * statements; the program's settings are stored in the role (`settleRole`).
  */
 export function openSharedPool(
   address: DatabaseAddress,
@@ -95,7 +95,10 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
   };
 }
 
-/** Prepared statements belong to a session, so statements on a shared pool must have no name. */
+/**
+ * Drops the names of statements, because a name would prepare the statement in a session that
+ * another program may get next.
+ */
 function forgetNames(of: Pool | PoolClient): void {
   const target = of as { query: (...args: unknown[]) => unknown };
   const run = target.query.bind(of);
@@ -106,8 +109,9 @@ function forgetNames(of: Pool | PoolClient): void {
 }
 
 /**
- * A few connections for long reports. A report that gets no connection or no answer fails a few
- * seconds after its time limit. The caller must apply the program's settings in each transaction.
+ * Opens a pool of a few connections for long reports. A report that gets no connection or no answer
+ * fails a few seconds after its time limit. The caller must apply the program's settings in each
+ * transaction.
  */
 export function openReportPool(
   address: DatabaseAddress,

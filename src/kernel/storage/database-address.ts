@@ -1,6 +1,9 @@
 import { Client, type ClientBase, type ClientConfig } from "pg";
 
-/** A connection string with its password, or one whose password is read for each new connection. */
+/**
+ * A connection string that contains its password, or a URL with a function that reads the password
+ * for each new connection.
+ */
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {

@@ -71,7 +71,10 @@ function platformName(): string {
   return process.platform === "win32" ? "windows" : process.platform;
 }
 
-/** npm cannot pack symbolic links, and the install script of the package may not have run. */
+/**
+ * Creates the symbolic links of the package. npm cannot pack them, and the package's install
+ * script, which would create them, may not have run.
+ */
 function repairLinks(native: string): void {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return;

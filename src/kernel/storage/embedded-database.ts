@@ -12,12 +12,12 @@ export interface ServerAddress {
   readonly programPassword: string;
 }
 
-/** The result contains the password: never print it. */
+/** Contains the password of the program's role: never print the result. */
 export function toConnectionString({ port, programPassword }: ServerAddress): string {
   return `postgres://${PROGRAM_ROLE}:${programPassword}@127.0.0.1:${port}/${DATABASE_NAME}`;
 }
 
-/** The result contains the superuser's password: never print it. */
+/** Contains the superuser's password: never print the result. */
 export function toAdminConnectionString(address: ServerAddress, database: string): string {
   return `postgres://${DATABASE_NAME}:${address.adminPassword}@127.0.0.1:${address.port}/${database}`;
 }

@@ -42,8 +42,8 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
-  // A database in the system folder is used: a new, empty database in the requested folder must not
-  // replace it.
+  // If the system folder already has a database, it is used: a new, empty database in the requested
+  // folder must not replace it.
   if (isRoot && hasCluster(system)) return prepare(system, true);
   const home = prepare(requested, isRoot);
   if (home.user === undefined || canEnter(home.user, home.folder)) return home;
@@ -83,7 +83,9 @@ export function addUser(home: EmbeddedHome): string {
   return name;
 }
 
-/** Returns true if no living process uses the server any more. */
+/**
+ * Notes that this process no longer uses the server. Returns true if no other living process does.
+ */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
   rmSync(join(home.folder, "users", name), { force: true });
   return !hasLivingUsers(home);
@@ -107,8 +109,8 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
 }
 
 /**
- * Refuses a data folder inside PostgreSQL's own folder, where a new database would damage or shadow
- * the existing one; undefined if there is no problem.
+ * Returns a problem if the data folder is inside PostgreSQL's own folder, where a new database
+ * would damage or shadow the existing one; otherwise undefined.
  */
 export function dataFolderProblem(dataDir: string): string | undefined {
   const asked = resolve(dataDir);

@@ -9,7 +9,7 @@ import { hasLivingUsers, type EmbeddedHome } from "./embedded-home.ts";
 /** A range of ports, both ends included. */
 type PortRange = readonly [first: number, last: number];
 
-/** Above the ports of well-known services, below those of outgoing connections. */
+/** These ports are above those of well-known services and below those of outgoing connections. */
 const OWN_PORTS: PortRange = [20_000, 29_999];
 const HIGHEST_PORT = 65_535;
 const FREE_PORT_TRIES = 64;
@@ -66,8 +66,8 @@ async function freshPort(): Promise<number> {
 }
 
 /**
- * Returns the ports to choose from: `OWN_PORTS` without `lent`, the system's ephemeral ports, or
- * ports above these. If neither has enough ports, returns all of `OWN_PORTS`.
+ * Returns the ports to choose from: `OWN_PORTS` without the system's ephemeral ports (`lent`), or
+ * ports above `lent`. If neither range has enough ports, returns all of `OWN_PORTS`.
  */
 export function ownPorts(lent: PortRange | undefined): PortRange {
   if (lent === undefined) return OWN_PORTS;

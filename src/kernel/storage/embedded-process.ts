@@ -32,7 +32,7 @@ const LOG_BYTES_MAX = 16 * 1024 * 1024;
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
-  /** `starting` includes the replay of the log after a crash. */
+  /** `starting`: the server replays its log after a crash, or otherwise is not ready yet. */
   readonly state: "starting" | "ready" | "stopping";
 }
 
@@ -44,7 +44,7 @@ export function findServer(home: EmbeddedHome): ServerProcess | undefined {
     : undefined;
 }
 
-/** Creates the files of an empty database. If initdb fails, removes them and throws. */
+/** Creates the files of an empty database. If initdb fails, removes what it wrote and throws. */
 export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, password: string): void {
   const passwordFile = join(home.cluster, "..", "initial-password");
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
@@ -80,9 +80,9 @@ export interface LaunchOptions {
   readonly port: number;
   /** Aborting stops a server that is not ready yet. */
   readonly signal: AbortSignal;
-  /** Settings for this start only, which override the usual ones. */
+  /** Settings for this start only. They override the usual ones. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How long to wait until the server is ready. Default: a minute. */
+  /** How long to wait until the server is ready; a minute if absent. */
   readonly readyWaitMs?: number;
 }
 
@@ -212,7 +212,10 @@ function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
   }
 }
 
-/** Outside Linux this sends signal 0, because an exact check would have to start a program. */
+/**
+ * True if a process has this pid. Outside Linux this sends signal 0, because an exact check would
+ * have to start a program.
+ */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
   try {
@@ -233,7 +236,10 @@ function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
-/** Each argument ends with a zero character; "" if the process does not exist. */
+/**
+ * Returns the arguments of a process, each ended by a zero character; "" if there is no such
+ * process.
+ */
 function readCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
@@ -284,7 +290,9 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/** Identifies a server beyond its pid, because every new container repeats the pids. */
+/**
+ * Identifies the server's process. Its pid alone does not: a new container assigns the same pids.
+ */
 interface ServerOwner {
   readonly host: string;
   readonly process: string;

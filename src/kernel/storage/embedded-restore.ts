@@ -23,7 +23,10 @@ export interface EmbeddedRestore {
   readonly restorePoint: string;
 }
 
-/** Replaying a long log takes long. An operator has to stop a server that makes no progress. */
+/**
+ * A restore waits this long, because replaying a long log may take hours. An operator must stop a
+ * server that makes no progress.
+ */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**

@@ -26,16 +26,16 @@ import { withStartLock } from "./start-lock.ts";
 export interface EmbeddedPostgres {
   /** Connects as the program's role. Contains the password: never print it. */
   readonly connectionString: string;
-  /** Connects as the superuser, for backups and tests. Contains the password: never print it. */
+  /** Connects as the superuser, for backups and tests. Contains that password: never print it. */
   readonly adminConnectionString: string;
-  /** Not in the requested folder if PostgreSQL's user cannot enter it. */
+  /** Differs from the requested folder if PostgreSQL's user cannot enter that one. */
   readonly dataDir: string;
   readonly cluster: string;
-  /** False if a running server was found and is shared. */
+  /** False if the server was already running; it is then shared with other processes. */
   readonly started: boolean;
   /**
-   * Releases the server. The last living process that uses the server stops it and waits for its
-   * end.
+   * Ends this process's use of the server. If no other living process uses it, stops the server and
+   * waits for its end.
    */
   stop(): Promise<void>;
 }
@@ -53,7 +53,10 @@ export interface EmbeddedPostgresOptions {
 const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
-/** Longer than the statement timeout, because sessions of a killed server may last that long. */
+/**
+ * Longer than the statement timeout: sessions of a killed server may last that long, and block a
+ * new server meanwhile.
+ */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
 const POLL_MS = 25;
@@ -127,7 +130,7 @@ async function bringBack(
   signal: AbortSignal,
 ): Promise<FoundServer> {
   const { folder } = starter.home;
-  // A new, empty database would look as if all data were lost.
+  // Fails instead of creating a new, empty database, which would look as if all data were lost.
   if (!hasCluster(folder)) throw new Error(`the database in ${folder} was removed`);
   const found = await shareOrStart(starter, signal);
   if (found.port === port) return found;
@@ -140,7 +143,7 @@ async function shareOrStart(starter: Starter, signal: AbortSignal): Promise<Foun
   return { port: await startServer(starter, signal), started: true };
 }
 
-/** Waits until a login succeeds. Undefined if no server runs. */
+/** Waits until a login succeeds, and returns the server's port. Undefined if no server runs. */
 async function findAnswering(starter: Starter, signal: AbortSignal): Promise<number | undefined> {
   const { home, passwords } = starter;
   for (let waitedMs = 0; waitedMs < ANSWER_WAIT_MS; waitedMs += POLL_MS) {

@@ -17,7 +17,7 @@ import {
 import { transact } from "./transaction.ts";
 
 export interface MigrateOptions {
-  /** The steps to run. Default: those of this program. */
+  /** The steps to run; those of this program if absent. */
   readonly steps?: readonly Migration[];
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;
@@ -46,7 +46,7 @@ export async function migrateDatabase(
   const { steps: own = ownSteps(), log, times = RUNNER_TIMES } = options;
   const before = await readSchemaState(pool, own);
   assertUpgradable(before);
-  // With a current schema, a start does not wait for another process.
+  // If the schema is current, a start need not wait for another process that has the lock.
   if (isCurrent(before)) return [];
   return await asOnlyRunner(pool, times, async (client) => {
     // Read again, because another process may have run the steps meanwhile.
@@ -92,7 +92,10 @@ interface StepRun {
   readonly log: Pick<Logger, "info" | "warn"> | undefined;
 }
 
-/** Runs and records one step. A step that gets no lock leaves the lock's queue and is retried. */
+/**
+ * Runs and records one step. If the step gets no lock, it stops waiting, so that other statements
+ * can run, and is retried.
+ */
 async function runStep(client: PoolClient, step: Migration, run: StepRun): Promise<void> {
   const { times, log } = run;
   for (let tries = 1; ; tries += 1) {
@@ -125,13 +128,13 @@ async function inOneTransaction(
   });
 }
 
-/** Lock timeout, deadlock, or conflict with another transaction. */
+/** True for a lock timeout, a deadlock, or a conflict with another transaction. */
 function isLockConflict(error: unknown): boolean {
   return error instanceof DatabaseError && ["55P03", "40P01", "40001"].includes(error.code ?? "");
 }
 
 function stepFault(step: Migration, error: unknown): unknown {
-  // If the database does not answer, the caller that opened it reports that.
+  // Left unchanged, because the caller that opened the database reports that it does not answer.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
@@ -182,7 +185,10 @@ export interface RunnerTimes {
   readonly firstTries: number;
   readonly tries: number;
   readonly pauseMs: number;
-  /** How often, and for how long in all, a process waits for another one that migrates. */
+  /**
+   * How often, in milliseconds, a process checks whether another one has ended its migration;
+   * `waitMs` is how long it waits in all.
+   */
   readonly pollMs: number;
   readonly waitMs: number;
 }

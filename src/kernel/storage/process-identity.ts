@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** `<pid>-<start time>`: unlike a bare pid, no later process on this machine has the same one. */
+/** `<pid>-<start time>`. Unlike a bare pid, it never names a later process of this machine. */
 export type ProcessIdentity = string;
 
 export function ownIdentity(): ProcessIdentity {
@@ -24,7 +24,7 @@ export function isPidAlive(pid: number): boolean {
   return readStartTime(pid) !== undefined;
 }
 
-/** Returns undefined if the system does not show the folder. */
+/** Returns the working folder of a process; undefined if the system does not show it. */
 export function findWorkingFolder(pid: number): string | undefined {
   return linkTarget(`/proc/${pid}/cwd`);
 }
@@ -35,7 +35,10 @@ export function hostIdentity(): string {
   return `${hostname()} ${boot} ${linkTarget("/proc/self/ns/pid") ?? ""}`.trim();
 }
 
-/** Returns undefined if the process does not exist or is a zombie. */
+/**
+ * Returns when the process started, as the system writes it. Undefined if the process does not
+ * exist or is a zombie.
+ */
 function readStartTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readOptional(`/proc/${pid}/stat`) ?? "";

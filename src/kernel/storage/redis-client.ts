@@ -102,7 +102,7 @@ function sentinelOptions(
     sentinels,
     name: master,
     role: "master" as const,
-    // Leaves a replaced master at once, not only when it stops answering.
+    // Leaves a master as soon as sentinels replace it, not only when it stops answering.
     failoverDetector: true,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     sentinelRetryStrategy: retryAfterMs,
@@ -133,7 +133,7 @@ function parseAddresses(url: string): URL[] {
     const isAddress = /^rediss?:\/\//.test(text) && URL.canParse(text);
     const address = isAddress ? new URL(text) : undefined;
     if (address === undefined || !/^\/?\d*$/.test(address.pathname)) {
-      // Not quoted, because the text may contain a password.
+      // The text is not quoted, because it may contain a password.
       throw new Error("redis_url must be redis[s]://[user:password@]host[:port][/database]");
     }
     return address;
@@ -156,7 +156,8 @@ export class RedisLink {
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
     this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
-    // Called for every failed attempt to connect. Without a listener the client would print them.
+    // "error" comes for every failed attempt to connect. Without a listener, the client would print
+    // it.
     this.#client.on("error", onFault);
     this.#client.connect().catch(() => undefined);
   }
@@ -184,7 +185,10 @@ export class RedisLink {
     return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
-  /** Removes every key with this prefix on all servers. Returns the number of keys. */
+  /**
+   * Removes every key that begins with `beginning`, on all servers. Returns the number of removed
+   * keys.
+   */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;
     const servers = client instanceof Cluster ? client.nodes("master") : [client];

@@ -47,7 +47,7 @@ export class ReplicaWatch {
   constructor(of: {
     readonly primary: Pool;
     readonly replica: Pool;
-    /** An older replica is not used. */
+    /** In milliseconds. A replica that is older is not used. */
     readonly ageMsMax: number;
     readonly clock: Clock;
     readonly log: Logger;
@@ -100,14 +100,15 @@ export class ReplicaWatch {
   }
 
   async #askPrimary(): Promise<void> {
-    // Read before the query, because the position may lack commits after this instant.
+    // The clock is read before the query, because the position may lack commits after this instant.
     const atMs = this.#clock.monotonicMs();
     const { position, identity } = await read<Primary>(this.#primary, PRIMARY_SQL);
     this.#identity = identity;
     const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > this.#ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
     const last = this.#marks.at(-1);
-    // Drops the answer if a later query was answered first.
+    // Two queries may be answered in the wrong order: the answer to the earlier one is then
+    // dropped.
     if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
     this.#marks.push({ atMs, position });
   }

@@ -18,13 +18,19 @@ export interface SchemaState {
   readonly databaseLevel: number;
   readonly programLevel: number;
   readonly missing: readonly Migration[];
-  /** Unknown steps of newer programs. This program works with them. */
+  /**
+   * Steps of newer programs, which this program does not know. It works with them unless `refusing`
+   * is set.
+   */
   readonly newer: readonly string[];
-  /** The first step that needs a newer program. */
+  /**
+   * A step that this program must not work with, because the step needs a program of a higher
+   * level.
+   */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
-  /** Unknown steps that are not newer: another program created them. */
+  /** Unknown steps with a level that this program should know: another program created them. */
   readonly foreign: readonly string[];
-  /** Steps whose text differs from this program's. */
+  /** Steps whose text in the database differs from that of this program. */
   readonly changed: readonly string[];
 }
 
@@ -45,7 +51,7 @@ export async function readSchemaState(
   );
   const applied = tables[0]?.steps === true ? await readSteps(database) : [];
   const isUnlisted = tables[0]?.early === true && applied.length === 0;
-  // The names of steps in early versions began with numbers.
+  // Versions before the first release named their steps with a number at the beginning.
   const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
   return { ...compared(applied, own), isEarly };
 }
@@ -115,7 +121,8 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
-    // Known steps count too, because a newer program may have raised their minimum.
+    // Looks at all steps, not only at unknown ones: a newer program may have raised the minimum of
+    // a step that this program knows.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
     changed: own
@@ -148,7 +155,9 @@ export interface Migration {
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
-/** This path works in the sources, in the built program and in a bundle. */
+/**
+ * The same path leads to the SQL files from the sources, from the built program and from a bundle.
+ */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
 export function ownSteps(): readonly Migration[] {

@@ -34,7 +34,7 @@ const DURABLE_SQL = `case current_setting('synchronous_commit')
 
 export interface SessionLimits {
   readonly statementTimeoutMs: number;
-  /** How long a statement may wait for a lock. Default: no limit. */
+  /** How long a statement may wait for a lock; no limit if absent. */
   readonly lockTimeoutMs?: number;
 }
 
@@ -64,7 +64,7 @@ export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }
 
-/** Names the settings that have other values in sessions of a shared pool. */
+/** Returns the names of settings that have other values in sessions of a shared pool. */
 export async function missingSettings(shared: Pool): Promise<readonly string[]> {
   const { rows } = await shared.query<{ name: string }>(
     `select name from (values ${ROLE_VALUES}) as own (name, value)
@@ -81,7 +81,7 @@ const ROLE_VALUES = [
   `('synchronous_commit', ${DURABLE_SQL})`,
 ].join(", ");
 
-// The lock is for instances that start together: two concurrent changes of a role would fail.
+// The lock lets one instance after the other change the role: two changes at once would fail.
 const SETTLE_ROLE_SQL = `do $$ declare v_own record; begin
   perform pg_advisory_xact_lock(hashtext('tokenmarket role'));
   for v_own in select * from (values ${ROLE_VALUES}) as own (name, value) loop

@@ -98,7 +98,7 @@ function dropLeftOver(path: string): void {
   const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);
   for (const name of readdirSync(folder).filter((each) => waiting.test(each))) {
     const owner = readOwner(join(folder, name));
-    // An empty file is being written by a living waiter.
+    // An empty file is kept: a living process may be about to write its identity into it.
     if (owner !== "" && isDead(owner)) rmSync(join(folder, name), { force: true });
   }
 }

@@ -58,10 +58,10 @@ export function takeRowsSql(
   table: string,
   key: string,
   taken: {
-    /** The text after `from`, which selects due rows and limits their number. */
+    /** The part of the statement after `from t`: a condition that selects due rows, and a limit. */
     readonly due: string;
     readonly set: string;
-    /** The columns to return. Default: the key. */
+    /** The columns to return; only the key if absent. */
     readonly returning?: string;
   },
 ): string {
@@ -88,9 +88,11 @@ export async function lockedConnection(pool: Pool, name: string): Promise<PoolCl
   }
 }
 
-/** Releases the locks and the connection. `isSpent` closes the connection, to drop its settings. */
+/**
+ * Releases the locks and the connection. If `isSpent`, closes the connection, to drop its settings.
+ */
 export async function unlockConnection(client: PoolClient, isSpent = false): Promise<void> {
-  // An explicit unlock, because the server may notice the end of a connection later.
+  // The locks are released explicitly, because the server may notice the end of a connection later.
   const isWell = await client.query("select pg_advisory_unlock_all()").then(
     () => true,
     () => false,

@@ -3,11 +3,14 @@ import type { PoolClient } from "pg";
 import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-span.ts";
 
 /**
- * The most journal lines in one range of organizations, because a range is sorted and replayed as a
- * whole.
+ * An audit divides the organizations into ranges of about this many journal lines at most, because
+ * it sorts and replays the lines of a range as a whole.
  */
 const REPLAY_LINES_MAX = 20_000_000;
-/** A range of attempt ids with fewer attempts is not worth its own statement. */
+/**
+ * An audit divides the attempt ids into ranges of about this many attempts or more: a smaller range
+ * is not worth its own statement.
+ */
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 
@@ -29,9 +32,9 @@ export async function planAudit(
 }
 
 /**
- * Splits the attempt ids at steps of an eighth of a day to a day, or returns one range if the span
- * has few attempts. The first and the last range are open, so that together they cover all ids,
- * also those of earlier attempts that were corrected later.
+ * Divides the attempt ids into ranges, each between an eighth of a day and a day long. Returns one
+ * range if the span has few attempts. The first range has no lower and the last no upper bound, so
+ * that together they cover all ids, also those of earlier attempts that were corrected later.
  */
 async function splitSpan(
   client: PoolClient,
@@ -58,7 +61,7 @@ interface Weight {
   readonly weight: number;
 }
 
-/** Reads the spend of each organization, a rough measure of its part of the journal. */
+/** Reads the spend of each organization, as a rough measure of how many journal lines it has. */
 async function weights(client: PoolClient, span: AuditSpan): Promise<readonly Weight[]> {
   const { rows } = await client.query<{ org: string; weight: string }>(`
     select id as org, sum(settled)::text as weight from spend

@@ -204,8 +204,8 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 /**
  * Checks `final` and `earlier` of all attempts. A request with one attempt is right if this attempt
  * is `final` and has no `earlier`. For other requests, an audit that begins at a checkpoint looks
- * up the attempts within the distance of `join_attempts`; an audit of all books reads every
- * attempt.
+ * for attempts up to `TWO_DAYS_OF_IDS` before and after the known ones; an audit of all books reads
+ * every attempt.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -243,9 +243,9 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Checks only days whose attempts are all in the part of the journal that the audit reads. An
- * attempt's id can be of the day before its admission, so the day after a retired day is not
- * complete either.
+ * Compares the daily spend of keys with their attempts, but only on days of which the audit reads
+ * all attempts. The day after a retired day is not such a day, because an attempt's id, by which
+ * days are retired, can be of the day before its admission.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =
@@ -358,7 +358,7 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
   ];
 }
 
-/** The finished and open attempts that are compared with the other attempts of their request. */
+/** Selects the finished and open attempts among which the caller compares those of one request. */
 function requestAttempts(span: AuditSpan): string {
   return `(
         select request_id, org_id, key_id, ordinal from ${attemptsSql(hourEarlier(span))} ended
@@ -366,8 +366,8 @@ function requestAttempts(span: AuditSpan): string {
 }
 
 /**
- * Begins the span an hour earlier, because the attempts of a request follow one another within
- * minutes.
+ * Lets the span begin an hour earlier, so that it also has the first attempts of a request that was
+ * in progress at its start. The attempts of a request follow one another within minutes.
  */
 function hourEarlier(span: AuditSpan): AuditSpan {
   const HOUR_OF_IDS = 3_600_000n << 22n;

@@ -13,8 +13,9 @@ export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
 /**
- * Selects the differences, by reference, between the relation `expected` and the transfers of
- * `kinds`.
+ * Selects transfers of `kinds` that are missing, superfluous or different. The rows that should
+ * exist are in the relation `expected` of the surrounding query; transfers are matched by
+ * reference.
  */
 export function differingTransfersSql(kinds: readonly string[]): string {
   return `

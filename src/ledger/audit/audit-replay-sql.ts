@@ -10,8 +10,8 @@ import {
 } from "./audit-span.ts";
 
 /**
- * Values from the whole journal that the replay of each range needs. All are 0 if the audit begins
- * at a checkpoint; `retiredThrough` and `retiredIds` are 0 if no day is retired.
+ * Values from the whole journal that the replay of each range of organizations needs. All are 0 if
+ * the audit begins at a checkpoint; `retiredThrough` and `retiredIds` are 0 if no day is retired.
  */
 export interface ReplayBounds {
   /** Position of the last transfer of a retired attempt. */
@@ -26,7 +26,9 @@ export const REPLAY_ACCOUNTS_TITLE = "the replayed journal gives every account";
 const monthNumber = (month: string): string =>
   `extract(year from ${month})::bigint * 12 + extract(month from ${month})::bigint - 1`;
 
-/** Returns the first month for which a span has all spend, as a count of months since year 0. */
+/**
+ * Returns the first month whose spend the span contains in full, as a count of months since year 0.
+ */
 export function findFirstMonth(span: AuditSpan): number {
   if (span === undefined) return 0;
   const [year = 0, month = 1] = span.day.split("-").map(Number);
@@ -104,8 +106,8 @@ const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reser
       ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
- * For an audit of all books: the retired spend, and all transfers of no attempt in the journal.
- * Those before the journal's first attempt are summed up.
+ * For an audit of all books: selects the retired spend, and the transfers that belong to no attempt
+ * of the journal. Of these, the transfers before the journal's first attempt are summed up.
  */
 function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBounds): string {
   return `
@@ -131,8 +133,8 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
 }
 
 /**
- * For an audit that begins at a checkpoint: the checkpoint's sums, the attempts that were in flight
- * or not yet corrected at its position, and later transfers without an attempt.
+ * For an audit that begins at a checkpoint: selects the checkpoint's sums, the attempts that were
+ * in flight or not yet corrected at its position, and later transfers without an attempt.
  */
 function beforeSql(span: AuditStart, orgs: OrgRange): string {
   const { day, position } = span;

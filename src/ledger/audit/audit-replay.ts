@@ -29,7 +29,7 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
 
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
-  /** The sums that transfers of these organizations added to accounts of the platform. */
+  /** What transfers of the range's organizations added to each account of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 
@@ -108,7 +108,10 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
-/** The columns after the kind: position, attempt, three texts, two integers, two exact amounts. */
+/**
+ * The columns of a line after its kind: position, attempt, three texts, two integers, two exact
+ * amounts. Their meaning depends on the kind.
+ */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {

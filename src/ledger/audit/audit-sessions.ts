@@ -2,12 +2,15 @@ import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../../kernel/index.ts";
 
-/** Memory for each sort or hash; one that needs more uses files on disk. */
+/** The `work_mem` of an audit's sessions: a sort or hash that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;
 
-/** Connections that share one snapshot of the books. */
+/**
+ * Database connections that all read the same snapshot of the books, so that an audit can work in
+ * parallel.
+ */
 export class AuditSessions {
   readonly #clients: readonly PoolClient[];
 
@@ -22,8 +25,8 @@ export class AuditSessions {
       const first = await pool.connect();
       clients.push(first);
       await begin(first);
-      // The lock precedes the snapshot: otherwise a day that is retired in between would be missing
-      // unnoticed.
+      // The table is locked before the snapshot is taken. Otherwise a day that is retired in
+      // between would be missing from the audit, and nothing would tell.
       await first.query("lock table attempt in access share mode");
       const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
       const snapshot = rows[0]?.id;

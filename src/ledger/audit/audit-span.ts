@@ -18,28 +18,30 @@ export interface AuditStart {
 /** The part of the books that an audit checks; undefined: all of them. */
 export type AuditSpan = AuditStart | undefined;
 
-/** Attempt ids from `from` on and below `until`. A missing bound is open. */
+/**
+ * Attempt ids from `from` (inclusive) to `until` (exclusive). Without a bound, there is no limit.
+ */
 export interface IdRange {
   readonly from?: bigint;
   readonly until?: bigint;
 }
 
-/** Organizations in the order of their bytes, from `from` on and below `until`. */
+/** Organization ids, compared by their bytes, from `from` (inclusive) to `until` (exclusive). */
 export interface OrgRange {
   readonly from?: string;
   readonly until?: string;
 }
 
 /**
- * SQL condition for the months whose complete spend a span contains, which begin with the month
- * before that of the span's day.
+ * Returns an SQL condition for the months whose spend the span contains in full: the month before
+ * that of the span's day, and all later ones.
  */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
 }
 
-/** The finished attempts that a span has to check, as a table. */
+/** Returns a table expression of the finished attempts that an audit of this span checks. */
 export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
   const ids = idsSql("attempt_id", range);
   if (span === undefined) return `(select * from attempt where ${ids})`;
@@ -49,8 +51,8 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
 }
 
 /**
- * The transfers of attempts that a span has to check, as a table: all after its start, and the
- * earlier ones of the attempts in `attemptsSql`.
+ * Returns a table expression of the attempts' transfers that an audit of this span checks: all
+ * after its start, and the earlier ones of the attempts in `attemptsSql`.
  */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
   const ids = idsSql("attempt_id", range);
@@ -91,8 +93,8 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
 }
 
 /**
- * Selects scope, id, month and settled spend: the spend of the span's attempts, and that before the
- * span.
+ * Selects scope, id, month and settled spend. The spend of the span's attempts and the spend before
+ * the span are separate rows, which the caller adds up.
  */
 export function spendSql(span: AuditSpan): string {
   const before =
@@ -108,7 +110,10 @@ export function spendSql(span: AuditSpan): string {
     union all ${before}`;
 }
 
-/** Selects what each attempt has spent since the start of the span. */
+/**
+ * Selects what each attempt has added to the spend since the span's start. A correction of an
+ * attempt that was closed before the start adds the difference to its reserve, which is at most 0.
+ */
 function spentSql(span: AuditSpan): string {
   if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";
   const { position } = span;

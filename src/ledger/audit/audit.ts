@@ -38,9 +38,12 @@ export interface AuditOptions {
    * possible.
    */
   readonly isFull?: boolean;
-  /** Public key of checkpoints. Without it no checkpoint is trusted. */
+  /**
+   * The public key that must have signed the checkpoints. Without it, none is trusted, and the
+   * audit checks all of the books.
+   */
   readonly trustedKey?: KeyObject | undefined;
-  /** Number of connections. Default: 1. */
+  /** How many database connections the audit uses in parallel; 1 if absent. */
   readonly jobs?: number;
   readonly onProgress?: (progress: AuditProgress) => void;
 }

@@ -43,13 +43,13 @@ export const CLOSABLE_SQL = `
     end_id
   from d`;
 
-/** The expression that the index of closings is built on. */
+/** Must be the expression in the index `attempt_by_closing`, so that queries use that index. */
 const CLOSED = "(closed_at at time zone 'utc')";
 
 /**
- * Selects the last position of a closing on this day; for the first checkpoint, of any closing up
- * to the day's end. Never a position before the previous checkpoint (`before`). The position of
- * retired attempts is that of their transfers.
+ * Selects the last position of a closing on this day, or that of the previous checkpoint (`before`)
+ * if that is later. Without `span`, after an audit of all books, selects the last position of any
+ * closing up to the day's end. Retired attempts count with the positions of their transfers.
  */
 export function lastPositionSql(
   span: AuditSpan,
@@ -85,14 +85,15 @@ export function insertAccountsSql(span: AuditSpan, at: { day: string; position: 
       ${accountSumsSql(span, at.position)}) s`;
 }
 
-/** Inserts the spend since the previous checkpoint. */
+/** Inserts into a new checkpoint the spend since the previous one. */
 export function insertSpendSql(span: AuditSpan, at: { day: string; position: bigint }): string {
   const { position } = at;
   const began = span?.position ?? -1n;
   // If an attempt was corrected after the position, its debit at the position was its reserve.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
-  // An audit of all books adds the retired spend, and subtracts the spend in earlier checkpoints.
+  // After an audit of all books, the sums include the spend of all earlier checkpoints, which is
+  // subtracted, but not the spend of retired days, which is added.
   const earlier = `
       union all select scope, id, month, settled from retired_spend
       union all select scope, id, month, -settled from audit_checkpoint_spend`;

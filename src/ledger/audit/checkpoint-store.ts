@@ -31,7 +31,9 @@ export async function readCheckpoints(client: PoolClient): Promise<readonly Sign
   return (await client.query<SignedCheckpoint>(sql.CHECKPOINTS_SQL)).rows;
 }
 
-/** Returns the newest checkpoint, if the journal is still complete from it on. */
+/**
+ * Returns the newest checkpoint; undefined if attempts that it or later entries need were retired.
+ */
 export async function newestUsable(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],
@@ -47,8 +49,8 @@ export async function newestUsable(
 }
 
 /**
- * Verifies the signatures, the rows and the chain of the newest `count` checkpoints. `checkpoints`
- * is sorted, newest first.
+ * Verifies the newest `count` checkpoints: the signature, the stored rows, and the hash of the
+ * previous checkpoint. `checkpoints` must be sorted, newest first.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -79,8 +81,9 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
 }
 
 /**
- * Returns how many of the newest checkpoints an audit from the newest one needs, because it adds up
- * their spend: those of two months. May exceed the number of checkpoints by one.
+ * Returns how many of the newest checkpoints must be verified before an audit can begin at the
+ * newest one: those of two months, because the audit adds up their spend. May exceed the number of
+ * checkpoints by one.
  */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
@@ -96,7 +99,10 @@ export interface ClosableDay {
   readonly endId: bigint;
 }
 
-/** Throws a `CheckpointFault` unless the day is over and all its attempts have ended. */
+/**
+ * Throws a `CheckpointFault` unless the day is over, all its attempts have ended, and no running
+ * transaction can add one.
+ */
 export async function assertClosable(client: PoolClient, day: string): Promise<ClosableDay> {
   const { rows } = await client.query<{
     readonly is_over: boolean;

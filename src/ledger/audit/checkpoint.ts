@@ -21,7 +21,9 @@ export interface Checkpoint {
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
-  /** SHA-256 of the document of the previous checkpoint; empty if there is none. */
+  /**
+   * The hexadecimal SHA-256 of the previous checkpoint's document; empty for the first checkpoint.
+   */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;
@@ -45,7 +47,10 @@ export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoin
   return { day, position, fromAttempt, document, signature };
 }
 
-/** The problem of a stored checkpoint; undefined if `trustedKey` signed it with these rows. */
+/**
+ * Returns what is wrong with a stored checkpoint. Undefined if `trustedKey` signed it and `is`, the
+ * rows that are in the database now, equals what was signed.
+ */
 export function checkpointProblem(
   stored: SignedCheckpoint,
   is: Omit<Checkpoint, "day" | "position" | "fromAttempt">,

@@ -1,6 +1,6 @@
 /** One invariant of the books, with its number of violations, which must be 0 at any moment. */
 export interface AuditCheck {
-  /** `I1`, … as in `design.md`. */
+  /** The invariant's number in `design.md`: `I1`, `I2`, … */
   readonly id: string;
   readonly title: string;
   readonly violations: number;
@@ -10,7 +10,7 @@ export interface AuditCheck {
 
 /** A row of the books and what it should be. Amounts are in micro-dollars. */
 export interface AuditExample {
-  /** `account wallet:org_…`, `attempt 123`, … */
+  /** Names the row: `account wallet:org_…`, `attempt 123`, … */
   readonly row: string;
   readonly found: string;
   readonly expected: string;

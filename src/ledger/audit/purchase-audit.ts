@@ -1,7 +1,8 @@
 import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
 /**
- * Selects wallets whose debt differs from their receivable, or that owe and still have free credit.
+ * Selects wallets whose debt differs from their receivable account, or that owe something and still
+ * have free credit.
  */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
@@ -36,8 +37,8 @@ const BROKEN_MOVES = `
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
 /**
- * Selects purchases whose claims took back too little or too much: together they take back at most
- * what the purchase gave.
+ * Selects purchases whose claims (refunds and disputes) took back too little or too much. Together
+ * they take back the sum of their amounts, but at most what the purchase gave.
  */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
@@ -50,7 +51,10 @@ const BROKEN_CLAIMS = `
   ) c on true
   where c.taken <> c.due`;
 
-/** Selects payments of debt that do not go from a wallet to its own receivable. */
+/**
+ * Selects payments of debt that do not go from a wallet to the receivable account of its
+ * organization.
+ */
 const BROKEN_PAYMENTS = `
   select concat('transfer ', ref),
     format('%s from %s to %s', amount, debit_account, credit_account),

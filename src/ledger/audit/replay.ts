@@ -47,8 +47,8 @@ export type JournalEntry =
 
 export interface OpenEntry {
   /**
-   * `held`: open when the journal begins. `crashed`: charged at its reserve before the journal
-   * begins.
+   * `held`: the attempt is open when the journal begins. `crashed`: the attempt was charged at its
+   * reserve before the journal begins.
    */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
@@ -70,7 +70,7 @@ export interface EndEntry {
   /** True if a correction follows, which sets the final debit. */
   readonly isCorrected: boolean;
   readonly costPico: bigint | null;
-  /** Null if equal to the cost. */
+  /** The debt to the provider; null if it equals the cost. */
   readonly owedPico: bigint | null;
   readonly debit: bigint;
   readonly overrun: bigint;
@@ -141,8 +141,8 @@ export class JournalReplay {
   }
 
   /**
-   * Compares an account of the books. `finish` expects accounts that are never compared to be
-   * empty.
+   * Compares an account of the books with the replayed one. `finish` reports a replayed account
+   * that was never compared and is not empty.
    */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
@@ -151,7 +151,8 @@ export class JournalReplay {
   }
 
   /**
-   * Compares the spend of one month. `finish` expects months that are never compared to be empty.
+   * Compares a month's spend in the books with the replayed one. `finish` reports a replayed month
+   * that was never compared and is not empty.
    */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
@@ -176,7 +177,10 @@ export class JournalReplay {
     return shared;
   }
 
-  /** Compares everything that was not compared yet with empty rows. Call it last. */
+  /**
+   * Reports replayed accounts and months that are not empty and were never compared, and returns
+   * all checks. Call it last.
+   */
   finish(): readonly AuditCheck[] {
     for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
     for (const of of this.#names()) {
@@ -190,8 +194,8 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // The spend of retired attempts has no positions, so a violated cap is not reported up to the
-    // last position of a retired attempt.
+    // The replay knows how much retired attempts have spent, but not when. So up to the position of
+    // the last one it reports no violated cap.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {
       const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;
@@ -206,7 +210,10 @@ export class JournalReplay {
     else spender.periodCaps[period] = cap;
   }
 
-  /** Sets the model's clock, and drops days that no cap needs any more. */
+  /**
+   * Sets the model's clock to the attempt's admission, and drops daily spend that no cap needs any
+   * more.
+   */
   #admitted({ key, org, month, day }: OpenEntry): void {
     const spender = this.#spender({ scope: "key", id: key, org });
     this.#model.month = month;
@@ -256,7 +263,9 @@ export function isOfOrganization(account: string): boolean {
   return /^(wallet|receivable):/.test(account);
 }
 
-/** Two weeks, longer than any cap needs, because a clock may be set back. */
+/**
+ * Daily spend is kept for two weeks, longer than any cap needs it, because a clock may be set back.
+ */
 const DAYS_KEPT = 14;
 
 const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };

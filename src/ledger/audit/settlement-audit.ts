@@ -7,8 +7,8 @@ const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at tim
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
 /**
- * Selects periods that do not continue the previous one, are not over, or are not the sum of their
- * lines.
+ * Selects settlement periods that do not continue the provider's previous period, are not over, or
+ * are not the sum of their lines.
  */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,
@@ -36,7 +36,10 @@ const BROKEN_PERIODS = `
       corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
       lost]::numeric[]`;
 
-/** Selects the transfers of periods and payments that are missing, superfluous or different. */
+/**
+ * Selects transfers of settlement periods and of payments to providers that are missing,
+ * superfluous or different.
+ */
 const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
@@ -57,9 +60,9 @@ const BROKEN_MOVES = `
   ${differingTransfersSql(["period", "provider_payment"])}`;
 
 /**
- * Selects days of periods that differ from the journal: each settled attempt must be in exactly one
- * period, unchanged. If the audit begins at a checkpoint, it checks only attempts admitted after
- * the checkpoint's day, because all of these ended within the span.
+ * Selects days of settlement periods that differ from the journal: each settled attempt must be in
+ * exactly one period, unchanged. If the audit begins at a checkpoint, it checks only attempts
+ * admitted after the checkpoint's day, because all of these ended within the span.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (
@@ -96,7 +99,7 @@ const brokenLinesSql = (span: AuditSpan): string => `
   where r.day is null and (f.attempts, f.cost_pico, f.sums)
     is distinct from (j.attempts, j.cost_pico, j.sums)`;
 
-/** Selects retired days whose sums differ from the lines of the periods. */
+/** Selects retired days whose sums differ from those of the settlement period lines of that day. */
 const BROKEN_RETIRED_DAYS = `
   select concat('settlement of retired day ', day),
     format('%s attempts, debit %s, overrun %s, owed %s', l.attempts, l.debit, l.overrun, l.owed),
@@ -112,7 +115,10 @@ const BROKEN_RETIRED_DAYS = `
     is distinct from (coalesce(l.attempts, 0), coalesce(l.debit, 0), coalesce(l.overrun, 0),
       coalesce(l.owed, 0))`;
 
-/** Selects retired days whose margin transfers differ from the lines of the periods. */
+/**
+ * Selects retired days whose margin transfers differ from the margins in the settlement period
+ * lines.
+ */
 const BROKEN_RETIRED_MARGINS = `
   select concat('margin of retired day ', day), concat('moved ', coalesce(t.moved, 0)),
     concat('in lines ', coalesce(l.margin, 0))

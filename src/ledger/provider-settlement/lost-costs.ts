@@ -25,8 +25,8 @@ export interface LostLine {
 }
 
 /**
- * The content of a closed period's file, for books that were restored to a time before the period's
- * end.
+ * What the file of a closed period says. It is read back into books that were restored to a time
+ * before the period's end.
  */
 export interface ClosedPeriodFile extends SettlementTerms {
   readonly providerId: string;
@@ -66,7 +66,10 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/** Stands in for the model of an attempt that a restore of the database lost. */
+/**
+ * Stored as the model of a lost attempt if the journal does not have the attempt: a provider's
+ * claim does not name the model.
+ */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -101,7 +104,7 @@ export async function bearLostLines(
   return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
-/** Enters each cost once, and returns how many were new. */
+/** Enters each cost once per `ref`, and returns how many were new. */
 export async function bearLostCosts(
   client: PoolClient,
   costs: readonly LostCost[],
@@ -163,10 +166,10 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 }
 
 /**
- * $1 provider, $2 `attempt` or `request` and $3 id of each claim. An attempt that was open at the
- * restore is in the journal as void, without a cost; it counts as lost in the life of the books
- * that voided it. If the time of a claim is already settled, the cost ends now, so that the next
- * period includes it.
+ * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. An attempt
+ * that was open at the restore is in the journal as void, without a cost; it counts as lost in the
+ * life of the books that voided it. If the time of a claim is already settled, its cost gets the
+ * current time as its end, so that the next period includes it.
  */
 const JUDGE_SQL = `
   with claim as (

@@ -22,7 +22,7 @@ export function periodFileName(period: PeriodName): string {
   return `period-${period.providerId}-${start}.json`;
 }
 
-/** Writes a period's file, signed with the Ed25519 key of exports. */
+/** Returns the text of a period's file, signed with the Ed25519 key that also signs exports. */
 export function signPeriod(
   statement: SettlementStatement,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
@@ -86,7 +86,8 @@ const periodDocument = documentReader(
 );
 
 /**
- * Reads a period's file and verifies that this key signed it. Returns a text if there is a problem.
+ * Reads a period's file and verifies that `trustedKey` signed it. Returns a string with the problem
+ * if it is not valid.
  */
 export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
   const read = periodDocument(text);

@@ -176,7 +176,7 @@ export class PostgresSettlementStore {
         amount: payableMicroUsd,
         ref: of.ref,
       });
-      // The same transfer exists: its reference paid another period of the same amount.
+      // An equal transfer exists, so this reference has paid another period of the same amount.
       if (!made) throw refTaken(of.ref);
       await client.query(
         "insert into provider_payment (provider_id, start_at, ref) values ($1, $2, $3)",
@@ -210,7 +210,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** Re-closes a period from its file after a restore. Rejects with `SettlementFault`. */
+  /** After a restore, closes a period again from its file. Rejects with `SettlementFault`. */
   async putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome> {
     return await this.#inSettlement(by, async (client, note) => {
       const outcome = await putBackPeriod(client, file);
@@ -259,8 +259,8 @@ export class PostgresSettlementStore {
   }
 
   /**
-   * Runs `work` within `inSettlement` and records its changes. A retry of `work` starts with no
-   * changes.
+   * Runs `work` within `inSettlement` and records the changes that it notes. If `work` is retried,
+   * the notes of the failed try are dropped.
    */
   async #inSettlement<T>(
     by: ChangedBy,

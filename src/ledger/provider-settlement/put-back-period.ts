@@ -12,8 +12,8 @@ import { planPeriods, type SettlementLine, sumLines } from "./settlement-plan.ts
 import { SettlementFault } from "./settlement-store.ts";
 
 /**
- * Re-closes a settlement period from its signed file after a restore. Costs that the journal has
- * lost are still owed to the provider, and charged to no customer. Payable, exact cost and
+ * After a restore, closes a settlement period again from its signed file. Costs that the journal
+ * has lost are still owed to the provider, and charged to no customer. Payable, exact cost and
  * carry-over must match the file, or nothing changes. Call it within `inSettlement`.
  */
 export async function putBackPeriod(
@@ -85,7 +85,7 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // A cost that ended before `progressMs`, up to which the provider is settled, would be in no
+  // The provider is settled up to `progressMs`. A lost cost that ended earlier would be in no
   // period.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {

@@ -37,8 +37,9 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the settlement horizon, so that no attempt can
- * end before it any more; then it adds up and writes the periods in one transaction.
+ * Closes every period that is over. First it moves the settlement horizon forward, so that no
+ * attempt can end before the horizon any more; then it adds up and writes the periods in one
+ * transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -85,7 +86,9 @@ export async function writePlans(
   await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
-/** Reads up to when a provider is settled. `terms` are the terms of its next period. */
+/**
+ * Reads the instant up to which a provider is settled. `terms` are the terms of its next period.
+ */
 export async function findProvider(
   client: PoolClient,
   providerId: string,

@@ -55,7 +55,10 @@ export const ENTRY_COLUMNS: string = csvLine([
   "margin_usd",
 ]);
 
-/** Writes an attempt as a CSV line. An unknown cost is empty, and no name can run as a formula. */
+/**
+ * Writes an attempt as a CSV line. An unknown cost is an empty field, and no spreadsheet runs a
+ * name as a formula.
+ */
 export function entryLine(entry: SettlementEntry): string {
   const { usage, costPicoUsd } = entry;
   return csvLine([

@@ -56,7 +56,7 @@ function readJson(text: string): ProviderClaim {
   return lines === undefined ? { totalPicoUsd } : { totalPicoUsd, lines };
 }
 
-/** Parses JSON with numbers as texts, because a float would change them. */
+/** Parses JSON but keeps numbers as their digits in text, because a float would change them. */
 function parseExactly(text: string): Readonly<Record<string, unknown>> {
   try {
     JSON.parse(text);
@@ -71,7 +71,10 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
   return JSON.parse(quoted) as Record<string, unknown>;
 }
 
-/** Matches quotes and escapes one by one: a pattern of whole strings would overflow the stack. */
+/**
+ * Matches quotes and escapes one by one: a pattern for whole strings would overflow the stack on a
+ * long string.
+ */
 const MARK_OR_NUMBER = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function readJsonLine(line: unknown, place: string): ClaimLine {

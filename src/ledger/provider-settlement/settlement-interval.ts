@@ -5,9 +5,7 @@ export const SETTLEMENT_INTERVALS = ["half_daily", "daily", "weekly", "monthly"]
 /** The length of a settlement period. Periods begin and end at boundaries in UTC. */
 export type SettlementInterval = (typeof SETTLEMENT_INTERVALS)[number];
 
-/**
- * The boundaries of all intervals are midnight or noon UTC, and so multiples of this since 1970.
- */
+/** All intervals begin and end at midnight or noon UTC, so their bounds are multiples of this. */
 export const HALF_DAY_MS = 43_200_000;
 
 /** A half-open range: the instant `endMs` belongs to the next span. */
@@ -71,7 +69,7 @@ export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): 
 
 const DAY_MS = 2 * HALF_DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** 1970-01-05T00:00:00Z */
+/** 1970-01-05T00:00:00Z, the first Monday since 1970. */
 const A_MONDAY_MS = 4 * DAY_MS;
 
 function floorTo(atMs: number, stepMs: number, fromMs: number): number {

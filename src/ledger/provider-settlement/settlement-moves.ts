@@ -15,9 +15,9 @@ const TRIES_MAX = 3;
 const LOCKED_IDLE_MS = 5_000;
 
 /**
- * Runs `work` in a transaction without a time limit, one at a time over all processes. `nowMs` is
- * the store's clock. If it deadlocks with traffic, it is rolled back and tried again, three times
- * in all.
+ * Runs `work` in a transaction without a time limit. Over all processes, one such transaction runs
+ * at a time. `nowMs` is the store's clock. If the transaction deadlocks with traffic, it is rolled
+ * back and tried again, three times in all.
  */
 export async function inSettlement<T>(
   pool: Pool,
@@ -56,7 +56,8 @@ export async function moveBetweenPlatformAccounts(
   moves: readonly PlatformMove[],
 ): Promise<void> {
   if (moves.length === 0) return;
-  // If this process stops here, the server ends the transaction, so that traffic can go on.
+  // The transfers lock accounts that traffic needs. If this process hangs here, the server ends the
+  // transaction after this time.
   await client.query(`set local idle_in_transaction_session_timeout = ${LOCKED_IDLE_MS}`);
   const rows = moves.map((move) => ({ ...move, amount: move.amount.toString() }));
   await client.query("select move_between_platform_accounts($1)", [JSON.stringify(rows)]);

@@ -32,7 +32,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** The reserves that customers were charged for attempts whose end was not observed. */
   readonly unknownMicroUsd: MicroUsd;
   readonly corrections: bigint;
-  /** The part of earlier unknown charges that corrections have resolved. */
+  /** The part of earlier `unknownMicroUsd` that corrections have resolved. */
   readonly resolvedMicroUsd: MicroUsd;
   /** The exact debt to the provider for all observed ends and lost attempts, with corrections. */
   readonly costPicoUsd: PicoUsd;
@@ -87,7 +87,10 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/** The sums of one provider's attempts that share both model ids and the three half-days below. */
+/**
+ * The sums of one provider's attempts that have the same two model ids and the same three
+ * half-days.
+ */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
@@ -106,14 +109,14 @@ export interface LastPeriod {
 }
 
 export interface SettlementLine {
-  /** Midnight UTC. */
+  /** The midnight (UTC) at which the attempts' day of admission begins. */
   readonly admittedDayMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;
   readonly sums: SettlementSums;
 }
 
-/** Adds up the lines of each model over all days of admission, for display. */
+/** Adds up each model's lines of all days, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
   const models = new Map<string, SettlementLine>();
   for (const line of lines) {
@@ -141,7 +144,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly lines: readonly SettlementLine[];
 }
 
-/** The parts of a period's sums that belong to attempts from before the period. */
+/** The parts of a period's sums that are due to attempts admitted or closed before the period. */
 export interface LateSums {
   /** Attempts that were admitted before the period and closed in it. */
   readonly attempts: bigint;

@@ -86,7 +86,10 @@ function halfDaySql(column: string): string {
   return `floor(extract(epoch from ${column}) / ${HALF_DAY_SECONDS})::integer`;
 }
 
-/** $1: providers; $2: start of each; $3: the earliest start; $4: end. */
+/**
+ * $1: providers; $2: for each provider, the start of its unsettled time; $3: the earliest of these
+ * starts; $4: the end.
+ */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
     ${halfDaySql("ended_at")} as ended, ${halfDaySql("closed_at")} as closed,
@@ -102,7 +105,7 @@ function halfDay(name: string): Column<number> {
   return { cells, read: (row) => read(row) * HALF_DAY_MS };
 }
 
-/** The sums that `SUM_ENDS_SQL`, `provider_period` and `provider_period_line` have in common. */
+/** The sums that are columns of `SUM_ENDS_SQL`, `provider_period` and `provider_period_line`. */
 export const sumColumns: Columns<SettlementSums> = columns({
   attempts: big("attempts"),
   settled: big("settled"),
@@ -250,7 +253,10 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   marginMicroUsd: micro("margin"),
 });
 
-/** $1: provider or null. Payments into a deposit are debits, because the deposit is our asset. */
+/**
+ * $1: a provider, or null for all. Payments into a deposit are debits, because the deposit is our
+ * asset.
+ */
 export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint

@@ -7,7 +7,7 @@ export interface PeriodName {
   readonly startMs: number;
 }
 
-/** A closed period: its figures never change again. */
+/** A closed period. Its figures never change again. */
 export interface ProviderPeriod extends Omit<PlannedPeriod, "lines" | "afterMs"> {
   readonly providerId: string;
   readonly closedAtMs: number;
@@ -58,7 +58,7 @@ export interface ProviderBalance {
   readonly accruedMicroUsd: MicroUsd;
   /** The debt for closed periods in arrears. */
   readonly payableMicroUsd: MicroUsd;
-  /** What is left of the deposits; negative if more was used than paid in. */
+  /** What is left of the deposits; negative if periods have drawn more than was paid in. */
   readonly depositMicroUsd: MicroUsd;
   /** Charged to customers for attempts with an unknown end; the provider's claim is not known. */
   readonly unknownMicroUsd: MicroUsd;
@@ -68,12 +68,16 @@ export interface ProviderBalance {
 
 export interface ClosingRequest {
   /**
-   * Terms of the providers with a manifest. Other providers keep the terms of their last period.
+   * The terms of providers that have a manifest. Other providers keep the terms of their last
+   * period.
    */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
-  /** All providers if absent. */
+  /** Closes only this provider's periods; those of all providers if absent. */
   readonly providerId?: string;
-  /** Absent, or in the future: the database's current time. */
+  /**
+   * Closes periods that ended by this instant. Absent, or in the future: by the database's current
+   * time.
+   */
   readonly untilMs?: number;
 }
 
@@ -82,7 +86,7 @@ export interface ClosingOutcome {
   readonly closed: readonly SettlementStatement[];
   /** No attempt can end before this instant any more. */
   readonly throughMs: number;
-  /** Providers of closed periods without a manifest, and the origin of their terms. */
+  /** The providers of `closed` that have no manifest, and where their terms come from. */
   readonly unlisted: readonly UnlistedProvider[];
 }
 
@@ -113,7 +117,7 @@ export interface RecordedClaim extends ClaimComparison {
   readonly recordedAtMs: number;
 }
 
-/** A refused settlement command, with its reason; nothing changed. */
+/** A settlement command was refused, for the reason in the message; it changed nothing. */
 export class SettlementFault extends Error {
   override readonly name = "SettlementFault";
   readonly kind:

@@ -19,11 +19,11 @@ export class DayFolder {
     this.folder = folder;
   }
 
-  /** Writes the day's rows, compressed, to a file whose name ends in `.partial`. */
+  /** Compresses the day's rows into a file whose name ends in `.partial`. */
   async stage(day: Day, csv: AsyncIterable<string>): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
     const file = createWriteStream(stagedName(this.#rows(day)), { mode: FILE_MODE, flush: true });
-    // Pages are large, so at most one waits to be compressed.
+    // Pages are large, so at most one waits in memory to be compressed.
     await piped(Readable.from(csv, { highWaterMark: 1 }), createGzip(), file);
   }
 
@@ -63,7 +63,7 @@ function stagedName(path: string): string {
 }
 
 function unzipped(path: string): AsyncIterable<Uint8Array> {
-  // Errors reach the reader of the last stream, so the callback ignores them here.
+  // The reader of the returned stream gets every error, so the callback ignores it.
   return pipeline(createReadStream(path), createGunzip(), () => undefined);
 }
 

@@ -46,15 +46,12 @@ export class PostgresRetentionStore {
     this.#changes = changes;
   }
 
-  /**
-   * Begins a retention run. Returns undefined if another process has one: only one may run at a
-   * time.
-   */
+  /** Begins a retention run. Returns undefined if another process is running one. */
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await lockedConnection(this.#pool, "tokenmarket retention");
     if (client === undefined) return undefined;
     try {
-      // A second export of a day must give the same text, whatever the server's settings are.
+      // Two exports of a day must have the same text, whatever the server's settings are.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
       const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
@@ -219,8 +216,8 @@ class PostgresRetentionSession {
   }
 
   /**
-   * Deletes refused requests that are older than `olderThanDays` and from days before `before`.
-   * Returns their number. They cost nothing, so no sums are recorded.
+   * Deletes refused requests that are older than `olderThanDays` days and, if `before` is given,
+   * from before that day. Returns their number. They cost nothing, so no sums are recorded.
    */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
     const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
@@ -237,7 +234,7 @@ class PostgresRetentionSession {
 
   /**
    * Deletes the daily spend of capped keys in weeks that no cap needs any more. Returns the number
-   * of rows.
+   * of deleted rows.
    */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;
@@ -275,7 +272,10 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** `orgs` and `requests` are null if no request of the day has attempts on other days. */
+/**
+ * The day's requests that also have attempts on other days, and their organizations; null if there
+ * are none.
+ */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

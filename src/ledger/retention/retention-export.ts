@@ -15,7 +15,7 @@ export interface CountedRows {
   readonly bytes: number;
 }
 
-/** The CSV text of a day. Call `counted` only after reading the whole text. */
+/** The CSV text of a day. `counted` is right only after the whole text was read. */
 export interface DayCsv {
   readonly text: AsyncIterable<string>;
   counted(): CountedRows;

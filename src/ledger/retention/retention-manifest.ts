@@ -34,7 +34,7 @@ export interface SignedManifest extends DayManifest {
   readonly publicKey: KeyObject;
   /** Base64. */
   readonly signature: string;
-  /** The text that was signed. */
+  /** The text whose bytes were signed. */
   readonly canonicalText: string;
 }
 

@@ -1,8 +1,8 @@
 import type { Day } from "./retention-tally.ts";
 
 /**
- * Retired days that are no older than this keep their spend for caps: a cap's week began at most
- * six days ago, and an attempt's id may be of an earlier day than its admission.
+ * In days. A retired day that is no older than this keeps its spend for caps: a cap's week began at
+ * most six days ago, and an attempt's id may be of an earlier day than its admission.
  */
 const CAP_DAYS_BACK = 10;
 
@@ -40,7 +40,10 @@ export const SCHEMA_SQL = "select max(level)::text as level from schema_step";
 const FIRST_ID = "attempt_id_at(d.day::timestamp at time zone 'utc')";
 const END_ID = "attempt_id_at((d.day + 1)::timestamp at time zone 'utc')";
 
-/** $1: the day; $2: its table. */
+/**
+ * $1: the day; $2: its table. Selects the day's attempt ids and the bounds of the table's
+ * partition, whether the day was retired before, and the number of its open attempts.
+ */
 export const BOUNDS_SQL = `
   select ${FIRST_ID} as from_id, ${END_ID} as to_id,
     pg_get_expr(c.relpartbound, c.oid) as bounds,
@@ -49,7 +52,9 @@ export const BOUNDS_SQL = `
   from (select $1::date as day) d
   join pg_class c on c.oid = $2::regclass`;
 
-/** $1: the first id; $2: the id after the last. True if an attempt in this range is open. */
+/**
+ * $1: the first id; $2: the id after the last. Selects whether an attempt in this range is open.
+ */
 export const IS_OPEN_SQL: string = `select (${holdsSql("$1", "$2")}) > 0 as is_open`;
 
 function holdsSql(from: string, until: string): string {
@@ -76,7 +81,10 @@ export function surveySql(day: Day): string {
   group by grouping sets ((), (a.provider_id), (a.org_id))`;
 }
 
-/** $1: the last id of the previous page; $2: maximum number of rows. */
+/**
+ * Selects a page of a day's attempts. $1: the last id of the previous page; $2: maximum number of
+ * rows.
+ */
 export function pageSql(day: Day, columns: readonly string[]): string {
   const names = columns.map((name) => `"${name}"`).join(", ");
   return `select ${names} from ${dayTable(day)}
@@ -110,7 +118,9 @@ export function retiredSpendSql(day: Day): string {
   having sum(debit) > 0`;
 }
 
-/** $1: the day. Keeps the spend that a daily or weekly cap still needs, by day of admission. */
+/**
+ * $1: the day. Stores the day's spend that a daily or weekly cap still needs, by day of admission.
+ */
 export function retiredDaysSql(day: Day): string {
   return `
   insert into retired_spend_day (retired, key_id, day, settled)
@@ -141,7 +151,7 @@ export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 export function detachSql(day: Day): readonly string[] {
   const table = dayTable(day);
   return [
-    // The frozen table refuses the end of an attempt but not its start. This lock stops starts too.
+    // The frozen table refuses the end of an attempt, but not its start, which this lock refuses.
     "lock table hold in share mode",
     `alter table attempt detach partition ${table}`,
     `alter table ${table} set schema retired`,
@@ -151,13 +161,14 @@ export function detachSql(day: Day): readonly string[] {
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * Caps need the days of this week and, if a clock is set back, of the week before. The audit
- * compares both weeks. Rows locked by a late closing are skipped until the next run.
+ * The first day whose spend is kept. Caps need the days of this week and, if a clock is set back,
+ * of the week before; the audit compares both weeks. Rows that a late closing has locked are
+ * skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
 /**
- * $1: maximum number of rows. Deletes the spend of keys with a daily or weekly cap in past weeks.
+ * $1: maximum number of rows. Deletes the daily spend of capped keys in weeks before `PAST_SPEND`.
  */
 export const DELETE_PAST_SPEND_SQL = `
   delete from spend_day s
@@ -165,7 +176,9 @@ export const DELETE_PAST_SPEND_SQL = `
     order by day, key_id limit $1 for update skip locked) p
   where s.key_id = p.key_id and s.day = p.day`;
 
-/** $1: maximum number of rows. Deletes the spend of retired days in the same past weeks. */
+/**
+ * $1: maximum number of rows. Deletes the daily spend of retired days in weeks before `PAST_SPEND`.
+ */
 export const DELETE_RETIRED_PAST_SPEND_SQL = `
   delete from retired_spend_day s
   using (select retired, key_id, day from retired_spend_day where day < ${PAST_SPEND}

@@ -14,7 +14,7 @@ export interface AttemptSums {
   readonly attempts: bigint;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** Money that late corrections returned. */
+  /** Money that late corrections refunded. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;
@@ -60,7 +60,6 @@ export function dayFiles(day: Day): { readonly rows: string; readonly manifest: 
   return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };
 }
 
-/** Returns `text` as a day; undefined if it is not a day of the calendar. */
 export function parseDay(text: string): Day | undefined {
   return isDay(text) ? (text as Day) : undefined;
 }

@@ -13,7 +13,7 @@ import {
   transact,
 } from "../../kernel/index.ts";
 
-/** How long a lock that this module requests may make the gateways' batches wait. */
+/** How long this module may wait for a lock: the gateways' batches wait behind it meanwhile. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 500;
 const LOCK_TRIES_MAX = 1_200;
@@ -48,9 +48,9 @@ export async function changing(
 }
 
 /**
- * Runs statements that lock tables of the books exclusively. Retries until no other transaction
- * holds these tables, because later transactions would queue behind a lock request that waits.
- * `busySql` selects `is_busy`: whether a long transaction reads the tables.
+ * Runs statements that lock tables of the books exclusively. While such a lock request waits, all
+ * later transactions wait behind it, so it is given up after 100 ms and repeated, for about ten
+ * minutes at most. `busySql` selects `is_busy`: whether a long transaction uses the tables.
  */
 export async function whenFree(
   client: PoolClient,
@@ -61,8 +61,8 @@ export async function whenFree(
   await client.query("savepoint before_lock");
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    // While a long transaction runs, no lock is requested, so that no other transaction queues
-    // behind it.
+    // While a long transaction uses the tables, no lock is requested: later transactions would wait
+    // behind the request.
     const { rows } = await client.query<{ is_busy: boolean }>(busySql);
     if (rows[0]?.is_busy === true) continue;
     try {

@@ -41,7 +41,7 @@ export async function retireDays(
   options: {
     readonly olderThanDays: number;
     readonly drop: boolean;
-    /** This day and later days stay in the journal, for this reason. */
+    /** If set, this day and later days stay in the journal, for the stated reason. */
     readonly stopAt?: { readonly day: Day; readonly reason: string } | undefined;
   },
 ): Promise<RetireOutcome> {
@@ -132,9 +132,9 @@ async function exportDay(
 }
 
 /**
- * Rejects if the folder has another database's export of the day. An interrupted run of this
- * database may have left its own export, which may be overwritten. Its text can differ from the new
- * one, because requests have ended since, but its sums are equal.
+ * Rejects if the folder has an export of this day from another database. An interrupted run of this
+ * database may have left an export, which may be overwritten. Its text can differ from the new one,
+ * because requests have ended since, but its sums are equal.
  */
 async function refuseForeignFile(archive: DayFolder, manifest: DayManifest): Promise<void> {
   const { day } = manifest;

@@ -53,7 +53,7 @@ function ed25519(file: string, read: () => KeyObject): KeyObject {
   try {
     key = read();
   } catch (fault) {
-    // Other errors are replaced below, because the parser's message may quote the file.
+    // Other errors are replaced below, because the parser's message may quote the private key.
     if (fault instanceof Error && "code" in fault && fault.code === "EACCES") throw fault;
   }
   if (key?.asymmetricKeyType === "ed25519") return key;

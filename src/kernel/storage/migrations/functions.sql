@@ -49,7 +49,7 @@ begin
   raise exception '% rows are never changed or deleted', tg_table_name;
 end $$;
 
--- The rows of these tables are only inserted.
+-- Refuses every update and delete in tables whose rows are only inserted.
 do $$
 declare
   v_table text;
@@ -239,7 +239,8 @@ begin
         sum(a.debit) over others, sum(a.duration_ms) over others,
         sum(a.cache_write_1h) over others)::attempt_sums as others
     from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
-    -- Looks up one request at a time, whatever the statistics of a new day suggest.
+    -- Because of `offset 0`, the plan looks up one request at a time, whatever the statistics of a
+    -- new day suggest.
     cross join lateral (
       select * from attempt o where o.org_id = t.org and o.request_id = t.request
         and o.attempt_id between v_first and v_last offset 0
@@ -308,7 +309,7 @@ declare
   v_key_taken bigint[];
   v_first bigint;
   v_last bigint;
-  -- The requests that have, or may have, more than one attempt.
+  -- Requests of closed attempts that have, or may have, other attempts: join_attempts gets them.
   v_orgs text[];
   v_requests uuid[];
   v record;
@@ -401,7 +402,7 @@ begin
       ) t
       where s.scope = t.scope and s.id = t.id and s.month = t.month
     ), spent_day as (
-      -- Only keys with a daily or weekly cap have rows here.
+      -- Only keys with a daily or weekly cap have rows in spend_day.
       update spend_day s set settled = s.settled + t.debit
       from (
         select key_id, (created_at at time zone 'utc')::date as day, sum(debit)::bigint as debit
@@ -576,7 +577,8 @@ begin
     end loop;
   end if;
 
-  -- Creates the rows to which closings will add the spend of this day.
+  -- Creates this day's rows of keys with a daily or weekly cap. The closings of these holds will
+  -- add their debits there.
   if v_is_daily then
     insert into spend_day (key_id, day)
     select k.key_id, v_day from api_key k
@@ -806,9 +808,9 @@ begin
   end if;
 end $$;
 
--- To be called if the answer of the transaction that inserts an attempt's hold was lost. If that
--- transaction has committed, voids the hold. Else occupies the attempt's id with an `annulled` row,
--- so that the whole transaction fails if it comes later.
+-- Call it if the answer of the transaction that inserts an attempt's hold was lost. If that
+-- transaction has committed, voids the hold. Otherwise occupies the attempt's id with an `annulled`
+-- row, so that the whole transaction fails if it comes later.
 create function annul_attempt(
   p_attempt bigint, p_request uuid, p_ordinal smallint, p_org text, p_key text, p_model text,
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
@@ -820,7 +822,7 @@ declare
   v_month constant date := date_trunc('month', clock_timestamp() at time zone 'utc');
 begin
   perform enter_settlement_gate();
-  -- A running reserve either has this lock or waits for it.
+  -- A transaction that is inserting the hold either has this lock or waits for it.
   perform lock_wallets(array[p_org]);
   if not exists (select from attempt where attempt_id = p_attempt) then
     insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
@@ -1045,7 +1047,8 @@ begin
       and org_id = any (p_orgs) and key_id = any (p_keys)
       and closed_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- Attempts that the first read saw at their reserve, and that were corrected since.
+    -- The first read counted these attempts at their reserve. They were corrected since, so the
+    -- difference is added.
     select key_id, (created_at at time zone 'utc')::date, debit - reserve
     from attempt
     where corrected_at >= v_since and attempt_id >= v_first and created_at >= v_begin
@@ -1053,7 +1056,8 @@ begin
       and closed_position <= coalesce((v_through ->> org_id)::bigint, 0)
       and corrected_position > coalesce((v_through ->> org_id)::bigint, 0)
     union all
-    -- Creates the rows to which attempts in flight will be added.
+    -- Creates a row for each day with attempts in flight, to which their closings will add their
+    -- debits.
     select key_id, (created_at at time zone 'utc')::date, 0
     from hold where org_id = any (p_orgs) and key_id = any (p_keys) and created_at >= v_begin
   ) x group by key_id, day;
@@ -1117,8 +1121,8 @@ create function is_attempt_kept(p_attempt bigint) returns boolean language sql s
     or to_regclass('attempt_' || to_char(attempt_day(p_attempt), 'YYYYMMDD')) is null
 $$;
 
--- The time of the newest commit in the ledger that is not after p_known, a time at which commits
--- are known to be lost in a restore: commits after p_known were made after that restore.
+-- Returns the time of the newest commit in the ledger that is not after p_known, a time whose
+-- commits are known to be lost in a restore. Later commits were made after that restore.
 create function newest_commit(p_known timestamptz) returns timestamptz language sql stable as $$
   select coalesce(greatest(
     (select max(lease_until - interval '10 seconds') from instance_lease
@@ -1133,9 +1137,10 @@ $$;
 
 -- Renews the lease of an instance, unless a commit that this instance saw is gone. `verdict` is:
 -- - held: renewed; the returned `beat` is the next call's p_beat.
--- - taken_over: another process now runs as this instance.
+-- - taken_over: another process now runs as this instance, or others have declared it dead.
 -- - went_back: commits are lost. Unless p_goes_on is true, an alarm stops all instances.
 -- - stopped: such an alarm was raised before (not checked if p_goes_on is true).
+--
 -- p_known is the database's time at the last acknowledged renewal, p_attempt the last attempt with
 -- an acknowledged commit, p_life the value of ledger_life.life when the instance joined.
 create function renew_membership(p_instance text, p_epoch bigint, p_token uuid, p_beat bigint,
@@ -1520,7 +1525,8 @@ begin
   v_job.poll_failures := 0;
   v_job.missing_polls := 0;
   insert into video_job select v_job.* on conflict (job_id) do nothing;
-  -- Two equal calls at the same time both succeed.
+  -- If two equal calls come at the same time, the second one finds the job of the first and
+  -- succeeds.
   if not exists (select from video_job
       where job_id = v_job.job_id and attempt_id = v_job.attempt_id) then
     raise exception 'video job % belongs to another attempt', v_job.job_id using errcode = 'TM409';
@@ -1588,7 +1594,7 @@ begin
   insert into listing_verdict
     (provider_id, model_id, upstream_id, manifest_sha256, verdict, checked_at, source, checks)
   select provider_id, model_id, upstream_id, manifest_sha256, verdict,
-    -- A report from another machine may be ahead of the database's clock.
+    -- The clock of the machine that made the report may be ahead of the database's clock.
     least(checked_at, now()), source, checks::json
   from unnest(p_provider, p_model, p_upstream, p_manifest, p_verdict, p_checked_at, p_source, p_checks)
     as new (provider_id, model_id, upstream_id, manifest_sha256, verdict, checked_at, source, checks)
@@ -1746,7 +1752,7 @@ begin
     execute format('create trigger %I after update or delete on %I
       for each row execute function notify_account_change()', v_table || '_change_is_notified', v_table);
   end loop;
-  -- No process has cached a new organization or a new key yet.
+  -- Inserts into `org` and `api_key` need no notice, because no process has cached a new row yet.
   foreach v_table in array array['limit_override', 'dedicated_endpoint', 'routing_policy',
     'connection'] loop
     execute format('create trigger %I after insert on %I

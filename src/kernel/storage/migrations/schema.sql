@@ -945,7 +945,7 @@ create table payment_event (
 );
 create index payment_event_by_time on payment_event (done_at);
 
--- Periodic work, each run of which only one process does, and the time of the next run.
+-- Periodic work that only one process does at a time, with the time of the next run.
 create table billing_schedule (
   name text primary key,
   next_at timestamptz not null
@@ -1063,7 +1063,7 @@ create table org_statement_pass (
 
 -- == Alerts ==
 
--- Which alerts an organization has turned on, and their thresholds.
+-- The alerts that an organization has turned on, with their thresholds.
 create table alert_rules (
   org_id text primary key references org on delete cascade,
   balance_below bigint check (balance_below > 0),
@@ -1114,7 +1114,7 @@ create table alert_destination (
     constraint alert_destination_channel check (channel in ('email', 'webhook')),
   address text not null,
   created_at timestamptz not null default now(),
-  -- Since when every delivery has failed.
+  -- The time since which every delivery has failed; null: the last one succeeded.
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_reason text constraint alert_destination_disabled_reason
@@ -1253,7 +1253,7 @@ create table listing_verdict (
   checked_at timestamptz not null,
   recorded_at timestamptz not null default now(),
   source text not null check (source in ('run', 'import', 'watch')),
-  -- [{"id", "status", "title", "message", "ms", "evidence"?}]
+  -- The checks of the run: [{"id", "status", "title", "message", "ms", "evidence"?}]
   checks json not null check (json_typeof(checks) = 'array'),
   unique (provider_id, model_id, manifest_sha256, checked_at)
 );
@@ -1418,7 +1418,8 @@ create table listing_hour_sum (
 );
 create index listing_hour_sum_by_hour on listing_hour_sum (hour);
 
--- Hours that are summed up in listing_hour_sum for all organizations, and when they last were.
+-- A row for each hour that listing_hour_sum has for all organizations. `folded_at` is the time at
+-- which the hour was last summed up.
 create table listing_hour (
   hour timestamptz primary key,
   folded_at timestamptz not null
