@@ -24,8 +24,8 @@ export type InputModality = ManifestInputModality;
  */
 export interface PriceSheet extends BySku<bigint> {
   /**
-   * Hash of the deployment and of all its prices. An attempt stores it at admission and is settled
-   * at these prices.
+   * Hash of the deployment's id and of all prices in this sheet. An attempt stores it at admission
+   * and is settled at these prices, even if the catalog has other prices by then.
    */
   readonly pinId: string;
   /**
@@ -86,7 +86,7 @@ export interface DecisionsListing {
    */
   readonly isStatePerQuestion: boolean;
   readonly readsImages: boolean;
-  /** The object in which the provider wraps its answers; absent: they are not wrapped. */
+  /** The format in which the provider wraps its answers; absent: it does not wrap them. */
   readonly envelope?: "envelope_v4";
   /**
    * `as_sent` forwards the client's body with few edits. `public` rewrites it in the provider's
@@ -140,7 +140,10 @@ export interface Deployment {
   readonly modelId: ModelId;
   readonly manifestSha256: string;
   readonly upstreamModelId: string;
-  /** Other model ids that the endpoint may report in `response.model`. */
+  /**
+   * Model ids, other than `upstreamModelId`, that the endpoint may report in the `model` of an
+   * answer.
+   */
   readonly resolvesTo: readonly string[];
   readonly wire: WireId;
   readonly modality: ModalityId;
@@ -148,7 +151,7 @@ export interface Deployment {
   readonly baseUrl: string;
   /** Environment variable with the marketplace's key; absent: the endpoint needs no key. */
   readonly apiKeyEnv?: string;
-  /** Routing tries a lower number first. */
+  /** Routing tries deployments with a lower number first. */
   readonly priority: number;
   readonly promptLogging: "none" | "retained";
   readonly datacenters: readonly string[];
@@ -178,7 +181,7 @@ export interface Deployment {
    */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
-  /** `imagesPath` and `videosPath` are below `baseUrl`. */
+  /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */
   readonly imagesPath: string;
   readonly videosPath: string;
   /** Present exactly on decisions listings. */
@@ -222,7 +225,7 @@ export interface ListedModel {
    * first.
    */
   readonly decisionsWire?: DecisionsListing["wire"];
-  /** YYYY-MM-DD, as is `deprecationDate`. */
+  /** YYYY-MM-DD, like `deprecationDate`. */
   readonly released?: string;
   readonly deprecationDate?: string;
   /** Routed deployments only, in the order in which routing tries them; never empty. */

@@ -129,10 +129,6 @@ function whoDeclares(declaring: readonly { readonly id: string }[]): string {
   return `${declaring.map(({ id }) => id).join(" and ")} each declare a capacity of their own`;
 }
 
-/**
- * The share of a pool that one organization may use: 75 % if all members are decision models, else
- * 50 %.
- */
 function defaultSharePercent(members: readonly Pick<Member, "modality">[]): number {
   const isDecisions = members.every(({ modality }) => modality === "decisions");
   return isDecisions ? DECISIONS_PERCENT : HALF_PERCENT;

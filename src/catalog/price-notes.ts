@@ -51,8 +51,8 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
 }
 
 /**
- * Ids of the listings that have a new present or announced price which differs from the old
- * catalog's by a factor of 100 or more.
+ * Ids of the listings with a new price, in force or announced, that differs from the price in the
+ * catalog `before` by a factor of 100 or more.
  */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
@@ -120,8 +120,8 @@ function addDays(on: string, days: number): number {
 }
 
 /**
- * The age of a price check, and the next instant at which it changes. `endsAfterDays` days after
- * the check the listing is no longer routed, so `ageUntilMs` can also be that instant.
+ * The age of a price check, and when it must be computed again: at the next change of `age`, or
+ * when the listing becomes too old to be routed, which is `endsAfterDays` days after the check.
  */
 export function computeAge(
   on: string,

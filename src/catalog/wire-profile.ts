@@ -3,13 +3,16 @@ import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/inde
 
 /** How an endpoint differs from its wire. All listings of a manifest share one object. */
 export interface WireProfile {
-  /** The header that carries the key; absent: that of the wire. */
+  /** The header in which the provider's key is sent; absent: the usual header of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
-  /** True if streams report usage unasked; `stream_options` is then never sent. */
+  /**
+   * True if the endpoint's streams always report usage. The gateway then never sends
+   * `stream_options`.
+   */
   readonly usageUnasked: boolean;
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
-  /** Maps a parameter and the client's value to the value that the endpoint uses. */
+  /** Maps a parameter's name to a map from the client's values to the endpoint's values. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";
@@ -23,7 +26,7 @@ export interface WireProfile {
 
 export interface FixedMember {
   readonly name: string;
-  /** The member's value as JSON text, ASCII only. */
+  /** The member's value as JSON text in ASCII, so that it can be inserted into a body as bytes. */
   readonly json: string;
 }
 

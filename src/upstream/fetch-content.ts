@@ -35,7 +35,10 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or an answer that is not a file; then `unusableReason` says why. */
+  /**
+   * The provider answered with an error status, or with something that is not a file; then
+   * `unusableReason` says why.
+   */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -298,7 +301,10 @@ function isVideo(type: string): boolean {
   return /^video\/[\w.+-]+\s*(;|$)/i.test(type);
 }
 
-/** False for pages and documents, which under a 200 are errors or links. */
+/**
+ * False for types of pages and documents. Under a 200, these are error messages or links, not a
+ * video.
+ */
 function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }

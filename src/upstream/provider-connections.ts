@@ -18,9 +18,15 @@ export interface Outbound {
 export interface OutboundRoute {
   /** Proxy for `https:` addresses. Empty: none. */
   readonly proxy: string;
-  /** Authorities and client certificate. Undefined: default authorities, no certificate. */
+  /**
+   * Certificate authorities and the client certificate. Undefined: the default authorities and no
+   * client certificate.
+   */
   readonly secureContext?: SecureContext | undefined;
-  /** Authorities without the client certificate: for the proxy, and for files on other hosts. */
+  /**
+   * The certificate authorities without the client certificate, for the proxy and for files on
+   * other hosts.
+   */
   readonly trustOnly?: SecureContext | undefined;
 }
 
@@ -85,7 +91,10 @@ export class ProviderConnections {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** Sends to an address that is not the provider's, so without its client certificate. */
+  /**
+   * Sends one request to an origin that is not the provider's, so without the provider's client
+   * certificate.
+   */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -123,7 +132,7 @@ export class ProviderConnections {
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty, because undici would read the environment if it were absent.
+      // Empty and not absent, because undici would then read the proxy from the environment.
       httpProxy: "",
       httpsProxy: proxy,
       noProxy,

@@ -39,7 +39,10 @@ export interface OutputSink {
 
 /** Bytes of framing and text that a stream may use per token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
-/** More than a single line may have, so that an overlong line is reported as such. */
+/**
+ * Bytes that every stream may use. They are more than a single line may have, so that an overlong
+ * line is reported as such.
+ */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export function streamBytesMax(outputTokens: number): number {
@@ -51,10 +54,13 @@ export interface AttemptInput {
   readonly deadlines: Deadlines;
   readonly timeouts: AttemptTimeouts;
   readonly stream: boolean;
-  /** See `streamBytesMax()`. */
+  /** Maximum bytes of the provider's stream, computed by the function `streamBytesMax`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /** The monotonic instant at which an answered stream without content is committed. */
+  /**
+   * The monotonic instant at which the gateway sends its 200 if the provider has answered, but its
+   * stream has no content yet.
+   */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;

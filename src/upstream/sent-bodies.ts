@@ -124,7 +124,10 @@ class SentBody {
   }
 }
 
-/** Passes all events on, and tells the body when its request has ended. */
+/**
+ * Passes all events of a request on to another handler, and tells the request's body when the
+ * request has ended.
+ */
 export class PassingHandler implements Dispatcher.DispatchHandler {
   /** Undefined if the body is not in a lent buffer. */
   body: SentBody | undefined;

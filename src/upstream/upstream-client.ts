@@ -19,7 +19,7 @@ export interface UpstreamClientOptions {
   readonly providerKey: (envName: string) => string | undefined;
   /** Decrypts a customer's own provider key, or throws. Absent: such keys cannot be used. */
   readonly openKey?: (ownKey: OwnKey) => string;
-  /** Wires that providers may speak. Default: all of the program. */
+  /** Wires that providers may speak. Default: all wires of the program. */
   readonly wires?: WireTable;
   /** Buffers for request bodies. Default: a separate pool. */
   readonly bodyPool?: BufferPool;
@@ -39,9 +39,12 @@ export interface SentAttempt {
 
 /** A request without a body: for the state of a video job, or for its file. */
 export interface UpstreamQuestion {
-  /** A path below the deployment's base URL, with a leading slash, or a URL with its origin. */
+  /**
+   * A path below the deployment's base URL, with a leading slash, or a URL of the same origin as
+   * the base URL.
+   */
   readonly path: string | URL;
-  /** Names are in lower case. The provider's key is not among them. */
+  /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -49,11 +52,11 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /** The key in `headers`, to notice when it was rotated. */
+  /** The marketplace's key in `headers`. If it is rotated, the endpoint is made again. */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];
-  /** Why nothing may be sent to this endpoint. */
+  /** Why nothing may be sent to this endpoint; undefined if requests may be sent. */
   readonly refused: Error | undefined;
 }
 

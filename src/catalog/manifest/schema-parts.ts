@@ -36,7 +36,8 @@ export function oneOf<const Words extends readonly string[]>(
 }
 
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // Built from pairs, because an object literal with a member `then` looks like a promise.
+  // Built from pairs, because the linter refuses an object literal with a member `then`: `await`
+  // would take the object for a promise.
   return Object.fromEntries(
     new Map([
       ["if", condition],

@@ -155,7 +155,10 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/** Repeats only known SKUs, never text of the manifest, which may be a key pasted by mistake. */
+/**
+ * Lists the SKUs that are priced, for a message. Any other text of the manifest is left out,
+ * because it may be a key pasted by mistake.
+ */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
@@ -175,7 +178,7 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
     const problems = pricesInOrder(at, change, change["pricing"]);
     const before = changes[index - 1]?.["from"];
     const { from } = change;
-    // Instants of this one format sort as text.
+    // `from` has one fixed UTC format, so the order of the texts is the order in time.
     if (typeof before === "string" && typeof from === "string" && from <= before) {
       const message = "from must be after that of the change before";
       problems.push(problem([...at, "from"], "terms-change-order", message));
@@ -193,12 +196,15 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 export type Place = readonly (string | number)[];
 
-/** Empty if `value` is not an object. */
+/** Returns an empty object if `value` is not an object. */
 export function asFields(value: unknown): Fields {
   return asObject(value) ?? {};
 }
 
-/** Empty if `value` is not a list. */
+/**
+ * Returns an empty list if `value` is not a list, and an empty object for each entry that is not an
+ * object.
+ */
 export function asFieldsList(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.map(asFields) : [];
 }

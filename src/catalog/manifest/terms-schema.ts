@@ -85,8 +85,9 @@ function purchase(field: string, why: string): TSchema {
 }
 
 /**
- * Wherever a sale price is declared, the purchase price must be declared too. Otherwise the
- * provider would be owed the sale price, which includes the marketplace's margin.
+ * Makes purchase prices complete. A listing with `purchase_pricing` that has tiers or extra prices
+ * for customers must have them for the purchase too; otherwise the provider would be owed a price
+ * that nobody stated.
  */
 const PURCHASE_RULES: TSchema[] = [
   when(

@@ -92,8 +92,8 @@ function compileSchema(): ValidateFunction {
 }
 
 /**
- * False for errors that ajv adds to the real one: the failed `if` of a condition, and the failed
- * candidates inside `contains` and `anyOf`.
+ * False for errors that ajv reports in addition to the cause: the failed `if` of a condition, and
+ * the failed candidates inside `contains` and `anyOf`.
  */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);

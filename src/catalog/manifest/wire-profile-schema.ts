@@ -150,7 +150,7 @@ export const wireProfileSchema = Type.Object(
  * refused.
  */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
-/** Names a part of a conversation that a provider refuses or needs in another form. */
+/** A part of a conversation that an endpoint refuses or needs in another form. */
 export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];
 
 const onWireB = (member: string): TSchema =>

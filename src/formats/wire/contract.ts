@@ -35,7 +35,7 @@ export interface Wire {
 }
 
 export interface RequestCodec {
-  /** Below the deployment's base URL. */
+  /** The path of chat requests below the deployment's base URL. */
   readonly path: string;
   readonly temperatureMax: number;
   /** The parameter in which clients send the id of their end user. */
@@ -48,7 +48,10 @@ export interface RequestCodec {
    */
   renderPath(path: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
-  /** Decodes for another wire. Fields that cannot be translated are added to `notes`. */
+  /**
+   * Decodes a body so that it can be encoded for another wire. Fields that cannot be translated are
+   * added to `notes`.
+   */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
   /**
@@ -57,8 +60,8 @@ export interface RequestCodec {
    */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /**
-   * Makes the edits that only this wire needs to a body whose client and provider both use this
-   * wire.
+   * Edits a body whose client and provider both use this wire. Makes only the edits that other
+   * wires do not need.
    */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
   /**
@@ -102,7 +105,7 @@ export interface StreamCodec {
 export interface KeyCheck {
   /** Below the deployment's base URL, with a leading slash; requested with GET. */
   readonly path: string;
-  /** In lower case, without the header that has the provider's key. */
+  /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -75,7 +75,7 @@ export interface Unservable {
 export interface UpstreamRequest {
   /** Below the deployment's base URL, with a leading slash. */
   readonly path: string;
-  /** In lower case, without the header that has the provider's key. */
+  /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Never the client's own buffer, which is reused after the call. */
   readonly body: Buffer | EditedBytes;

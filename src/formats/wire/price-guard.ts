@@ -59,12 +59,15 @@ export interface PricedFields {
    * Fields that the answer depends on, so only a listing that declares them can serve the request.
    */
   readonly refused: readonly PricedField[];
-  /** Fields that the answer does not depend on. Without them it has the provider's usual price. */
+  /**
+   * Fields that the answer does not depend on. If they are dropped, the provider charges its usual
+   * price.
+   */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
   readonly longMarks: readonly LongMark[];
 }
 
-/** A cache mark with an unusual lifetime. */
+/** A cache mark with an unusual lifetime, which the provider prices differently. */
 export interface LongMark {
   readonly field: string;
   readonly object: JsonNode;
@@ -172,7 +175,10 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/** Finds cache marks with an unusual lifetime. The recursion is bounded by `READ_DEPTH_MAX`. */
+/**
+ * Finds cache marks with an unusual lifetime. The recursion is bounded, because a document has no
+ * nodes below `READ_DEPTH_MAX`.
+ */
 function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

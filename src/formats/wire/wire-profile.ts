@@ -50,10 +50,13 @@ const USUAL: Readonly<Record<string, string>> = {
   function_call: '"auto"',
 };
 
-/** The fields of a same-wire body that a deployment does not get. */
+/**
+ * The top-level fields that a deployment does not get, of a body whose client and provider use the
+ * same wire.
+ */
 export interface UndeclaredFields {
   readonly keys: readonly JsonNode[];
-  /** Reported in the response header `x-tm-dropped-params`. */
+  /** The names of the fields, reported in the response header `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
@@ -96,8 +99,8 @@ function renames({ wireProfile }: Target): boolean {
 }
 
 /**
- * The new names of the parameters that are renamed. If the client also sent a member under such a
- * name, that member is dropped.
+ * The new names of the parameters that are renamed. A member that the client sent under one of
+ * these names is dropped.
  */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();

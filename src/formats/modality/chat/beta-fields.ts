@@ -12,7 +12,7 @@ interface OpenedFields {
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/** Fields that may be dropped with their beta, because no answer depends on them. */
+/** Body fields that may be dropped together with their beta, because no answer depends on them. */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },

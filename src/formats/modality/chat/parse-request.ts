@@ -202,7 +202,7 @@ export class ParsedChatRequest implements CallRequest {
     return this.#priced;
   }
 
-  /** Fields that need a beta which the gateway does not forward. */
+  /** Body fields that are dropped, because they need a beta that the gateway does not forward. */
   betaFields(): SameWireDrops {
     const { others } = this.betas;
     this.#betaFields ??= others.length === 0 ? NO_DROPS : findBetaFields(this.doc, others);

@@ -78,8 +78,8 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses priced fields that the listing does not declare. If the client set `require_parameters`,
- * also refuses fields that this deployment would not get.
+ * Refuses priced fields that the listing does not declare. Also refuses fields that this deployment
+ * would not get, if the client set `require_parameters`.
  */
 function pricingProblem(
   request: ParsedChatRequest,
@@ -184,7 +184,9 @@ function undeclaredPrice(
 
 type Choice = "auto" | "none" | "required" | "named";
 
-/** The words of both wires with which a listing declares each tool choice. */
+/**
+ * For each tool choice, the words with which a listing can declare it. They come from both wires.
+ */
 const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   auto: ["auto"],
   none: ["none"],

@@ -117,7 +117,7 @@ const fault = schemaCheck(byType(types), DECISION_WORDS);
 
 export const GLINER_TYPES: ReadonlySet<string> = new Set(Object.keys(types));
 
-/** Kinds whose questions the provider answers under one fixed key. */
+/** Maps a kind of question to the fixed key under which the provider answers it. */
 export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
   ["entities", "entities"],
   ["relations", "relation_extraction"],

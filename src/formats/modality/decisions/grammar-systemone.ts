@@ -66,7 +66,8 @@ const levels = orNull({
 });
 
 /**
- * Types of questions in the public systemone format, which a question can have without a `schema`.
+ * Question types of the public systemone format. A question can state one of them directly, without
+ * a `schema`.
  */
 const flatTypes = {
   noul: { criteria: poles },
@@ -127,7 +128,7 @@ function schemaTypes(): TSchema {
 
 type Kind = SystemOneQuestion["kind"];
 
-/** Maps the JSON Schema names of types to kinds. */
+/** Maps the JSON Schema name of a type to the kind of question. */
 const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["boolean", "noul"],
   ["enum", "choice"],
@@ -228,8 +229,8 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
 }
 
 /**
- * True for a non-empty text, object or array. It is not parsed, because instructions can have a
- * megabyte.
+ * True for a non-empty text, object or array. The node is not parsed, because instructions can have
+ * a megabyte.
  */
 function isContent(doc: JsonDocument, node: JsonNode): boolean {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;
@@ -271,7 +272,10 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/** Refuses combinations of members that the schema check cannot express. */
+/**
+ * Reads the type and criteria of a question that passed the schema check. Refuses combinations of
+ * members that the schema cannot express.
+ */
 function readTyped(
   doc: JsonDocument,
   members: Members,

@@ -230,7 +230,10 @@ function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   return inspection.visit(doc, 0, 0) ?? inspection.images;
 }
 
-/** A shorter value has neither an image nor a duplicate key; the shortest is `{"":0,"":0}`. */
+/**
+ * Bytes of the shortest value that can have a duplicate key or an image: `{"":0,"":0}`. Shorter
+ * values are skipped.
+ */
 const TELLING_BYTES_MIN = 11;
 /** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
@@ -319,7 +322,8 @@ function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }
-  // Measured in the body, because some clients escape each slash.
+  // The length is measured in the body and not in the decoded URL, because some clients escape
+  // every slash.
   const comma = doc.body.indexOf(0x2c, doc.start(url));
   return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

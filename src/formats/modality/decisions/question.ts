@@ -25,11 +25,11 @@ export interface SystemOneQuestion {
    */
   readonly instructions: unknown;
   /**
-   * Keyed by "true" and "false" for a noul and by label for a choice, a list of levels for a score;
-   * undefined if none were sent.
+   * An object by "true" and "false" for a noul, an object by label for a choice, a list of levels
+   * for a score; undefined if the client sent none.
    */
   readonly criteria: unknown;
-  /** Only for a `choice`. */
+  /** Set only for a `choice`. */
   readonly labels?: readonly string[];
   /** The value of level 0 of a score; only set if the client sent `min` and `max`. */
   readonly scoreFrom?: number;
@@ -56,7 +56,9 @@ export interface GlinerQuestion {
 export type Grammar = Question["wire"];
 
 export interface Entry {
-  /** The key or name that the client chose, else `q1`, `q2`, … by place in the array. */
+  /**
+   * The key or name that the client chose. Without one: `q1`, `q2`, … by the place in the array.
+   */
   readonly id: string;
   /** True if the client chose `id`. */
   readonly isNamed: boolean;

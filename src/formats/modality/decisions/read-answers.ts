@@ -137,7 +137,6 @@ function first(answer: Fields, ...names: readonly string[]): unknown {
   return names.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
 }
 
-/** A probability of 0.5 counts as yes. */
 function isLikely(probability: unknown): boolean | undefined {
   if (typeof probability === "boolean") return probability;
   if (typeof probability !== "number" || probability < 0 || probability > 1) return undefined;

@@ -94,7 +94,7 @@ const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
  */
 const HEAD_CHARACTERS = 1_024;
 
-/** By byte: 1 for the 64 characters of base64 (RFC 4648, section 4). */
+/** Indexed by byte: 1 for the 64 characters of base64 (RFC 4648, section 4), else 0. */
 const ALPHABET = new Uint8Array(256);
 for (const byte of Buffer.from(
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
@@ -114,8 +114,8 @@ function decodeEscape(escape: string): number {
 }
 
 /**
- * Keeps bytes without joining them. Large pieces are kept as they are and small ones are copied
- * into pages, so that an answer in tiny pieces needs no more memory.
+ * Keeps bytes without joining them. Large pieces are kept as they are. Small ones are copied into
+ * pages, so that an answer in tiny pieces needs no more memory than one in large pieces.
  */
 class HeldBytes {
   readonly #pieces: Buffer[] = [];

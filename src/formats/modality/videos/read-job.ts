@@ -80,8 +80,8 @@ function leadingCode(error: unknown): string {
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
 /**
- * True if the record has a file, or no field for one. `done` without such a field does not prove a
- * file.
+ * True if a completed job has a file. A record without any field for a file counts too, unless its
+ * status is `done`, which alone does not prove that there is a file.
  */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
@@ -110,7 +110,10 @@ function parseCost(text: string): PicoUsd | undefined {
 
 const MILLISECONDS_FROM = 100_000_000_000;
 
-/** In milliseconds since 1970. Accepts seconds, milliseconds, or a date as text. */
+/**
+ * Reads an instant in seconds or milliseconds since 1970, or a date as text. Returns milliseconds
+ * since 1970.
+ */
 function parseInstant(value: unknown): number | undefined {
   if (typeof value === "string") {
     const atMs = Date.parse(value);
@@ -143,7 +146,7 @@ const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   expired: "expired",
 };
 
-/** Accepts any spelling: `IN_PROGRESS`, `in-progress`. */
+/** Accepts any spelling of a status, such as `IN_PROGRESS` or `in-progress`. */
 function toState(word: string): ProviderJobState {
   const plain = word
     .trim()

@@ -32,7 +32,7 @@ export interface JsonBridgeOptions {
   readonly read: AnswerReader;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** Default: `ANSWER_BYTES_MAX`. */
+  /** Maximum size of the provider's body; default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
   /**
    * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
@@ -212,8 +212,8 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
 /**
- * Matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null` or the end of a
- * string.
+ * Maximum number of matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null`
+ * or the end of a string.
  */
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */

@@ -81,7 +81,10 @@ function assistantContent(parts: readonly AssistantPart[]): JsonText {
   );
 }
 
-/** wire_b continues a last assistant message and refuses white space at its end. */
+/**
+ * Removes white space at the end of a last assistant message. wire_b continues that message and
+ * refuses such white space.
+ */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;

@@ -54,12 +54,18 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/** The client's stop reason. Strict clients accept only words of the wire. */
+/**
+ * Converts a provider's stop reason to a word of wire_b, because strict clients accept no other
+ * word.
+ */
 export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
-/** An unknown word counts as a plain stop. Some hosts write `MAX_TOKENS`. */
+/**
+ * An unknown word counts as a plain stop. Letter case is ignored, because some hosts write
+ * `MAX_TOKENS`.
+ */
 export function toReason(word: string): FinishReason {
   const plain = word.toLowerCase();
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";

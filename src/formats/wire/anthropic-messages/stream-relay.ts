@@ -198,8 +198,7 @@ function withDelta(text: string, delta: string): string {
 }
 
 /**
- * Replaces a stop reason that is not a word of the wire. `word` is the new stop reason as JSON
- * text.
+ * Replaces a stop reason that is not a word of wire_b. `word` is the new stop reason as JSON text.
  */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received } = delta;

@@ -72,7 +72,10 @@ export interface Failed {
 
 /** The steps of `classify` in which modalities differ. Their order is the same for all. */
 export interface FailureRules {
-  /** Failures that only providers of this modality report; undefined for all others. */
+  /**
+   * Classifies a failure that only providers of this modality report; undefined for every other
+   * failure.
+   */
   readonly special: (failed: Failed) => UpstreamFailure | undefined;
   readonly throttled: (failed: Failed) => UpstreamFailure;
   readonly isOverflow: (failed: Failed) => boolean;

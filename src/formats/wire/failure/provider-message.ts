@@ -129,13 +129,13 @@ function cut(text: string): string {
 }
 
 export interface ProviderErrorText {
-  /** Codes, types and statuses in lower case; numbers as text. */
+  /** Error codes, error types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];
   /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /** The text that patterns of wordings are matched with, in lower case. */
+  /** The error text in lower case, against which the patterns of a `Wording` are matched. */
   readonly all: string;
-  /** The field that the provider names; empty if it names none. */
+  /** The request field that the provider names; empty if it names none. */
   readonly param: string;
   readonly flagged: boolean;
 }
@@ -177,13 +177,13 @@ export function extractErrorText(value: unknown): ProviderErrorText {
 }
 
 /**
- * Only this much of an error body's text is matched with wordings: they are at its start, and
- * matching long texts would be slow.
+ * Maximum characters of an error body's text that are matched against a `Wording`. Wordings are at
+ * its start, and matching a long text would be slow.
  */
 const MATCHED_CHARS_MAX = 8_192;
 /**
- * Maximum length of an error message. It is that of a whole error body, because some providers nest
- * another body in their message.
+ * Maximum length of an error message. It equals the maximum size of an error body, because some
+ * providers nest another body in their message.
  */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
 const CODE_CHARS_MAX = 256;

@@ -55,7 +55,7 @@ export const billingWording: Wording = {
   ],
 };
 
-/** The provider does not accept the account or its key. */
+/** Says that the provider does not accept the account or its key. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [
@@ -71,7 +71,7 @@ export const accessWording: Wording = {
   ],
 };
 
-/** Too many requests, under any status. */
+/** Says that there were too many requests, under any status. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (also with 413)

@@ -104,7 +104,7 @@ export interface ProviderControls {
   readonly order?: readonly string[];
   readonly allowFallbacks: boolean;
   readonly requireParameters: boolean;
-  /** Aggregators get it as their own `provider` object. */
+  /** Aggregators, which route requests themselves, get it as their own `provider` object. */
   readonly upstream?: Readonly<Record<string, unknown>>;
   readonly connections: "prefer" | "only" | "never";
 }

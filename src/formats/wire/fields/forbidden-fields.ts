@@ -32,7 +32,7 @@ const deepNames = new Set([
   "vertexproject", "xapikey",
 ]); // prettier-ignore
 
-/** Refused at the top level and in `provider`. Deeper, they may be ordinary data. */
+/** Names that are refused at the top level and in `provider`. Deeper, they may be ordinary data. */
 const topNames = new Set([
   ...deepNames, "apitype", "apiversion", "authorization", "credentials", "endpoint",
   "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",
@@ -42,12 +42,20 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/** No smaller container can contain a forbidden name: `{"proxy":0}`. */
+/**
+ * Bytes of the smallest container that can have a forbidden name: `{"proxy":0}`. Smaller values are
+ * skipped.
+ */
 const TELLING_BYTES_MIN = 11;
 
-/** Longer than every forbidden name with separators, so a longer key cannot match. */
+/**
+ * Maximum length of a key that is checked. It is longer than every forbidden name with separators.
+ */
 const NAME_CHARS_MAX = 64;
-/** Bounds the key with its quotes; an escaped letter such as `\u0061` has six bytes. */
+/**
+ * Maximum bytes of a key that is checked, with its quotes. An escaped letter such as `\u0061` has
+ * six bytes.
+ */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Some parsers act on these names; no chat request has them at its top level. */
@@ -71,8 +79,8 @@ export function refuseForbidden(name: string): Problem | undefined {
 }
 
 /**
- * Fields that contain a JSON Schema wherever they are. Some hosts accept them inside a member such
- * as `nvext`.
+ * Fields that contain a JSON Schema, at any depth of a body. Some hosts accept them inside a member
+ * such as `nvext`.
  */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
@@ -169,7 +177,10 @@ class CredentialWalk {
     return false;
   }
 
-  /** Names with escapes or beyond ASCII take a hundred times longer, so their number is bounded. */
+  /**
+   * Checking a name with escapes or beyond ASCII takes a hundred times longer, so the number of
+   * such names in a body is bounded.
+   */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;

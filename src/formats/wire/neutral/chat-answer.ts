@@ -25,7 +25,7 @@ export interface AnswerJson {
 
 export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
-  /** As in `AnswerBridge`. Absent: false. */
+  /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
   readonly hasWrongFinish?: boolean | undefined;
   readonly finishReason?: FinishReason | undefined;
   bodyText(costUsd: string): string;
@@ -48,7 +48,7 @@ export interface AnswerCodec {
   ): ReadAnswer<{
     readonly answer: ChatAnswer;
     readonly report: UsageReport | undefined;
-    /** As in `AnswerBridge`. Absent: false. */
+    /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
     readonly hasWrongFinish?: boolean;
   }>;
   write(
@@ -63,13 +63,13 @@ export interface AnswerLabel {
   readonly idTail: string;
   readonly modelId: string;
   readonly createdSeconds: number;
-  /** As in `ParsedChatRequest`. */
+  /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
   readonly usesFunctions: boolean;
   readonly countInputTokens: () => number;
 }
 
-/** Without a leading byte order mark, which JSON parsers refuse. */
+/** Decodes UTF-8 without a leading byte order mark, which JSON parsers refuse. */
 export function decodeBody(body: Buffer): string {
   const text = body.toString("utf8");
   return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;

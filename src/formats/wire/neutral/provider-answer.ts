@@ -79,7 +79,7 @@ export interface ProviderQuestions {
 
 /** The part of a wire profile that changes how the provider's answers are read. */
 export interface AnswerReading {
-  /** The provider's total exceeds the sum of its parts by the reasoning tokens. */
+  /** `reasoning`: the provider's total exceeds prompt plus completion by the reasoning tokens. */
   readonly usageGap?: "reasoning";
   readonly toolSignature?: "gemini";
 }

@@ -85,7 +85,7 @@ export function signedId({ id, signature }: SignedId): string {
   return `${id === "" ? `call_${carried.slice(-12)}` : id}${MARK}${carried}`;
 }
 
-/** Undoes `signedId`. If a client invents a signature, its provider refuses it. */
+/** Undoes `signedId`. The provider refuses a signature that a client invented. */
 export function splitSignedId(signed: string): SignedId {
   const at = signed.lastIndexOf(MARK);
   if (at <= 0 || signed.length - at > SIGNATURE_CHARS_MAX + MARK.length) return { id: signed };

@@ -109,7 +109,7 @@ export function readReportedCost(text: string): string | undefined {
   );
 }
 
-/** An amount with more than 15 whole digits is replaced by this one. */
+/** Replaces an amount with more than 15 whole digits. */
 export const hugeUsd: string = "9".repeat(15);
 
 /** 10^10 ticks are one dollar. */

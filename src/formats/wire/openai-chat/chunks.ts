@@ -168,8 +168,8 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An unknown word counts as a plain stop. Some hosts write `MAX_TOKENS`, or `content_filter:
- * SAFETY`.
+ * An unknown word counts as a plain stop. Letter case and text after the word are ignored, because
+ * some hosts write `MAX_TOKENS` or `content_filter: SAFETY`.
  */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
@@ -185,7 +185,10 @@ interface WordUse {
   readonly usesFunctions: boolean;
 }
 
-/** The client's finish reason. Strict clients accept only the five words of the wire. */
+/**
+ * Converts a provider's finish reason to one of the five words of wire_a, because strict clients
+ * accept no other word.
+ */
 export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
   if (wireWords.has(word)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);

@@ -19,11 +19,14 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { noteFields } from "../price-guard.ts";
 import { decodeMessages } from "./decode-messages.ts";
 
-/** Fields that are refused, because the answer would be different without them. */
+/**
+ * Fields that are refused if the provider speaks another wire, because the answer would be
+ * different without them.
+ */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
 /**
- * Fields that the other wire has too or that the gateway reads. Fields that are neither in
+ * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
  * `refused` nor in `carried` are dropped.
  */
 const carried: ReadonlySet<string> = new Set<ChatWord>([

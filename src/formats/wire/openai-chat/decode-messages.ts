@@ -224,7 +224,10 @@ class MessageList {
   }
 }
 
-/** Not `push(...more)`: a body can have more parts than a call can have arguments. */
+/**
+ * `push(...more)` would fail for a long list: a body can have more parts than a function call can
+ * have arguments.
+ */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }

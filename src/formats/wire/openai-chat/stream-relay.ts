@@ -177,7 +177,10 @@ export class OpenaiChatRelay implements StreamDriver {
     }
   }
 
-  /** Corrects what strict clients of the wire would refuse. */
+  /**
+   * Corrects parts of a chunk that strict wire_a clients would refuse: the delta, its tool calls,
+   * the choice's index and the finish reason.
+   */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
