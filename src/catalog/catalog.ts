@@ -40,7 +40,8 @@ export interface PriceSheet extends BySku<bigint> {
 }
 
 /**
- * Prices for a request whose prompt exceeds a bound. They apply to all its tokens, output included.
+ * Prices for a request whose prompt exceeds `abovePromptTokens`. They apply to all tokens of the
+ * request, output included.
  */
 export interface PriceTier {
   /**

@@ -131,7 +131,9 @@ function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** YYYY-MM-DD sorts as text. The model is still served on its deprecation date. */
+/**
+ * Dates written YYYY-MM-DD are compared as text. The model is still served on its deprecation date.
+ */
 function isPast({ model }: Entry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }

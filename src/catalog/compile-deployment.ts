@@ -54,8 +54,8 @@ export function compileDeployment(
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // A listing with `reported_cost` billing gets a price pin of another name, because its cost is
-  // not computed from token prices.
+  // `reported_cost` becomes a part of the price pin: such a listing is not billed by token prices,
+  // so a change of its billing must give a new pin.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];

@@ -34,7 +34,7 @@ export function ownKeyDeployment(
 
 export const OWN_KEY_PINS = "own-key-";
 
-/** Prices of 0 whose pin marks an attempt as made with a customer's own key in the ledger. */
+/** Prices of 0. Their pin marks an attempt in the ledger as made with a customer's own key. */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,

@@ -37,7 +37,10 @@ function isOld({ deployment: { checked } }: Listing): boolean {
   return checked?.age === "old";
 }
 
-/** Listings with a reported cost come last, because it cannot be compared with token prices. */
+/**
+ * Listings that bill a reported cost come last, because that cost cannot be compared with token
+ * prices.
+ */
 function byPrice(a: Deployment, b: Deployment): number {
   const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
   if (ofA === ofB) return 0;

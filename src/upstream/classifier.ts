@@ -31,7 +31,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     // Exceeding `streamBytesMax` is not the provider's fault: some requests need more bytes per
     // token.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
-    // The gateway ended the attempt: the provider's health does not change, and no other is tried.
+    // The gateway ended the attempt, so the provider's health does not change and no other provider
+    // is tried.
     abandoned: (status) => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",

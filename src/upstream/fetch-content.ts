@@ -18,7 +18,7 @@ export interface ContentInput {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere">;
   readonly deployment: Deployment;
-  /** The path below the deployment's base address. */
+  /** The path below the deployment's base URL. */
   readonly path: string;
   /** A byte range, and the version of the file that it applies to. Absent: the whole file. */
   readonly range?: string;
@@ -126,7 +126,8 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A paused provider is silent too, but because of the client, which has its own time limit.
+    // A paused provider is silent too, but only because the client is slow. The client has its own
+    // time limit.
     if (this.#sawData || this.#controller?.paused === true) {
       this.#sawData = false;
       this.dueMs = nowMs + this.#input.idleMs;
@@ -137,7 +138,7 @@ class ContentRun implements RunningContent, Deadline {
     );
   }
 
-  /** Ignores events of requests that were redirected or have ended. */
+  /** Returns a handler that ignores the events of a request that was redirected or has ended. */
   #buildHandler(hop: number): UpstreamHandler {
     const counts = (): boolean => hop === this.#hop && !this.#isOver;
     return {

@@ -156,7 +156,7 @@ function parseJson({ status, body }: FetchedAnswer): unknown {
 
 export type PostEnd =
   | { readonly kind: "answered"; readonly status: number }
-  /** A short text for people, without anything that the receiver sent. */
+  /** Why there was no answer: a short text for people, without anything that the receiver sent. */
   | { readonly kind: "unanswered"; readonly fault: string };
 
 export interface Post {
@@ -194,7 +194,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
       body,
       signal,
     });
-    // The body does not matter, because the status is known.
+    // A failure while the body is read does not matter, because the status is known.
     await answer.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
     return { kind: "answered", status: statusCode };
   } catch (fault) {

@@ -48,7 +48,10 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** Connections to providers: kept ones by origin, and others for a single request. */
+/**
+ * Connections to providers: kept ones, shared by all requests to an origin, and others for a single
+ * request.
+ */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;

@@ -23,7 +23,7 @@ export interface UpstreamClientOptions {
   readonly wires?: WireTable;
   /** Buffers for request bodies. Default: a separate pool. */
   readonly bodyPool?: BufferPool;
-  /** The routes to providers. Default: no proxy, default authorities. */
+  /** The routes to providers. Default: no proxy, and the default certificate authorities. */
   readonly outbound?: Outbound;
   /** Called when a request is sent again because its kept connection had been closed. */
   readonly onSentAgain?: (deployment: Deployment) => void;
@@ -37,7 +37,7 @@ export interface SentAttempt {
   readonly traceparent?: string | undefined;
 }
 
-/** A request without a body: for the state of a video job, or for its file. */
+/** A request without a body: it reads a video job or its file, or deletes the job. */
 export interface UpstreamQuestion {
   /**
    * A path below the deployment's base URL, with a leading slash, or a URL of the same origin as
@@ -167,7 +167,7 @@ export class UpstreamClient {
         dispatcher.dispatch({ ...options, body }, to);
       else {
         // undici keeps a body until the answer ends, and a slice would keep all of the memory that
-        // it shares. So the client sends a copy from a pooled buffer.
+        // it shares. So a copy from a pooled buffer is sent instead.
         const own = new EditedBytes(body, []);
         this.#bodies.dispatch(dispatcher, { ...options, body: own }, to);
       }

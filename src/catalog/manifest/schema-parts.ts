@@ -10,13 +10,19 @@ export interface RuleNote {
 }
 
 export interface ManifestProblem {
-  /** JSON pointer; of the enclosing object if a field is missing; "" is the whole document. */
+  /**
+   * JSON pointer to the field, or to the enclosing object if a field is missing; "" is the whole
+   * document.
+   */
   readonly pointer: string;
   readonly rule: string;
   readonly message: string;
 }
 
-/** Marks a schema node with its rule. A message is the field's name followed by `help`. */
+/**
+ * Marks a schema node with its rule. The message of a problem is the field's name followed by
+ * `help`.
+ */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }

@@ -46,8 +46,8 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
 }
 
 /**
- * The gateway reserves `max_output_tokens` for each image, so it could not bill a higher token
- * count.
+ * Refuses `image_tokens` above `max_output_tokens`: the gateway reserves only `max_output_tokens`
+ * for an image, so it could not bill more.
  */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];

@@ -85,9 +85,9 @@ function purchase(field: string, why: string): TSchema {
 }
 
 /**
- * Makes purchase prices complete. A listing with `purchase_pricing` that has tiers or extra prices
- * for customers must have them for the purchase too; otherwise the provider would be owed a price
- * that nobody stated.
+ * Makes purchase prices complete. If a listing has `purchase_pricing`, then whatever else has a
+ * sale price (tiers, extra SKUs) must have a purchase price too; otherwise the provider would be
+ * owed a price that nobody stated.
  */
 const PURCHASE_RULES: TSchema[] = [
   when(

@@ -103,7 +103,7 @@ export interface StreamCodec {
 }
 
 export interface KeyCheck {
-  /** Below the deployment's base URL, with a leading slash; requested with GET. */
+  /** A path below the deployment's base URL, with a leading slash. It is requested with GET. */
   readonly path: string;
   /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;

@@ -25,7 +25,10 @@ export interface Modality<R extends CallRequest> {
    * have prices. `outputTokens` replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
-  /** Input tokens to claim in rate limits on tokens; absent: `estimatedInputTokens`. */
+  /**
+   * The input tokens that the request claims from rate limits on tokens; absent:
+   * `estimatedInputTokens`.
+   */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
   /** Which configured time limits apply; absent: those of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
@@ -73,7 +76,7 @@ export interface Unservable {
 }
 
 export interface UpstreamRequest {
-  /** Below the deployment's base URL, with a leading slash. */
+  /** A path below the deployment's base URL, with a leading slash. */
   readonly path: string;
   /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;

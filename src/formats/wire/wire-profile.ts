@@ -177,7 +177,7 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
     }
   }
   for (const { name, json } of fixedBody) {
-    // `aggregatorControls` writes the member `provider`.
+    // `provider` is skipped here, because `aggregatorControls` writes it.
     if (name !== "provider") splice.insert(name, json as JsonText);
   }
 }

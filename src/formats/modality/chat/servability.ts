@@ -26,7 +26,10 @@ export function servabilityProblem(
   );
 }
 
-/** Wires accept temperatures up to 1 or 2. Parsing has refused anything above 2. */
+/**
+ * Refuses a temperature above the maximum of the provider's wire, which is 1 or 2. Parsing has
+ * already refused anything above 2.
+ */
 function temperatureProblem(
   request: ParsedChatRequest,
   { requests }: Wire,
@@ -152,7 +155,10 @@ export function asksHourWrites(request: ParsedChatRequest, deployment: Deploymen
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** Names of the fields that the deployment's wire profile drops from a body of its own wire. */
+/**
+ * Names of the fields that the deployment's wire profile drops from the body of a client that uses
+ * the deployment's wire.
+ */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,

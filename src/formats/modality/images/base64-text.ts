@@ -9,7 +9,7 @@ export class Base64Text {
   #characters = 0;
   #paddings = 0;
   #isBad = false;
-  /** An escape that is not complete yet, with its backslash. */
+  /** A JSON escape that is not complete yet, with its backslash. */
   #escape = "";
 
   /**

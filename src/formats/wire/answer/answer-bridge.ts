@@ -8,7 +8,7 @@ import {
 import type { UpstreamFailure } from "../failure/failures.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 
-/** Bytes for the client. A string is sent as UTF-8, which saves a copy. */
+/** Bytes for the client. A string, which is sent as UTF-8, saves a copy into a buffer. */
 export type Output = Buffer | string;
 
 /**

@@ -197,7 +197,7 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
     const near = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
-    // Inside a JSON string the quote would be escaped.
+    // A `"logprobs"` inside a JSON string does not match, because its quotes are escaped.
     const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(near);
     if (found !== null) {
       const start = at - 1 + found[0].length;

@@ -27,7 +27,7 @@ import { retryAfterSeconds } from "./retry-after.ts";
 
 /**
  * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
- * (milliseconds since 1970); if it is absent, with the answer's own `date` header.
+ * (milliseconds since 1970); if `nowMs` is absent, with the answer's own `date` header.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);

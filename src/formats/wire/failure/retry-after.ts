@@ -4,8 +4,8 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * The seconds that a provider asks to wait, from any header that providers use: rounded up, at
- * least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if it is absent,
- * with the answer's `date` header. Undefined if no header is readable.
+ * least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if `nowMs` is
+ * absent, with the answer's `date` header. Undefined if no header is readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));

@@ -1,7 +1,7 @@
 import type { ProviderErrorText } from "./provider-message.ts";
 
 export interface Wording {
-  /** In lower case. One matching code is enough. */
+  /** Error codes in lower case. One matching code is enough. */
   readonly codes: readonly string[];
   /**
    * Matched against the lower-case text of the body. A repetition before further text, such as
@@ -30,7 +30,10 @@ export function matchesWording(errorText: ProviderErrorText, wording: Wording): 
   );
 }
 
-/** Looks back at most `charsMax` from each `second`, so the time is linear in the text. */
+/**
+ * Looks back at most `charsMax` characters from each text of `second`, so the time is linear in the
+ * length of `text`.
+ */
 function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean {
   for (const part of second) {
     for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
@@ -157,7 +160,7 @@ export const contextOverflowWording: Wording = {
     /input is too long for requested model/, // Bedrock
   ],
   pairs: [
-    // Gemini-compatible
+    // Wording of servers that are compatible with Gemini.
     {
       first: ["input token count"],
       second: ["exceeds the maximum number of tokens"],

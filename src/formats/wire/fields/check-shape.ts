@@ -22,7 +22,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Undefined if the value is valid. */
+/** Checks the value at `node`; undefined if the value is valid. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
@@ -110,7 +110,7 @@ export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 
 export interface ShapeRules {
   readonly required?: readonly ChatWord[];
-  /** Checks the name of a member that is not in the fields; absent: any such name is accepted. */
+  /** Checks the name of a member that `fields` does not have; absent: any such name is accepted. */
   readonly other?: (name: string) => Problem | undefined;
 }
 
@@ -184,7 +184,8 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
 }
 
 /**
- * Refuses a known name in other letter case, because some providers ignore case and would obey it.
+ * Refuses a known name in another letter case, because some providers ignore case and would obey
+ * it.
  */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);

@@ -58,7 +58,10 @@ const NAME_CHARS_MAX = 64;
  */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
-/** Some parsers act on these names; no chat request has them at its top level. */
+/**
+ * Names that change an object's prototype in some parsers. No chat request has them at its top
+ * level.
+ */
 const prototypeNames = new Set(["constructor", "prototype"]);
 
 /** Refuses credentials and destinations in any spelling: `base_url`, `baseURL`, `base-url`. */

@@ -62,8 +62,8 @@ function isMarked(id: string): boolean {
 /** In a signed call id, separates the provider's id from the signature. */
 const MARK = "_tmsig_";
 /**
- * A longer signature is not put into the call's id. The provider then gets `PLACEHOLDER_SIGNATURE`
- * back.
+ * Maximum length of a signature that is put into the call's id. If a signature is longer, the
+ * provider gets `PLACEHOLDER_SIGNATURE` back.
  */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;

@@ -126,7 +126,7 @@ const OPEN_OBJECT = 123;
 
 /**
  * True for the end mark of the wire, also with blanks around it. An event that begins with `{` is
- * rejected early.
+ * rejected first, without decoding it.
  */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
@@ -139,10 +139,10 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   function_call: "tool_calls",
   length: "length",
   content_filter: "refusal",
-  // Z.ai's word.
+  // Z.ai's word for refused content.
   sensitive: "refusal",
   model_context_window_exceeded: "length",
-  // Mistral's word.
+  // Mistral's word for an answer that reached the model's maximum length.
   model_length: "length",
   // Stop reasons of wire_b, which some gateways write in answers of wire_a.
   max_tokens: "length",
@@ -241,7 +241,7 @@ function partText(part: Part): string {
   return part?.["type"] === "text" ? textOf(part["text"]) : "";
 }
 
-/** Mistral's thinking parts contain parts. */
+/** Reads the text of a thinking part. Mistral's thinking parts contain further parts. */
 function partReasoning(part: Part): string {
   if (part?.["type"] !== "thinking") return "";
   const inner = part["thinking"];

@@ -100,7 +100,7 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
 const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);
 
-/** Tools of other kinds than `function` are refused. */
+/** Refuses tools of other kinds than `function`. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -173,7 +173,10 @@ function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefi
   return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
 }
 
-/** `allowed_tools` keeps the listed tools, of which the model may or must call one. */
+/**
+ * Applies `allowed_tools`: only the listed tools are offered. The model may call one of them, and
+ * must if the mode is `required`.
+ */
 function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,

@@ -153,7 +153,6 @@ export function sseCommentText(comment: string): string {
   return `: ${comment.replaceAll(/[\r\n]/g, " ")}\n\n`;
 }
 
-/** The end mark of a wire_a stream. */
 export const SSE_DONE_TEXT = "data: [DONE]\n\n";
 
 export const SSE_CONTENT_TYPE = "text/event-stream; charset=utf-8";
