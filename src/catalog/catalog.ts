@@ -168,7 +168,7 @@ export interface Deployment {
    * `prices` never change.
    */
   readonly datedPrices?: readonly DatedPrices[];
-  /** Absent: it is not known when the prices were checked. */
+  /** When and how the prices were last checked; absent: that is unknown. */
   readonly checked?: CheckedPrices;
   /** SKUs that the listing does not price and that cost their base rate; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];

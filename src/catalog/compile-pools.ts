@@ -6,7 +6,7 @@ import type { CatalogIssue, CatalogNote } from "./catalog-input.ts";
 import type { CapacityDeclaration, Deployment, PoolDeclaration } from "./catalog.ts";
 
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
-  /** Has no slash, so it never equals the id of a deployment's own pool. */
+  /** The id has no slash, so it never equals the id of a deployment's own pool. */
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
@@ -26,8 +26,8 @@ export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
   /**
-   * Maps a deployment's id to its pool. Only deployments that the operator's file puts into a pool
-   * are in it.
+   * Maps a deployment's id to its pool. It has only the deployments that the operator's file puts
+   * into a pool.
    */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
@@ -48,8 +48,8 @@ export function ownPool(
 }
 
 /**
- * Puts deployments into the operator's pools. A pool's own limits replace those of its members. A
- * pool without limits takes those of the one member that declares any.
+ * Puts deployments into the operator's pools. A pool's own limits replace the limits of its
+ * members. A pool without limits takes the limits of the only member that declares any.
  */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;

@@ -52,7 +52,9 @@ type Copies = Map<string, Deployment>;
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
 const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
-/** Bounds memory only: a removed copy is created again in microseconds. */
+/**
+ * Maximum copies of a deployment, to bound memory. A removed copy is created again in microseconds.
+ */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
 
 function findCopies(deployment: Deployment): Copies {
@@ -106,8 +108,9 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
 }
 
 /**
- * When the catalog must be built again, in milliseconds since 1970: when announced prices begin, or
- * when the age of a price check changes. Infinity: never.
+ * When the catalog must be built again, in milliseconds since 1970: when announced prices begin,
+ * when the age of a price check changes, or when a listing becomes too old to be routed. Infinity:
+ * never.
  */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(

@@ -2,7 +2,7 @@ import type { ManifestFile } from "./catalog-input.ts";
 
 type NamedManifest = Pick<ManifestFile, "file" | "manifest">;
 
-/** By environment variable: the origins (scheme, host, port) to which its key may be sent. */
+/** For each environment variable, the origins (scheme, host, port) to which its key may be sent. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The operator's rules that say which key may be sent where. A manifest cannot change them. */
@@ -22,8 +22,8 @@ export interface KeyRules {
 }
 
 /**
- * By environment variable: the one origin that gets its key if `KeyRules.origins` does not list the
- * variable.
+ * For each environment variable, the one origin that gets its key if `KeyRules.origins` does not
+ * list the variable.
  */
 export type KeyOwners = ReadonlyMap<string, string>;
 

@@ -102,8 +102,8 @@ export function shortHash(text: string): string {
 const FRACTION_DIGITS = 6;
 
 /**
- * Exact, because USD per million tokens with six fraction digits is a whole number of pico-USD per
- * token.
+ * The result is exact, because USD per million tokens with six fraction digits is a whole number of
+ * pico-USD per token.
  */
 function picoUsdPerToken(costUsdPerMillion: string): bigint {
   const [whole = "", fraction = ""] = costUsdPerMillion.split(".");

@@ -26,7 +26,10 @@ export interface WireProfile {
 
 export interface FixedMember {
   readonly name: string;
-  /** The member's value as JSON text in ASCII, so that it can be inserted into a body as bytes. */
+  /**
+   * The member's value as JSON text. It is ASCII, because the texts of a body have one character
+   * per byte.
+   */
   readonly json: string;
 }
 

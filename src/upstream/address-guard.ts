@@ -115,7 +115,7 @@ const LOOKUP_MS_MAX = 3_000;
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  /** By owner: how many look-ups are in flight, and the waiting look-ups in order. */
+  /** For each owner, how many look-ups are in flight, and the waiting look-ups in order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
   /** An empty list means the system's name servers. */

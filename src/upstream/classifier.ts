@@ -55,7 +55,8 @@ function classifyFault(code: string): ConnectionFault {
 }
 
 /**
- * If a provider refuses a customer's own key, the message says so, because the customer can fix it.
+ * Returns a classifier whose message tells a customer that the provider refused the customer's own
+ * key, because only the customer can fix that.
  */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,

@@ -228,7 +228,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Only the headers about the file, with names in lower case. */
+  /** Only the headers about the file. Their names are in lower case. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
@@ -310,7 +310,10 @@ function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }
 
-/** The first value, if it is printable ASCII: the gateway's answer can contain it unchanged. */
+/**
+ * The first value of a header if it is printable ASCII, so that the gateway's answer can contain it
+ * unchanged; else undefined.
+ */
 function cleanValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   const first = (Array.isArray(value) ? value[0] : value)?.trim();

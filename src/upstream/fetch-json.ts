@@ -170,7 +170,7 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** The most bytes of an answer that are read. */
+/** Maximum bytes of an answer that are read. Then the connection is closed. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**
@@ -206,7 +206,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
 
 /**
  * True if the name currently has a private address, false if it does not resolve in time, `busy` if
- * its owner has too many look-ups in flight.
+ * the owner for whom `find` resolves has too many look-ups in flight.
  */
 export async function resolvesToPrivate(
   hostname: string,

@@ -150,7 +150,7 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // `close` waits until the answer has ended.
+  // `close` waits until the answer has ended, so it does not cut the request.
   dispatcher.close().catch(() => undefined);
 }
 

@@ -72,11 +72,16 @@ export interface AttemptClassifier {
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
   brokenBody(upstreamStatus: number): UpstreamFailure;
-  /** A 2xx that cannot be read, because it is compressed although that was not requested. */
+  /**
+   * Classifies a 2xx that cannot be read, because it is compressed although that was not requested.
+   */
   unusable(upstreamStatus: number): UpstreamFailure;
-  /** A stream that exceeded `streamBytesMax`. */
+  /** Classifies a stream that exceeded `streamBytesMax`. */
   endless(upstreamStatus: number): UpstreamFailure;
-  /** The gateway stopped reading, because the client had left or the process shuts down. */
+  /**
+   * Classifies an attempt that the gateway ended, because the client had left or the process shuts
+   * down.
+   */
   abandoned(upstreamStatus: number | null): UpstreamFailure;
 }
 
@@ -89,9 +94,11 @@ export interface AttemptResult {
   /** True if the provider sent output, even after the client had left: it decides what is owed. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
-  /** From dispatch to the response headers. */
+  /** Time from dispatch to the response headers. */
   readonly firstByteMs: number | null;
-  /** From dispatch to the first output; null without output, or if the answer is not a stream. */
+  /**
+   * Time from dispatch to the first output; null without output, or if the answer is not a stream.
+   */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }
@@ -360,7 +367,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that a slow client has paused for long: do not blame it.
+      // A provider may close a connection that a slow client has paused for long, so it is not
+      // blamed.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,

@@ -21,7 +21,7 @@ export interface UpstreamClientOptions {
   readonly openKey?: (ownKey: OwnKey) => string;
   /** Wires that providers may speak. Default: all wires of the program. */
   readonly wires?: WireTable;
-  /** Buffers for request bodies. Default: a separate pool. */
+  /** Buffers for request bodies. Default: a new pool. */
   readonly bodyPool?: BufferPool;
   /** The routes to providers. Default: no proxy, and the default certificate authorities. */
   readonly outbound?: Outbound;
@@ -52,7 +52,10 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /** The marketplace's key in `headers`. If it is rotated, the endpoint is made again. */
+  /**
+   * The marketplace's key in `headers`. If it is rotated, the endpoint is made again. Undefined for
+   * a customer's own key, and if the endpoint needs no key.
+   */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];
@@ -212,7 +215,7 @@ export class UpstreamClient {
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;
     } catch {
-      // Without the cause, which must not be shown to a client.
+      // The cause is left out, because it must not be shown to a client.
       return unopened;
     }
   }

@@ -196,7 +196,6 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 export type Place = readonly (string | number)[];
 
-/** Returns an empty object if `value` is not an object. */
 export function asFields(value: unknown): Fields {
   return asObject(value) ?? {};
 }

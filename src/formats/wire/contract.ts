@@ -24,7 +24,7 @@ export interface Wire {
   readonly streams: StreamCodec;
   errorBody(refusal: Refusal, requestId: string): Buffer;
   authHeader(key: string): readonly [name: string, value: string];
-  /** A free request that shows whether a provider accepts a key. */
+  /** A request that costs nothing and shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
   /**
    * Writes and reads the calls of conformance checks; absent: the checks are skipped for this wire.
@@ -60,15 +60,15 @@ export interface RequestCodec {
    */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /**
-   * Edits a body whose client and provider both use this wire. Makes only the edits that other
-   * wires do not need.
+   * Edits a body whose client and provider both use this wire: applies the wire profile and writes
+   * the output bound.
    */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
   /**
    * True if the usage that providers of this wire report says how many cache writes last an hour.
    */
   readonly countsHourWrites: boolean;
-  /** True if this value of the field costs the provider's usual price. */
+  /** True if a request with this value of `field` costs the provider's usual price. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** True if the client runs tools of this type, so that they cost only tokens. */
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;

@@ -30,7 +30,7 @@ export interface Modality<R extends CallRequest> {
    * `estimatedInputTokens`.
    */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
-  /** Which configured time limits apply; absent: those of a stream or of a whole answer. */
+  /** Which configured time limits apply; absent: the limits of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
   /** Classifies an answer that is not a usable 2xx; absent: `classifyFailure`. */
   readonly classify?: (
@@ -57,8 +57,9 @@ export interface CallRequest {
 }
 
 /**
- * Identifies the requests of one conversation: by the client's name for it (`isNamed`), or by the
- * first bytes of its messages.
+ * Identifies the requests of one conversation, by the client's name for it (`isNamed`) or by the
+ * first bytes of its messages. Routing prefers the deployment that served the conversation last,
+ * because its provider has the prompt in its cache.
  */
 export interface Conversation {
   readonly isNamed: boolean;

@@ -75,7 +75,7 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
     const isReplaced = fixed.has(foldName(name)) || taken.has(name);
     if (!isReplaced && (!drops || declares(target, name))) continue;
     keys.push(key);
-    // Fields that `pricedNames` lists are reported by the price guard.
+    // Fields that `pricedNames` lists are left out, because the price guard reports them.
     if (!isUsual(doc, name, doc.valueOf(key)) && !pricedNames.has(name)) names.push(name);
   }
   return { keys, names: names.slice(0, NAMES_MAX).map(headerName) };

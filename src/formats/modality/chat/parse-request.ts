@@ -121,8 +121,8 @@ const noThread = refusal(
 );
 
 /**
- * Requests whose `messages` have the same first bytes, up to this number, are treated as one
- * conversation, as prompt caches do.
+ * How many first bytes of `messages` identify a conversation that has no name. Prompt caches
+ * compare the start of a prompt, too.
  */
 const CONVERSATION_START_BYTES = 1_024;
 
@@ -141,7 +141,7 @@ export class ParsedChatRequest implements CallRequest {
   readonly usesFunctions: boolean;
   /** The client's output bound, or the default, which is then written into the body. */
   readonly outputTokens: number;
-  /** Absent if the client sent none. Some wires accept at most 1. */
+  /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
   /**
@@ -150,7 +150,7 @@ export class ParsedChatRequest implements CallRequest {
    */
   readonly estimatedInputTokens: number;
   readonly controls: ProviderControls;
-  /** Sent by the client and never forwarded: `route`, `models`, `transforms`. */
+  /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */
   readonly droppedParams: readonly string[];
   readonly doc: JsonDocument;
   readonly betas: BetaNames;

@@ -170,7 +170,7 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly droppedParams: readonly string[];
   readonly body: Buffer;
   readonly grammar: Grammar;
-  /** The parsed value of `state`, or of `text`, its GLiNER name. */
+  /** The parsed value of `state`, or of `text`, which is the GLiNER name of `state`. */
   readonly state: unknown;
   readonly questions: readonly Question[];
   /** Paths such as `state.items[2]` of the `image_url` objects in state and questions. */

@@ -29,7 +29,7 @@ export interface SystemOneQuestion {
    * for a score; undefined if the client sent none.
    */
   readonly criteria: unknown;
-  /** Set only for a `choice`. */
+  /** The labels of a `choice`; other kinds have none. */
   readonly labels?: readonly string[];
   /** The value of level 0 of a score; only set if the client sent `min` and `max`. */
   readonly scoreFrom?: number;
@@ -98,7 +98,7 @@ export function readEntry(
 
 export function nameProblem(name: string): Problem | undefined {
   if (name.trim() === "") return problem("must not be blank");
-  // Refused because some JSON parsers act on this key.
+  // `__proto__` is refused, because some JSON parsers set an object's prototype from it.
   return name === "__proto__" ? problem("is not accepted as a name") : undefined;
 }
 
@@ -141,7 +141,7 @@ export interface Member {
 /** Maps a member's canonical name to the member. Members that are null are left out. */
 export type Members = ReadonlyMap<string, Member>;
 
-/** Maps every accepted name to its canonical name: `kind` to `type`. */
+/** Maps every accepted name to its canonical name, such as `kind` to `type`. */
 export type Spellings = ReadonlyMap<string, string>;
 
 export const DECISION_WORDS = {

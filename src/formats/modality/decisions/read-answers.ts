@@ -79,7 +79,8 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // If answers share a name, the first wins, because `reverse` makes it the last entry.
+  // If answers share a name, the first wins: `reverse` puts it last, and the last entry of a Map
+  // counts.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }

@@ -49,7 +49,7 @@ export class Base64Text {
     return Math.floor((this.#characters * 3) / 4);
   }
 
-  /** Enough of the decoded file to detect its type. */
+  /** The first bytes of the decoded file, enough to detect its type. */
   get firstBytes(): Buffer {
     return Buffer.from(this.#head, "base64");
   }
@@ -71,7 +71,10 @@ export class Base64Text {
     else this.#isBad = true;
   }
 
-  /** Some JSON encoders escape base64 characters that are special in HTML. */
+  /**
+   * Decodes a JSON escape: some JSON encoders escape the base64 characters that are special in
+   * HTML.
+   */
   #takeEscape(byte: number): void {
     this.#escape += String.fromCharCode(byte);
     if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;

@@ -10,11 +10,14 @@ import {
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface ImageReport {
-  /** Undefined if the provider counted no tokens, because a guess is never billed. */
+  /**
+   * Undefined if the provider reported no token counts. They are never guessed, because a guess
+   * must not be billed.
+   */
   readonly usage: Usage | undefined;
   readonly costUsd: string | undefined;
   readonly flaw?: string;
-  /** The members of the client's `usage` as JSON text, with the counts as reported. */
+  /** The token counts of the client's `usage` object: its members as JSON text. */
   readonly counts: readonly string[];
 }
 

@@ -90,7 +90,7 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** Fields in which other image APIs accept pictures. */
+/** Fields in which other image APIs accept pictures. They are refused. */
 // prettier-ignore
 const IMAGE_INPUTS = [
   "image", "images", "image_url", "image_urls", "input_image", "input_reference",

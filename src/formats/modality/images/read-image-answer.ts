@@ -86,8 +86,8 @@ function toAnsweredImage(
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
 /**
- * Undefined for a prompt that is too long or empty. Some hosts send an empty one if they changed
- * nothing.
+ * Reads a revised prompt; undefined if it is too long or empty. Some hosts send an empty one if
+ * they changed nothing.
  */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";

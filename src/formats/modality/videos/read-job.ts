@@ -15,7 +15,7 @@ export function parseRecord(body: Buffer): AnswerJson | undefined {
   return value === undefined ? undefined : { text, value };
 }
 
-/** Undefined if the record has neither an id nor a state. */
+/** Reads a provider's job record; undefined if it has neither an id nor a state. */
 export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
   const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);

@@ -37,7 +37,10 @@ export interface AnswerBridge {
   readonly state: BridgeState;
   readonly contentType: string;
   readonly usage?: Usage | undefined;
-  /** The usage that the listing declares for a complete answer without reported usage. */
+  /**
+   * The usage that the listing declares for an image, set for a complete answer whose provider
+   * reported none.
+   */
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as JSON number text, for `reported_cost` listings. */
   readonly reportedCostUsd?: string | undefined;

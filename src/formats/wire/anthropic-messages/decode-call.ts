@@ -278,7 +278,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
         },
       });
     } else if (thoughts.has(type)) {
-      // Only the model that wrote the thinking can read it.
+      // Thinking is dropped, because only the model that wrote it can read it.
       notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
     } else refuseBlock(content, block, index);
   }

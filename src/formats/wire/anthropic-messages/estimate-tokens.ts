@@ -53,7 +53,7 @@ function blockTokens(block: unknown): number {
       return TOOL_TOKENS + contentTokens(readField(block, "content"));
     case "thinking":
     case "redacted_thinking":
-      // Models do not read the thinking of earlier turns again.
+      // The thinking of earlier turns counts nothing, because models do not read it again.
       return 0;
     default:
       return jsonTokens(block);

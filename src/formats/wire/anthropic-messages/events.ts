@@ -9,7 +9,7 @@ export function eventText(type: string, members: string): string {
 
 export const pingText: string = eventText("ping", "");
 
-/** The terminal error event; nothing may follow it. */
+/** The event that ends a stream with an error. No event may follow it. */
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   refusal: "refusal",
   pause_turn: "stop",
-  // Words of wire_a, which other gateways pass through.
+  // Finish reasons of wire_a, which some gateways write in answers of wire_b.
   length: "length",
   content_filter: "refusal",
   tool_calls: "tool_calls",

@@ -6,7 +6,7 @@ import {
   refusalTimes,
 } from "../../../kernel/index.ts";
 
-/** A fault before the status line arrived. */
+/** Why a request failed before the status line of an answer arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
@@ -111,7 +111,7 @@ export interface FailedAnswer {
   readonly status: number;
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Only the first `ERROR_BODY_BYTES_MAX` bytes. */
+  /** The first bytes of the body, at most `ERROR_BODY_BYTES_MAX`. */
   readonly body: Buffer;
 }
 

@@ -58,7 +58,7 @@ export const billingWording: Wording = {
   ],
 };
 
-/** Says that the provider does not accept the account or its key. */
+/** Wording of providers that do not accept the account or its key. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [
@@ -74,7 +74,7 @@ export const accessWording: Wording = {
   ],
 };
 
-/** Says that there were too many requests, under any status. */
+/** Wording for too many requests, which providers report under many statuses. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (also with 413)

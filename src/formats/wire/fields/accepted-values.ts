@@ -23,7 +23,10 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "session_id",
 ]);
 
-/** The first field that the listing does not declare, or whose value it refuses. */
+/**
+ * The first field that the listing does not declare, or whose value it refuses; undefined if there
+ * is none.
+ */
 export function findUnlistedField(
   doc: JsonDocument,
   fields: Iterable<readonly [name: string, value: JsonNode]>,

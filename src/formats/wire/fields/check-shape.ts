@@ -18,7 +18,7 @@ import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
-  /** Follows the path of the field, as in "must be a string". */
+  /** Text that follows the path of the field, such as "must be a string". */
   readonly message: string;
 }
 

@@ -58,10 +58,7 @@ const NAME_CHARS_MAX = 64;
  */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
-/**
- * Names that change an object's prototype in some parsers. No chat request has them at its top
- * level.
- */
+/** Names on which some JSON parsers act. No chat request has them at its top level. */
 const prototypeNames = new Set(["constructor", "prototype"]);
 
 /** Refuses credentials and destinations in any spelling: `base_url`, `baseURL`, `base-url`. */
@@ -122,7 +119,7 @@ export function findCredential(doc: JsonDocument): Problem | undefined {
 
 /**
  * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
- * if it has too many values; the scan of the whole body does not count those below that depth.
+ * if it has too many values: the scan of the whole body did not count the values below that depth.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);

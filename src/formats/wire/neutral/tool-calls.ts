@@ -22,7 +22,8 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
 }
 
 /**
- * Half of a surrogate pair cannot be written in UTF-8; in a JSON string its escape means the same.
+ * Writes half of a surrogate pair as an escape. It cannot be written in UTF-8, and in a JSON string
+ * its escape means the same.
  */
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
@@ -47,7 +48,7 @@ export function toMessagesToolId(id: string): string {
   return PACKED_WIDE_MARK + Buffer.from(id, "utf16le").toString("base64url");
 }
 
-/** Undoes `toMessagesToolId`. An id that it did not pack stays. */
+/** Undoes `toMessagesToolId`. An id that was not packed stays. */
 export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;
   const bytes = Buffer.from(id.slice(PACKED_MARK.length), "base64url");
@@ -59,7 +60,7 @@ function isMarked(id: string): boolean {
   return id.startsWith(PACKED_MARK) || id.startsWith(PACKED_WIDE_MARK);
 }
 
-/** In a signed call id, separates the provider's id from the signature. */
+/** Separates the provider's id from the signature in a signed call id. */
 const MARK = "_tmsig_";
 /**
  * Maximum length of a signature that is put into the call's id. If a signature is longer, the

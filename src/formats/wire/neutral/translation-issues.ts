@@ -29,7 +29,9 @@ export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
 export interface DropRule {
-  /** Word ids of the members that are translated or refused by name. */
+  /**
+   * Word ids of the members that are translated or refused by name. All other members are dropped.
+   */
   readonly carried: ReadonlySet<number>;
   /** Text before each dropped name in the report, such as `messages[].`. */
   readonly path: string;

@@ -19,7 +19,6 @@ export interface UsageReport {
   readonly flaw?: string;
 }
 
-/** A count is a safe integer of at least 0. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

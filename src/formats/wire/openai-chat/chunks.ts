@@ -57,7 +57,10 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** The usage of a failed answer, sent before its terminal error; empty if there is none. */
+/**
+ * The chunk with the usage of a failed answer, sent before its terminal error. Empty text if the
+ * answer has neither usage nor a cost.
+ */
 export function renderKnownUsage(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
@@ -81,7 +84,7 @@ interface KnownUsage {
   readonly wantsUsageChunk: boolean;
 }
 
-/** The terminal error event; nothing may follow it. */
+/** The chunk that ends a stream with an error. No event may follow it. */
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,

@@ -214,7 +214,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#sent = sentFrame;
   }
 
-  /** Takes the held last chunk unchanged, to send it before a later chunk. */
+  /** Takes the held chunk with the finish reason unchanged, to send it before a later chunk. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;

@@ -227,7 +227,7 @@ function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
 
 function argumentText(value: unknown): string {
   if (typeof value === "string") return value;
-  // Some servers send an object instead of its text.
+  // Some servers send the arguments as an object instead of its JSON text.
   return asObject(value) === undefined ? "" : (tryPrint(value) ?? "");
 }
 

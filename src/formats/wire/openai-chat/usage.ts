@@ -118,7 +118,7 @@ function splitBuckets(reported: Fields): Usage | undefined {
   const promptTotal = prompt ?? 0;
   const cached = Math.min(
     promptTotal,
-    // DeepSeek and Moonshot report their cache at the top level.
+    // DeepSeek and Moonshot report cached tokens at the top level of the usage.
     firstCount(
       promptDetails?.["cached_tokens"],
       reported["prompt_cache_hit_tokens"],

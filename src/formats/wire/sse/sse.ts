@@ -7,7 +7,7 @@ export interface SseEvent {
   readonly data: Buffer;
 }
 
-/** Why a reader stopped. It ignores everything after a fault. */
+/** Why a reader stopped. The reader ignores all bytes after a fault. */
 export type SseFault = "line_too_long" | "event_too_long";
 
 const LF = 10;
@@ -83,7 +83,10 @@ export class SseReader {
     this.#line(whole, 0, whole.length);
   }
 
-  /** Takes offsets, because a view of each line would cost more than reading it. */
+  /**
+   * Reads the line from `from` to `end`. It takes offsets, because a view of each line would cost
+   * more than reading the line.
+   */
   #line(bytes: Buffer, from: number, end: number): void {
     const start = this.#atStart ? behindByteOrderMark(bytes, from, end) : from;
     this.#atStart = false;
