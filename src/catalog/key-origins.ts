@@ -7,7 +7,7 @@ export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The operator's rules that say which key may be sent where. A manifest cannot change them. */
 export interface KeyRules {
-  /** True if the program reads a setting or secret of its own from this variable. */
+  /** True if the program itself reads a setting or a secret from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
   /**
    * The origins to which the key in a variable may be sent. If a variable is not in this map, its

@@ -58,7 +58,7 @@ export class ProviderConnections {
   readonly #requests = new KeptConnections();
   readonly #pools = new Map<OutboundRoute, Map<string, Dispatcher>>();
   readonly #lookup: LookupFunction;
-  /** Looks up the hosts of addresses that providers' answers name. */
+  /** Looks up host names that come from providers' answers, such as the targets of redirects. */
   readonly #foreignLookup: LookupFunction;
 
   constructor(options: {
@@ -83,7 +83,8 @@ export class ProviderConnections {
   }
 
   /**
-   * Returns a handler that can send a request on a kept connection again; see `KeptConnections`.
+   * Returns a handler that sends the request again if its kept connection turns out to be dead; see
+   * `KeptConnections`.
    */
   handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
     return this.#requests.handler(...request);

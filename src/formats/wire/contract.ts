@@ -30,7 +30,7 @@ export interface Wire {
    * Writes and reads the calls of conformance checks; absent: the checks are skipped for this wire.
    */
   readonly providerQuestions?: ProviderQuestions;
-  /** Absent: the wire has no route that counts tokens. */
+  /** Counts the input tokens of a request; absent: the wire has no route for that. */
   readonly tokenCounter?: TokenCounter;
 }
 

@@ -52,7 +52,7 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
-  /** Absent: the modality has no conversations. */
+  /** Identifies the request's conversation; absent: the modality has no conversations. */
   conversation?(): Conversation | undefined;
 }
 

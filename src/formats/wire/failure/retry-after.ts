@@ -70,7 +70,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
 };
 
-/** Reads `6m0s`, `1s`, `120ms` and `1h30m`. */
+/** Reads durations such as `6m0s`, `120ms` and `1h30m`; undefined for other text. */
 function durationMs(value: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|d|h|m|s))+$/.test(value)) return undefined;
   let totalMs = 0;

@@ -74,7 +74,7 @@ export const accessWording: Wording = {
   ],
 };
 
-/** Wording for too many requests, which providers report under many statuses. */
+/** Wording of a rate limit, which providers report under many statuses. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (also with 413)

@@ -49,12 +49,13 @@ const deepHashes = new Set(
 const TELLING_BYTES_MIN = 11;
 
 /**
- * Maximum length of a key that is checked. It is longer than every forbidden name with separators.
+ * Maximum length of a key that is compared with forbidden names. It exceeds every forbidden name
+ * with separators.
  */
 const NAME_CHARS_MAX = 64;
 /**
- * Maximum bytes of a key that is checked, with its quotes. An escaped letter such as `\u0061` has
- * six bytes.
+ * Maximum bytes, quotes included, of a key that is compared with forbidden names. An escaped letter
+ * such as `\u0061` has six bytes.
  */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 

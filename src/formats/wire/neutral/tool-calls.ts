@@ -134,7 +134,7 @@ export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
   for (const [name, { wordId, value }] of Object.entries(needed)) {
     const node = doc.member(schema, wordId);
     if (node === ABSENT) missing += `"${name}":${value},`;
-    // A null is replaced, because a second member of this name would be a duplicate key.
+    // A null is replaced in its place, because an added member would be a duplicate key.
     else if (doc.isNull(node)) nulls.push({ at: doc.start(node) - doc.start(schema), value });
   }
   for (const { at, value } of nulls.toSorted((a, b) => b.at - a.at)) {
