@@ -10,10 +10,7 @@ import type {
 } from "./manifest/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
-/**
- * The id of a chat wire (a format of chat requests and answers); `formats/wire/wires.ts` lists all
- * wires.
- */
+/** The id of a chat wire; `formats/wire/wires.ts` lists all wires. */
 export type WireId = `wire_${string}`;
 export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = ManifestInputModality;
@@ -28,9 +25,7 @@ export interface PriceSheet extends BySku<bigint> {
    * and is settled at these prices, even if the catalog has other prices by then.
    */
   readonly pinId: string;
-  /**
-   * The prices that the marketplace owes the provider; absent: it owes the prices of this sheet.
-   */
+  /** The prices that the marketplace owes the provider; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
   /**
    * Prices of long prompts, in ascending order of `abovePromptTokens`; absent: the price per token
@@ -44,18 +39,13 @@ export interface PriceSheet extends BySku<bigint> {
  * request, output included.
  */
 export interface PriceTier {
-  /**
-   * Exclusive lower bound of the prompt's length: uncached, cached and cache-written tokens
-   * together.
-   */
+  /** Exclusive lower bound of the prompt's length: uncached, cached and cache-written tokens. */
   readonly abovePromptTokens: number;
   readonly prices: PriceSheet;
 }
 
 export interface DatedPrices {
-  /**
-   * When the prices begin, in milliseconds since 1970; -Infinity for the first prices of a listing.
-   */
+  /** When the prices begin, in ms since 1970; -Infinity for the first prices of a listing. */
   readonly fromMs: number;
   readonly prices: PriceSheet;
   readonly defaultedSkus: readonly PricedSku[];
@@ -81,10 +71,7 @@ export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value
 export interface DecisionsListing {
   readonly wire: "systemone" | "gliner";
   readonly path: string;
-  /**
-   * True if the provider runs one prompt per question and bills the request's whole `state` each
-   * time.
-   */
+  /** True if the provider runs one prompt per question and bills the whole `state` each time. */
   readonly isStatePerQuestion: boolean;
   readonly readsImages: boolean;
   /** The format in which the provider wraps its answers; absent: it does not wrap them. */
@@ -141,10 +128,7 @@ export interface Deployment {
   readonly modelId: ModelId;
   readonly manifestSha256: string;
   readonly upstreamModelId: string;
-  /**
-   * Model ids, other than `upstreamModelId`, that the endpoint may report in the `model` of an
-   * answer.
-   */
+  /** Ids other than `upstreamModelId` that the endpoint may report as the `model` of an answer. */
   readonly resolvesTo: readonly string[];
   readonly wire: WireId;
   readonly modality: ModalityId;
@@ -191,12 +175,8 @@ export interface Deployment {
   readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
-  /** How the endpoint differs from its wire; absent: it does not. */
   readonly wireProfile?: WireProfile;
-  /**
-   * Body members that replace the client's members of the same name in every chat request; absent:
-   * none.
-   */
+  /** Body members that replace the client's of the same name in every chat request. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /**
@@ -221,10 +201,7 @@ export interface ListedModel {
   /** The price card of the deployment that routing tries first. */
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;
-  /**
-   * Present exactly on decisions models: the question format of the deployment that routing tries
-   * first.
-   */
+  /** Only on decisions models: the question format of the deployment that routing tries first. */
   readonly decisionsWire?: DecisionsListing["wire"];
   /** YYYY-MM-DD, like `deprecationDate`. */
   readonly released?: string;
@@ -248,10 +225,7 @@ export interface ListedProvider {
 export interface Catalog {
   /** Hash of the input: instances that compiled the same manifests have the same id. */
   readonly buildId: string;
-  /**
-   * Public, routed models: newest `released` first, models without a date last, then by display
-   * name.
-   */
+  /** Public, routed models: newest `released` first, undated models last, then by name. */
   readonly models: readonly ListedModel[];
   /** The providers that serve `models`, sorted by name. */
   readonly providers: readonly ListedProvider[];

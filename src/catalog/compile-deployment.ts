@@ -26,10 +26,7 @@ export interface DeploymentSettings {
   readonly hasKey: (envName: string) => boolean;
   /** False if the manifest's `api_key_env` names a key that may only be sent to another origin. */
   readonly mayHaveKey: boolean;
-  /**
-   * True if the operator wants decision requests to this provider in the provider's public API
-   * format.
-   */
+  /** True if the operator wants decision requests in the provider's public API format. */
   readonly publicForm: (providerId: string) => boolean;
   readonly nowMs: number;
   /**

@@ -26,8 +26,7 @@ export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
   /**
-   * Maps a deployment's id to its pool. It has only the deployments that the operator's file puts
-   * into a pool.
+   * Maps deployment ids to pools, for the deployments that the operator's file puts into a pool.
    */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
@@ -223,7 +222,6 @@ function statedPool(fields: PoolFields): StatedPool {
   };
 }
 
-/** `requests_per_minute` is a short form of one `capacity` entry. */
 function listCapacities(fields: PoolFields): readonly CapacityDeclaration[] {
   const { requests_per_minute: value, capacity: listed = [] } = fields;
   return value === undefined ? listed : [{ type: "request", per: "minute", value }, ...listed];

@@ -52,9 +52,7 @@ type Copies = Map<string, Deployment>;
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
 const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
-/**
- * Maximum copies of a deployment, to bound memory. A removed copy is created again in microseconds.
- */
+/** Bounds the memory for copies. A removed copy is created again in microseconds. */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
 
 function findCopies(deployment: Deployment): Copies {

@@ -14,10 +14,7 @@ export interface KeyRules {
    * key is sent only to the variable's owner (`KeyOwners`).
    */
   readonly origins: KeyOrigins;
-  /**
-   * The owners of the variables in the catalog that is being replaced; absent at the start of the
-   * program.
-   */
+  /** The owners of the variables in the catalog that is replaced; absent at the program's start. */
   readonly owners?: KeyOwners;
 }
 

@@ -3,9 +3,7 @@ import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
-/**
- * The highest plausible price, in USD per million text tokens: sixty times the highest known price.
- */
+/** The highest plausible price, in USD per million tokens: sixty times the highest known. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
 /**
@@ -103,9 +101,7 @@ function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, 
 
 /** Days without a confirmation after which prices count as `late`. */
 export const CHECK_DAYS_MAX = 45;
-/**
- * Days without a confirmation after which prices count as `old` and routing tries the listing last.
- */
+/** Days without a confirmation after which prices are `old` and the listing is tried last. */
 export const OLD_DAYS = 90;
 
 const DAY_MS = 86_400_000;

@@ -5,10 +5,7 @@ import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/inde
 export interface WireProfile {
   /** The header in which the provider's key is sent; absent: the usual header of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
-  /**
-   * True if the endpoint's streams always report usage. The gateway then never sends
-   * `stream_options`.
-   */
+  /** True if streams report usage unasked. The gateway then never sends `stream_options`. */
   readonly usageUnasked: boolean;
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
@@ -17,19 +14,13 @@ export interface WireProfile {
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";
   readonly usageGap?: "reasoning";
-  /**
-   * The most output tokens that a request without `stream` may ask for; 0: the endpoint only
-   * streams.
-   */
+  /** Maximum output tokens of a request without `stream`; 0: the endpoint only streams. */
   readonly nonStreamMax?: number;
 }
 
 export interface FixedMember {
   readonly name: string;
-  /**
-   * The member's value as JSON text. It is ASCII, because the texts of a body have one character
-   * per byte.
-   */
+  /** The value as JSON text, in ASCII because body texts have one character per byte. */
   readonly json: string;
 }
 

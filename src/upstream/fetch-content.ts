@@ -35,10 +35,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /**
-   * The provider answered with an error status, or with something that is not a file; then
-   * `unusableReason` says why.
-   */
+  /** An error status, or a body that is not a file; then `unusableReason` says why. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -302,10 +299,7 @@ function isVideo(type: string): boolean {
   return /^video\/[\w.+-]+\s*(;|$)/i.test(type);
 }
 
-/**
- * False for types of pages and documents. Under a 200, these are error messages or links, not a
- * video.
- */
+/** False for pages and documents: under a 200 they are errors or links, not a video. */
 function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }

@@ -15,7 +15,6 @@ export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error
 export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** The time limit for the whole answer. */
   readonly totalMs: number;
   /** A longer answer is treated as no answer. */
   readonly bytesMax: number;
@@ -23,9 +22,7 @@ export interface FetchInput {
 }
 
 export interface RunningFetch<T> {
-  /**
-   * Resolves with undefined if no answer comes within the limits of time and size. Never rejects.
-   */
+  /** Resolves with undefined if no answer comes within the time and size limits. Never rejects. */
   readonly ended: Promise<T | undefined>;
   abandon(): void;
 }

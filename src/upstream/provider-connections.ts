@@ -48,10 +48,7 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/**
- * Connections to providers: kept ones, shared by all requests to an origin, and others for a single
- * request.
- */
+/** Connections to providers: kept ones, shared per origin, and ones for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
@@ -95,10 +92,7 @@ export class ProviderConnections {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /**
-   * Sends one request to an origin that is not the provider's, so without the provider's client
-   * certificate.
-   */
+  /** Sends to an origin other than the provider's, so without the provider's certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };

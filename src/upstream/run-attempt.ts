@@ -72,16 +72,11 @@ export interface AttemptClassifier {
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
   brokenBody(upstreamStatus: number): UpstreamFailure;
-  /**
-   * Classifies a 2xx that cannot be read, because it is compressed although that was not requested.
-   */
+  /** Classifies a 2xx that cannot be read: it is compressed, which was not requested. */
   unusable(upstreamStatus: number): UpstreamFailure;
   /** Classifies a stream that exceeded `streamBytesMax`. */
   endless(upstreamStatus: number): UpstreamFailure;
-  /**
-   * Classifies an attempt that the gateway ended, because the client had left or the process shuts
-   * down.
-   */
+  /** Classifies an attempt that the gateway ended: the client left, or the process stops. */
   abandoned(upstreamStatus: number | null): UpstreamFailure;
 }
 
@@ -96,9 +91,7 @@ export interface AttemptResult {
   readonly upstreamStatus: number | null;
   /** Time from dispatch to the response headers. */
   readonly firstByteMs: number | null;
-  /**
-   * Time from dispatch to the first output; null without output, or if the answer is not a stream.
-   */
+  /** Time from dispatch to the first output; null without output, or if it is no stream. */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }

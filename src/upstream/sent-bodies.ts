@@ -113,10 +113,7 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /**
-   * Call it when the request has ended. If a write is still running, `written` decides about the
-   * buffer.
-   */
+  /** Call it when the request has ended. A write that still runs decides about the buffer. */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";
@@ -124,10 +121,7 @@ class SentBody {
   }
 }
 
-/**
- * Passes all events of a request on to another handler, and tells the request's body when the
- * request has ended.
- */
+/** Passes all events on, and tells the request's body when the request has ended. */
 export class PassingHandler implements Dispatcher.DispatchHandler {
   /** The request's body; undefined if it is not in a lent buffer. */
   body: SentBody | undefined;

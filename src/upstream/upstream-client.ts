@@ -39,10 +39,7 @@ export interface SentAttempt {
 
 /** A request without a body: it reads a video job or its file, or deletes the job. */
 export interface UpstreamQuestion {
-  /**
-   * A path below the deployment's base URL, with a leading slash, or a URL of the same origin as
-   * the base URL.
-   */
+  /** A path below the base URL, with a leading slash, or a URL of the base URL's origin. */
   readonly path: string | URL;
   /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
@@ -97,7 +94,6 @@ export class UpstreamClient {
     this.#dispatch(deployment, { method: "POST", path, headers, body, sent }, handler);
   }
 
-  /** Sends a GET with the deployment's key, like `send`. */
   get(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "GET", ...question }, handler);
   }

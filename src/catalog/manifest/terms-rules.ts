@@ -3,10 +3,7 @@ import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/**
- * Rules of `listing_terms` that the schema cannot express, because each compares two parts of the
- * manifest.
- */
+/** Rules of `listing_terms` that the schema cannot express: each compares two parts. */
 export const TERMS_RULES = {
   "terms-unknown-model": "must be terms of a model that the manifest lists",
   "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
@@ -200,10 +197,6 @@ export function asFields(value: unknown): Fields {
   return asObject(value) ?? {};
 }
 
-/**
- * Returns an empty list if `value` is not a list, and an empty object for each entry that is not an
- * object.
- */
 export function asFieldsList(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.map(asFields) : [];
 }

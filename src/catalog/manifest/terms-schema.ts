@@ -14,10 +14,7 @@ import {
 } from "./schema-parts.ts";
 import { fixedBody } from "./wire-profile-schema.ts";
 
-/**
- * Refuses unknown members everywhere: a misspelled term would be a price that silently does not
- * apply.
- */
+/** Refuses unknown members, because a misspelled term is a price that silently does not apply. */
 const CLOSED = { additionalProperties: false } as const;
 
 const [HOUR] = EXTRA_SKUS;
@@ -121,10 +118,7 @@ const priceChange = Type.Object(
     ...CLOSED,
   },
 );
-/**
- * All prices of a listing from the instant `from` on. A price that the change omits ends at that
- * instant.
- */
+/** All prices of a listing from the instant `from` on. Prices that the change omits end then. */
 export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(

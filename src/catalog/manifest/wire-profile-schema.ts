@@ -145,10 +145,7 @@ export const wireProfileSchema = Type.Object(
   },
 );
 
-/**
- * How an endpoint differs from its wire. Each member has one effect, and unknown members are
- * refused.
- */
+/** How an endpoint differs from its wire. Unknown members are refused. */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
 /** A part of a conversation that an endpoint refuses or needs in another form. */
 export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];

@@ -154,10 +154,7 @@ export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   return hasHours || tierBounds(prices).length > 0;
 }
 
-/**
- * The lower bounds of all tiers in prompt tokens. They are exclusive: a tier applies to prompts
- * above its bound.
- */
+/** The bounds of all tiers in prompt tokens: each tier applies to prompts above its bound. */
 export function tierBounds(prices: PriceSheet): readonly number[] {
   return (prices.tiers ?? []).map(({ abovePromptTokens }) => abovePromptTokens);
 }
@@ -174,10 +171,7 @@ function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
 
 type Rates = Readonly<Record<Sku, bigint>>;
 
-/**
- * The price per token of every SKU. Hour-long cache writes without a price cost what other writes
- * cost.
- */
+/** The price per token of every SKU. Unpriced hour-long cache writes cost as other writes do. */
 export function computeRates(prices: PriceSheet): Rates {
   return eachSku((sku) => prices[sku] ?? prices.cacheWrite);
 }

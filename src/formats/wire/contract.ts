@@ -9,10 +9,7 @@ import type { ChatCall } from "./neutral/chat-call.ts";
 import type { ServedModelNote } from "./answer/answer-bridge.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
-/**
- * One chat wire. Each wire's folder exports one such value and `wires.ts` lists them; no other code
- * names the wires.
- */
+/** One chat wire. Only `wires.ts` lists the wires; no other code names them. */
 export interface Wire {
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
@@ -26,9 +23,7 @@ export interface Wire {
   authHeader(key: string): readonly [name: string, value: string];
   /** A request that costs nothing and shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
-  /**
-   * Writes and reads the calls of conformance checks; absent: the checks are skipped for this wire.
-   */
+  /** Writes and reads the calls of conformance checks; absent: the wire is not checked. */
   readonly providerQuestions?: ProviderQuestions;
   /** Counts the input tokens of a request; absent: the wire has no route for that. */
   readonly tokenCounter?: TokenCounter;
@@ -42,16 +37,10 @@ export interface RequestCodec {
   readonly userField: string;
   /** Checks the type of every known field, and refuses duplicate keys. */
   readonly checkBody: Check;
-  /**
-   * Writes the path of a field in the notation of this wire: `messages[0].role` or
-   * `messages.0.role`.
-   */
+  /** Writes a path in the wire's notation: `messages[0].role` or `messages.0.role`. */
   renderPath(path: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
-  /**
-   * Decodes a body so that it can be encoded for another wire. Fields that cannot be translated are
-   * added to `notes`.
-   */
+  /** Decodes a body for another wire. Fields that cannot be translated are added to `notes`. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
   /**
@@ -59,14 +48,9 @@ export interface RequestCodec {
    * from a body for this deployment.
    */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
-  /**
-   * Edits a body whose client and provider both use this wire: applies the wire profile and writes
-   * the output bound.
-   */
+  /** Edits a body sent and forwarded in this wire: applies the profile, writes the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
-  /**
-   * True if the usage that providers of this wire report says how many cache writes last an hour.
-   */
+  /** True if the usage that providers report tells how many cache writes last an hour. */
   readonly countsHourWrites: boolean;
   /** True if a request with this value of `field` costs the provider's usual price. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;

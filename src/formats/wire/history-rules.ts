@@ -15,10 +15,7 @@ interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
   /** Byte ranges of the body, with the text that replaces them. */
   readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
-  /**
-   * Names of the fields that the provider does not get, reported in the header
-   * `x-tm-dropped-params`.
-   */
+  /** Fields that the provider does not get, reported in `x-tm-dropped-params`. */
   readonly names: Set<string>;
 }
 

@@ -55,14 +55,9 @@ export interface PricedField {
 }
 
 export interface PricedFields {
-  /**
-   * Fields that the answer depends on, so only a listing that declares them can serve the request.
-   */
+  /** Fields that the answer depends on: a listing must declare them to serve the request. */
   readonly refused: readonly PricedField[];
-  /**
-   * Fields that the answer does not depend on. If they are dropped, the provider charges its usual
-   * price.
-   */
+  /** Fields without effect on the answer; without them, the provider's usual price applies. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
   readonly longMarks: readonly LongMark[];
 }
@@ -109,10 +104,7 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
  */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 
-/**
- * True if the deployment gets the field: the customer pays the provider, or the listing declares
- * it.
- */
+/** True if the field is forwarded: the customer pays the provider, or the listing declares it. */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
   const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
   return isFree || isDeclared(doc, priced, deployment);

@@ -22,10 +22,7 @@ type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameter
 /** Top-level members that the gateway handles itself, so no listing declares them. */
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
-/**
- * Other names under which a listing may declare a parameter: those of the other wire, and older
- * ones.
- */
+/** Other names under which a listing may declare a parameter: of the other wire, or older. */
 const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   stop: ["stop_sequences"],
   stop_sequences: ["stop"],
@@ -50,10 +47,7 @@ const USUAL: Readonly<Record<string, string>> = {
   function_call: '"auto"',
 };
 
-/**
- * The top-level fields that a deployment does not get, of a body whose client and provider use the
- * same wire.
- */
+/** Top-level fields that a deployment of the client's own wire does not get. */
 export interface UndeclaredFields {
   readonly keys: readonly JsonNode[];
   /** The names of the fields, reported in the response header `x-tm-dropped-params`. */

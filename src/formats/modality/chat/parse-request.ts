@@ -53,10 +53,7 @@ export interface BetaNames {
   readonly others: readonly string[];
 }
 
-/**
- * Matches a whole beta name that may be forwarded, with or without a date such as `-2025-05-14` or
- * `-20250514`.
- */
+/** Matches a beta name that may be forwarded, with or without a date such as `-2025-05-14`. */
 const allowed = new RegExp(
   "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
     "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
@@ -144,10 +141,7 @@ export class ParsedChatRequest implements CallRequest {
   /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /**
-   * One token per byte of the body, plus the allowance for media (specification, "Worst-case
-   * reserve").
-   */
+  /** One token per body byte, and the allowance for media (specification, "Worst-case reserve"). */
   readonly estimatedInputTokens: number;
   readonly controls: ProviderControls;
   /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */

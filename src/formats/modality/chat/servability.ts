@@ -190,9 +190,7 @@ function undeclaredPrice(
 
 type Choice = "auto" | "none" | "required" | "named";
 
-/**
- * For each tool choice, the words with which a listing can declare it. They come from both wires.
- */
+/** For each tool choice, the words of both wires with which a listing can declare it. */
 const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   auto: ["auto"],
   none: ["none"],

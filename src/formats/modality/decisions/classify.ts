@@ -164,10 +164,7 @@ function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
   return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
 }
 
-/**
- * Refuses with the longest `retry-after`, because an exhausted allowance does not return within a
- * minute.
- */
+/** Refuses with the longest `retry-after`: an exhausted allowance lasts more than a minute. */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +

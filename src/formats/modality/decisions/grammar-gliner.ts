@@ -42,9 +42,7 @@ export const FRACTION = {
 };
 const FORM = { type: "string", pattern: "^(?:str|list)$", description: '"str" or "list"' };
 
-/**
- * Accepts an array of labels, or an object from label to description, with at least `min` entries.
- */
+/** Accepts at least `min` labels: an array, or an object from label to description. */
 function labels(min: number, description: object): TSchema {
   return Type.Unsafe({
     type: ["array", "object"],
@@ -240,10 +238,7 @@ function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): Json
   return namedText(new Map([["threshold", all], ...own]));
 }
 
-/**
- * Checks only the sections of a public GLiNER `schema`; `readAs` checks the questions in them one
- * by one.
- */
+/** Checks only the sections of a public GLiNER `schema`; `readAs` checks their questions. */
 const sections = {
   entities: Type.Optional(Type.Unsafe({})),
   classifications: orNull({

@@ -57,10 +57,7 @@ import {
 const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
 const TEXT = { type: "string", description: "a string" };
 
-/**
- * Top-level fields. `provider` and the dropped fields are handled elsewhere, because all routes
- * share them.
- */
+/** Top-level fields, without `provider` and dropped fields, which all routes share. */
 const fields = {
   model: Type.Unsafe({ ...FILLED, title: "an id from GET /v1/models" }),
   state: orNull({
@@ -134,10 +131,7 @@ function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefin
   return problem(DECISION_WORDS.unknown, foreign);
 }
 
-/**
- * Kinds of questions whose answers have character offsets into the state, which mean nothing if the
- * state is JSON.
- */
+/** Kinds whose answers have character offsets into the state, which must then be a text. */
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
 function stateProblem(

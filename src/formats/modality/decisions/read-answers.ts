@@ -187,10 +187,7 @@ function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): stri
   return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
 }
 
-/**
- * Providers may answer all questions of a kind in one object. Each question gets only its own
- * labels.
- */
+/** Keeps only the question's own labels: a provider may answer all of a kind in one object. */
 function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fields | undefined {
   const found = asObject(answer);
   if (found === undefined || labels === undefined) return found;

@@ -12,9 +12,7 @@ export class Base64Text {
   /** A JSON escape that is not complete yet, with its backslash. */
   #escape = "";
 
-  /**
-   * Takes bytes from `start` and returns the offset of the closing quote, or the end of the bytes.
-   */
+  /** Takes bytes from `start`. Returns the offset of the closing quote, or of the end. */
   push(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length) {
@@ -71,10 +69,7 @@ export class Base64Text {
     else this.#isBad = true;
   }
 
-  /**
-   * Decodes a JSON escape: some JSON encoders escape the base64 characters that are special in
-   * HTML.
-   */
+  /** Decodes a JSON escape: some encoders escape base64 characters that are special in HTML. */
   #takeEscape(byte: number): void {
     this.#escape += String.fromCharCode(byte);
     if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;

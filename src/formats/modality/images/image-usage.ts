@@ -10,10 +10,7 @@ import {
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface ImageReport {
-  /**
-   * Undefined if the provider reported no token counts. They are never guessed, because a guess
-   * must not be billed.
-   */
+  /** Undefined if the provider reported no token counts: a guess is never billed. */
   readonly usage: Usage | undefined;
   readonly costUsd: string | undefined;
   readonly flaw?: string;

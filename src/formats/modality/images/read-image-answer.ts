@@ -17,7 +17,6 @@ export interface ImageAnswer {
   readonly images: readonly AnsweredImage[];
   readonly echoed: Readonly<Record<string, string>>;
   readonly report: ImageReport;
-  /** The model name in the answer, of any JSON type. */
   readonly model: unknown;
 }
 
@@ -85,10 +84,7 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/**
- * Reads a revised prompt; undefined if it is too long or empty. Some hosts send an empty one if
- * they changed nothing.
- */
+/** Undefined if too long or empty: some hosts send an empty prompt if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;

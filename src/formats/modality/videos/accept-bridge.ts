@@ -17,7 +17,6 @@ import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
 
-/** Maximum size of a provider's job record, which is usually far smaller. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**

@@ -56,10 +56,7 @@ function judgeState(record: Fields, word: string): ProviderJobState {
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
 }
 
-/**
- * True if the provider refused the content: by a flag next to the file, or by the error's code or
- * message.
- */
+/** True if the content was refused: by a flag of the file, or by the error's code or message. */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
   if (flags.includes(false)) return true;
@@ -110,10 +107,7 @@ function parseCost(text: string): PicoUsd | undefined {
 
 const MILLISECONDS_FROM = 100_000_000_000;
 
-/**
- * Reads an instant in seconds or milliseconds since 1970, or a date as text. Returns milliseconds
- * since 1970.
- */
+/** Converts seconds or milliseconds since 1970, or a date as text, to milliseconds. */
 function parseInstant(value: unknown): number | undefined {
   if (typeof value === "string") {
     const atMs = Date.parse(value);

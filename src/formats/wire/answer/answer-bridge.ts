@@ -37,10 +37,7 @@ export interface AnswerBridge {
   readonly state: BridgeState;
   readonly contentType: string;
   readonly usage?: Usage | undefined;
-  /**
-   * The usage that the listing declares for an image, set for a complete answer whose provider
-   * reported none.
-   */
+  /** The usage that the listing declares for a complete image without reported usage. */
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as JSON number text, for `reported_cost` listings. */
   readonly reportedCostUsd?: string | undefined;
@@ -56,9 +53,7 @@ export interface AnswerBridge {
   /** Set exactly if `state` is `failed`. */
   readonly failure: UpstreamFailure | undefined;
   push(bytes: Buffer): void;
-  /**
-   * Tells the bridge that the provider's body has ended. The state is then `complete` or `failed`.
-   */
+  /** Reports the end of the provider's body. The state is then `complete` or `failed`. */
   end(): void;
   /** Takes the client's bytes that were made since the last call; undefined if there are none. */
   takeOutput(): Output | undefined;

@@ -156,10 +156,7 @@ function readBody(
     : ready;
 }
 
-/**
- * A provider's parsed body. Large log probabilities are cut out, because the gateway never reads
- * them.
- */
+/** A parsed body without large log probabilities, which the gateway never reads. */
 export interface ParsedAnswer extends AnswerJson {
   /** Puts the log probabilities back into an answer that was made from `text`. */
   readonly restored: (made: string) => string;

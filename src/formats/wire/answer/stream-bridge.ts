@@ -45,9 +45,7 @@ export class StreamBridge implements AnswerBridge {
   readonly #note: ServedModelNote;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
-  /**
-   * The first bytes of a body in which no event was found yet: it may be an error as plain JSON.
-   */
+  /** The first bytes of a body without events so far: it may be an error as plain JSON. */
   readonly #head = new GrowingBuffer();
   #state: BridgeState = "waiting";
   #hasContent = false;

@@ -18,14 +18,10 @@ export interface StreamDriver {
   readonly finishReason?: FinishReason | undefined;
   /** Takes one event of the provider and writes the client's bytes for it to `out`. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
-  /**
-   * Ends a body that had no end mark: `end` if the answer is complete nevertheless, else a failure.
-   */
+  /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
   endOfBody(out: OutputPieces): StepOutcome;
   finishText(costUsd: string): string;
-  /**
-   * Returns the known usage, if the wire has it in failed streams, then the terminal error event.
-   */
+  /** Returns the known usage, if the wire allows it there, then the terminal error event. */
   failText(refusal: Refusal, costUsd: string): string;
   readonly keepAliveText: string;
 }

@@ -25,10 +25,7 @@ import {
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { noteFields } from "../price-guard.ts";
 
-/**
- * Fields that are refused if the provider speaks another wire, because the answer would be
- * different without them.
- */
+/** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>([
   "response_format",
   "thinking",

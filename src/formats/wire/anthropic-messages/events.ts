@@ -54,27 +54,18 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/**
- * Converts a provider's stop reason to a word of wire_b, because strict clients accept no other
- * word.
- */
+/** Converts a stop reason to a word of wire_b, because strict clients accept no other. */
 export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
-/**
- * An unknown word counts as a plain stop. Letter case is ignored, because some hosts write
- * `MAX_TOKENS`.
- */
+/** An unknown word counts as a plain stop. Some hosts write words in upper case. */
 export function toReason(word: string): FinishReason {
   const plain = word.toLowerCase();
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
-/**
- * True if the stop reason of a complete answer is missing, or names a tool call that the answer
- * does not have.
- */
+/** True if the stop reason is missing, or names a tool call that the answer does not have. */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return word === "" || (!hasCalls && toReason(word) === "tool_calls");
 }

@@ -51,10 +51,7 @@ export class StreamReporter {
   }
 }
 
-/**
- * Decodes a wire_b stream into neutral events. The type of an event is read from its JSON, not from
- * its `event` line.
- */
+/** Decodes a wire_b stream. The type of an event is read from its JSON, not its `event` line. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();

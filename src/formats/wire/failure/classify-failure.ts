@@ -61,9 +61,7 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
 }
 
 export interface Failed {
-  /**
-   * The status that the failure means. For an error inside a 200 it differs from `upstreamStatus`.
-   */
+  /** The status that the failure means; an error inside a 200 has another `upstreamStatus`. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
@@ -72,10 +70,7 @@ export interface Failed {
 
 /** The steps of `classify` in which modalities differ. Their order is the same for all. */
 export interface FailureRules {
-  /**
-   * Classifies a failure that only providers of this modality report; undefined for every other
-   * failure.
-   */
+  /** Classifies a failure that only this modality's providers report; else undefined. */
   readonly special: (failed: Failed) => UpstreamFailure | undefined;
   readonly throttled: (failed: Failed) => UpstreamFailure;
   readonly isOverflow: (failed: Failed) => boolean;

@@ -115,9 +115,7 @@ export interface FailedAnswer {
   readonly body: Buffer;
 }
 
-/**
- * The `metadata` of an error, equal in the error bodies of all wires (specification, "Body shape").
- */
+/** The `metadata` of an error, equal on all wires (specification, "Body shape"). */
 export function errorMetadata(answered: Refusal): Record<string, string | boolean> {
   return {
     ...refusalGround(answered),

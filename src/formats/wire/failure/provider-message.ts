@@ -6,10 +6,7 @@ import {
   tryParse,
 } from "../../../kernel/index.ts";
 
-/**
- * Maximum length of a message that is read. Longer messages are cut first, which keeps the patterns
- * below fast.
- */
+/** Maximum characters of a message that are read, which keeps the patterns below fast. */
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
@@ -22,10 +19,7 @@ const ACCOUNT_NAME =
 /** Matches Amazon resource names, which contain an account and a region. */
 const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
 const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/**
- * Matches two colons in a row, or at least three groups that end in a colon, so that a time of day
- * does not match.
- */
+/** Matches `::`, or at least three groups with a colon, so not a time of day. */
 const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
 /** Matches internal host names, and Amazon's names of private addresses. */

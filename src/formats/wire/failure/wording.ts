@@ -30,10 +30,7 @@ export function matchesWording(errorText: ProviderErrorText, wording: Wording): 
   );
 }
 
-/**
- * Looks back at most `charsMax` characters from each text of `second`, so the time is linear in the
- * length of `text`.
- */
+/** Looks back at most `charsMax` characters from each `second`, so the time is linear. */
 function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean {
   for (const part of second) {
     for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
@@ -169,9 +166,7 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
-/**
- * A code for an overlong string. It means a context overflow only if the string is in the messages.
- */
+/** A code for an overlong string, which means a context overflow only in the messages. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
 /**

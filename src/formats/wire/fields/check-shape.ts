@@ -183,10 +183,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   return undefined;
 }
 
-/**
- * Refuses a known name in another letter case, because some providers ignore case and would obey
- * it.
- */
+/** Refuses a known name in another letter case, which some providers would obey. */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatVocabulary.findId(folded)] === undefined) return undefined;

@@ -256,10 +256,7 @@ export interface PartBytes {
 }
 
 export interface MediaPart {
-  /**
-   * The place of the part in the body, such as `messages[2].content[0]` (wire_a) or
-   * `messages.2.content.0` (wire_b).
-   */
+  /** The part's place: `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
   readonly path: string;
   readonly kind: Exclude<InputModality, "text">;
 }

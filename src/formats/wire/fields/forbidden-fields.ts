@@ -48,10 +48,7 @@ const deepHashes = new Set(
  */
 const TELLING_BYTES_MIN = 11;
 
-/**
- * Maximum length of a key that is compared with forbidden names. It exceeds every forbidden name
- * with separators.
- */
+/** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
 /**
  * Maximum bytes, quotes included, of a key that is compared with forbidden names. An escaped letter
@@ -79,10 +76,7 @@ export function refuseForbidden(name: string): Problem | undefined {
   return refuseCredential(name);
 }
 
-/**
- * Fields that contain a JSON Schema, at any depth of a body. Some hosts accept them inside a member
- * such as `nvext`.
- */
+/** Fields that contain a JSON Schema, at any depth: hosts accept them in members like `nvext`. */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore

@@ -35,10 +35,7 @@ export interface ReadyAnswer {
 export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
 
 export interface AnswerCodec {
-  /**
-   * Relays an answer to a client of the same wire: the provider's text with the client's model id
-   * and cost.
-   */
+  /** Relays the provider's text to a client of the same wire, with the client's model and cost. */
   relay(json: AnswerJson, label: AnswerLabel, reading?: AnswerReading): ReadAnswer<ReadyAnswer>;
   /** Reads an answer for a client of another wire. */
   read(

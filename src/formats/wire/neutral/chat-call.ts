@@ -91,10 +91,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/**
- * The effort field as a list, if this deployment does not get it; it is then reported in
- * `x-tm-dropped-params`.
- */
+/** The effort field, if the deployment does not get it, for `x-tm-dropped-params`. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];

@@ -65,9 +65,7 @@ export interface QuestionTool {
   readonly given: object;
 }
 
-/**
- * Questions a provider of this wire and reads its unchanged answers, for conformance checks only.
- */
+/** Questions a provider and reads its unchanged answers, for conformance checks only. */
 export interface ProviderQuestions {
   /** Writes the body of a chat request, without `model`. */
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;

@@ -29,10 +29,7 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
-/**
- * Prefixes of ids that were packed for wire_b: from UTF-8, or from UTF-16 if the text has no UTF-8
- * form.
- */
+/** Prefixes of packed ids: from UTF-8, or from UTF-16 if the text has no UTF-8 form. */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
@@ -99,10 +96,7 @@ function original(carried: string): string {
   return Buffer.from(carried, "base64url").toString("base64");
 }
 
-/**
- * Makes the tool call ids of one answer unique: keeps the provider's id if possible, else makes
- * one.
- */
+/** Makes the call ids of one answer unique: keeps the provider's id, or makes one. */
 export class UniqueIds {
   readonly #taken = new Set<string>();
   readonly #prefix: string;

@@ -112,10 +112,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/**
- * Reads the calls of a message. Undefined if one has no name, or arguments that are not a JSON
- * object.
- */
+/** Undefined if a call has no name, or has arguments that are not a JSON object. */
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
@@ -146,10 +143,7 @@ function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/**
- * A client that sent `functions` gets one call in `function_call`; the provider was asked for no
- * more.
- */
+/** A client that sent `functions` gets one call; the provider was asked for no more. */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;

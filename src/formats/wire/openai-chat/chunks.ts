@@ -70,10 +70,7 @@ export function renderKnownUsage(
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
-/**
- * True for a cost above 0. Earlier attempts can have had a cost even if the last attempt reported
- * none.
- */
+/** True for a cost above 0, which earlier attempts can have had even if the last had none. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }

@@ -19,10 +19,7 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { noteFields } from "../price-guard.ts";
 import { decodeMessages } from "./decode-messages.ts";
 
-/**
- * Fields that are refused if the provider speaks another wire, because the answer would be
- * different without them.
- */
+/** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
 /**

@@ -62,9 +62,7 @@ export class SseReader {
     return this.#fault;
   }
 
-  /**
-   * Ends the body. An unfinished last line, and an event without its blank line, are still read.
-   */
+  /** Ends the body. An unfinished last line and an event without a blank line are still read. */
   end(): SseFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
@@ -138,10 +136,7 @@ function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/**
- * The text of one event. Data with line breaks, which JSON text never has, becomes several `data`
- * lines.
- */
+/** The text of one event. Data with line breaks, which JSON never has, becomes several lines. */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
