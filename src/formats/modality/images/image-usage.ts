@@ -19,9 +19,9 @@ export interface ImageReport {
 }
 
 /**
- * Reads the usage under either names (`input_tokens` and `output_tokens`, or `prompt_tokens` and
- * `completion_tokens`). `text` is the JSON of `answer`; the cost is read from it, so that no digit
- * is lost.
+ * Reads the usage under either pair of names (`input_tokens` and `output_tokens`, or
+ * `prompt_tokens` and `completion_tokens`). `text` is the JSON of `answer`; the cost is read from
+ * it, so that no digit is lost.
  */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,

@@ -81,7 +81,7 @@ const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore
 
-/** Top-level fields with content or schemas, where the customer chooses the names. */
+/** Top-level fields that are not searched, because customers choose the names in them. */
 const contentNames = new Set([
   ...ownSchemas, "documents", "format", "input", "messages", "prediction", "prompt", "questions",
   "schema", "state", "structured_outputs", "system", "text",
