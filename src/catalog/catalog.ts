@@ -10,10 +10,7 @@ import type {
 } from "./manifest/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
-/**
- * The id of a chat wire (a format of chat requests and answers); `formats/wire/wires.ts` lists all
- * wires.
- */
+/** The id of a chat wire; `formats/wire/wires.ts` lists all wires. */
 export type WireId = `wire_${string}`;
 export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = ManifestInputModality;
@@ -24,13 +21,11 @@ export type InputModality = ManifestInputModality;
  */
 export interface PriceSheet extends BySku<bigint> {
   /**
-   * Hash of the deployment and of all its prices. An attempt stores it at admission and is settled
-   * at these prices.
+   * Hash of the deployment's id and of all prices in this sheet. An attempt stores it at admission
+   * and is settled at these prices, even if the catalog has other prices by then.
    */
   readonly pinId: string;
-  /**
-   * The prices that the marketplace owes the provider; absent: it owes the prices of this sheet.
-   */
+  /** The prices that the marketplace owes the provider; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
   /**
    * Prices of long prompts, in ascending order of `abovePromptTokens`; absent: the price per token
@@ -40,21 +35,17 @@ export interface PriceSheet extends BySku<bigint> {
 }
 
 /**
- * Prices for a request whose prompt exceeds a bound. They apply to all its tokens, output included.
+ * Prices for a request whose prompt exceeds `abovePromptTokens`. They apply to all tokens of the
+ * request, output included.
  */
 export interface PriceTier {
-  /**
-   * Exclusive lower bound of the prompt's length: uncached, cached and cache-written tokens
-   * together.
-   */
+  /** Exclusive lower bound of the prompt's length: uncached, cached and cache-written tokens. */
   readonly abovePromptTokens: number;
   readonly prices: PriceSheet;
 }
 
 export interface DatedPrices {
-  /**
-   * When the prices begin, in milliseconds since 1970; -Infinity for the first prices of a listing.
-   */
+  /** When the prices begin, in ms since 1970; -Infinity for the first prices of a listing. */
   readonly fromMs: number;
   readonly prices: PriceSheet;
   readonly defaultedSkus: readonly PricedSku[];
@@ -80,13 +71,10 @@ export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value
 export interface DecisionsListing {
   readonly wire: "systemone" | "gliner";
   readonly path: string;
-  /**
-   * True if the provider runs one prompt per question and bills the request's whole `state` each
-   * time.
-   */
+  /** True if the provider runs one prompt per question and bills the whole `state` each time. */
   readonly isStatePerQuestion: boolean;
   readonly readsImages: boolean;
-  /** The object in which the provider wraps its answers; absent: they are not wrapped. */
+  /** The format in which the provider wraps its answers; absent: it does not wrap them. */
   readonly envelope?: "envelope_v4";
   /**
    * `as_sent` forwards the client's body with few edits. `public` rewrites it in the provider's
@@ -140,7 +128,7 @@ export interface Deployment {
   readonly modelId: ModelId;
   readonly manifestSha256: string;
   readonly upstreamModelId: string;
-  /** Other model ids that the endpoint may report in `response.model`. */
+  /** Ids other than `upstreamModelId` that the endpoint may report as the `model` of an answer. */
   readonly resolvesTo: readonly string[];
   readonly wire: WireId;
   readonly modality: ModalityId;
@@ -148,7 +136,7 @@ export interface Deployment {
   readonly baseUrl: string;
   /** Environment variable with the marketplace's key; absent: the endpoint needs no key. */
   readonly apiKeyEnv?: string;
-  /** Routing tries a lower number first. */
+  /** Routing tries deployments with a lower number first. */
   readonly priority: number;
   readonly promptLogging: "none" | "retained";
   readonly datacenters: readonly string[];
@@ -164,7 +152,7 @@ export interface Deployment {
    * `prices` never change.
    */
   readonly datedPrices?: readonly DatedPrices[];
-  /** Absent: it is not known when the prices were checked. */
+  /** When and how the prices were last checked; absent: that is unknown. */
   readonly checked?: CheckedPrices;
   /** SKUs that the listing does not price and that cost their base rate; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
@@ -178,7 +166,7 @@ export interface Deployment {
    */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
-  /** `imagesPath` and `videosPath` are below `baseUrl`. */
+  /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */
   readonly imagesPath: string;
   readonly videosPath: string;
   /** Present exactly on decisions listings. */
@@ -187,12 +175,8 @@ export interface Deployment {
   readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
-  /** How the endpoint differs from its wire; absent: it does not. */
   readonly wireProfile?: WireProfile;
-  /**
-   * Body members that replace the client's members of the same name in every chat request; absent:
-   * none.
-   */
+  /** Body members that replace the client's of the same name in every chat request. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /**
@@ -217,12 +201,9 @@ export interface ListedModel {
   /** The price card of the deployment that routing tries first. */
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;
-  /**
-   * Present exactly on decisions models: the question format of the deployment that routing tries
-   * first.
-   */
+  /** Only on decisions models: the question format of the deployment that routing tries first. */
   readonly decisionsWire?: DecisionsListing["wire"];
-  /** YYYY-MM-DD, as is `deprecationDate`. */
+  /** YYYY-MM-DD, like `deprecationDate`. */
   readonly released?: string;
   readonly deprecationDate?: string;
   /** Routed deployments only, in the order in which routing tries them; never empty. */
@@ -244,10 +225,7 @@ export interface ListedProvider {
 export interface Catalog {
   /** Hash of the input: instances that compiled the same manifests have the same id. */
   readonly buildId: string;
-  /**
-   * Public, routed models: newest `released` first, models without a date last, then by display
-   * name.
-   */
+  /** Public, routed models: newest `released` first, undated models last, then by name. */
   readonly models: readonly ListedModel[];
   /** The providers that serve `models`, sorted by name. */
   readonly providers: readonly ListedProvider[];

@@ -131,7 +131,7 @@ function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** YYYY-MM-DD sorts as text. The model is still served on its deprecation date. */
+/** YYYY-MM-DD can be compared as text. The model is still served on its deprecation date. */
 function isPast({ model }: Entry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }
@@ -175,10 +175,7 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
   });
 }
 
-/**
- * Private models by deployment id. `find` never returns them; only their dedicated endpoint serves
- * them.
- */
+/** Private models by deployment id. Only their dedicated endpoint serves them, never `find`. */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
   const byId = hidden.flatMap((listing) =>

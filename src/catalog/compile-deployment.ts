@@ -24,12 +24,9 @@ import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
 export interface DeploymentSettings {
   readonly hasKey: (envName: string) => boolean;
-  /** False if the key that the manifest names belongs to another origin. */
+  /** False if the manifest's `api_key_env` names a key that may only be sent to another origin. */
   readonly mayHaveKey: boolean;
-  /**
-   * True if the operator wants decision requests to this provider in the provider's public API
-   * format.
-   */
+  /** True if the operator wants decision requests in the provider's public API format. */
   readonly publicForm: (providerId: string) => boolean;
   readonly nowMs: number;
   /**
@@ -54,8 +51,8 @@ export function compileDeployment(
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // A listing with `reported_cost` billing gets another price pin, because its cost is not computed
-  // from token prices.
+  // `reported_cost` becomes a part of the price pin: such a listing is not billed by token prices,
+  // so a change of its billing must give a new pin.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
@@ -85,8 +82,8 @@ export function compileDeployment(
     pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...defined({
-      // A key of another origin is left out: the gateway still polls old video jobs of a deployment
-      // that is no longer routed, and would send the key.
+      // A key that belongs to another origin is left out. The gateway still polls old video jobs of
+      // a deployment that is not routed, and would send the key to the wrong origin.
       apiKeyEnv: mayHaveKey ? endpoint.api_key_env : undefined,
       defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
       datedPrices: dated.length > 1 ? dated : undefined,

@@ -6,7 +6,7 @@ import type { CatalogIssue, CatalogNote } from "./catalog-input.ts";
 import type { CapacityDeclaration, Deployment, PoolDeclaration } from "./catalog.ts";
 
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
-  /** Has no slash, so it never equals the id of a deployment's own pool. */
+  /** The id has no slash, so it never equals the id of a deployment's own pool. */
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
@@ -26,8 +26,7 @@ export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
   /**
-   * Maps a deployment's id to its pool. Only deployments that the operator's file puts into a pool
-   * are in it.
+   * Maps deployment ids to pools, for the deployments that the operator's file puts into a pool.
    */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
@@ -48,8 +47,8 @@ export function ownPool(
 }
 
 /**
- * Puts deployments into the operator's pools. A pool's own limits replace those of its members. A
- * pool without limits takes those of the one member that declares any.
+ * Puts deployments into the operator's pools. A pool's own limits replace the limits of its
+ * members. A pool without limits takes the limits of the only member that declares any.
  */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
@@ -129,10 +128,6 @@ function whoDeclares(declaring: readonly { readonly id: string }[]): string {
   return `${declaring.map(({ id }) => id).join(" and ")} each declare a capacity of their own`;
 }
 
-/**
- * The share of a pool that one organization may use: 75 % if all members are decision models, else
- * 50 %.
- */
 function defaultSharePercent(members: readonly Pick<Member, "modality">[]): number {
   const isDecisions = members.every(({ modality }) => modality === "decisions");
   return isDecisions ? DECISIONS_PERCENT : HALF_PERCENT;
@@ -227,7 +222,6 @@ function statedPool(fields: PoolFields): StatedPool {
   };
 }
 
-/** `requests_per_minute` is a short form of one `capacity` entry. */
 function listCapacities(fields: PoolFields): readonly CapacityDeclaration[] {
   const { requests_per_minute: value, capacity: listed = [] } = fields;
   return value === undefined ? listed : [{ type: "request", per: "minute", value }, ...listed];

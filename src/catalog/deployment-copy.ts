@@ -34,7 +34,7 @@ export function ownKeyDeployment(
 
 export const OWN_KEY_PINS = "own-key-";
 
-/** Zero prices, with a pin that marks an attempt on a customer's own key in the ledger. */
+/** Prices of 0. Their pin marks an attempt in the ledger as made with a customer's own key. */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,
@@ -52,7 +52,7 @@ type Copies = Map<string, Deployment>;
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
 const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
-/** Bounds memory only: a removed copy is created again in microseconds. */
+/** Bounds the memory for copies. A removed copy is created again in microseconds. */
 const COPIES_PER_DEPLOYMENT_MAX = 1_000;
 
 function findCopies(deployment: Deployment): Copies {
@@ -71,8 +71,9 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
 }
 
 /**
- * The deployment with the prices of an instant, in milliseconds since 1970. Returns the same object
- * for the same prices while the catalog has the deployment.
+ * The deployment with the prices that are in force at `atMs`, in milliseconds since 1970. Returns
+ * the same object for the same prices while the catalog has the deployment, so that caches keyed by
+ * the object stay valid.
  */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
@@ -105,8 +106,9 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
 }
 
 /**
- * When the catalog must be built again, in milliseconds since 1970: announced prices begin or a
- * price check gets too old. Infinity: never.
+ * When the catalog must be built again, in milliseconds since 1970: when announced prices begin,
+ * when the age of a price check changes, or when a listing becomes too old to be routed. Infinity:
+ * never.
  */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(

@@ -2,28 +2,25 @@ import type { ManifestFile } from "./catalog-input.ts";
 
 type NamedManifest = Pick<ManifestFile, "file" | "manifest">;
 
-/** By environment variable: the origins (scheme, host, port) to which its key may be sent. */
+/** For each environment variable, the origins (scheme, host, port) to which its key may be sent. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The operator's rules that say which key may be sent where. A manifest cannot change them. */
 export interface KeyRules {
-  /** True if the program reads a setting or secret of its own from this variable. */
+  /** True if the program itself reads a setting or a secret from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
   /**
    * The origins to which the key in a variable may be sent. If a variable is not in this map, its
    * key is sent only to the variable's owner (`KeyOwners`).
    */
   readonly origins: KeyOrigins;
-  /**
-   * The owners of the variables in the catalog that is being replaced; absent at the start of the
-   * program.
-   */
+  /** The owners of the variables in the catalog that is replaced; absent at the program's start. */
   readonly owners?: KeyOwners;
 }
 
 /**
- * By environment variable: the one origin that gets its key if `KeyRules.origins` does not list the
- * variable.
+ * For each environment variable, the one origin that gets its key if `KeyRules.origins` does not
+ * list the variable.
  */
 export type KeyOwners = ReadonlyMap<string, string>;
 
@@ -62,8 +59,8 @@ export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules
 }
 
 /**
- * The owner of each key variable in a catalog of these manifests. The build of the next catalog
- * needs them.
+ * The origin that owns each key variable in a catalog of these manifests. The build of the next
+ * catalog needs it, so that a new manifest cannot take over a key.
  */
 export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);

@@ -7,10 +7,7 @@ export interface Listing {
   readonly model: ManifestModel;
 }
 
-/**
- * Sorts listings in an order that is the same on all instances, whatever the order of the
- * manifests.
- */
+/** Sorts listings in the same order on all instances, whatever the order of the manifests. */
 export function byProviderThenModel(a: Listing, b: Listing): number {
   return (
     a.deployment.priority - b.deployment.priority ||
@@ -37,7 +34,7 @@ function isOld({ deployment: { checked } }: Listing): boolean {
   return checked?.age === "old";
 }
 
-/** Listings with a reported cost come last, because it cannot be compared with token prices. */
+/** A reported cost cannot be compared with token prices, so listings that bill it come last. */
 function byPrice(a: Deployment, b: Deployment): number {
   const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
   if (ofA === ofB) return 0;

@@ -3,9 +3,7 @@ import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
-/**
- * The highest plausible price, in USD per million text tokens: sixty times the highest known price.
- */
+/** The highest plausible price, in USD per million tokens: sixty times the highest known. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
 /**
@@ -51,8 +49,8 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
 }
 
 /**
- * Ids of the listings that have a new present or announced price which differs from the old
- * catalog's by a factor of 100 or more.
+ * Ids of the listings with a new price, in force or announced, that differs from the price in the
+ * catalog `before` by a factor of 100 or more.
  */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
@@ -103,9 +101,7 @@ function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, 
 
 /** Days without a confirmation after which prices count as `late`. */
 export const CHECK_DAYS_MAX = 45;
-/**
- * Days without a confirmation after which prices count as `old` and routing tries the listing last.
- */
+/** Days without a confirmation after which prices are `old` and the listing is tried last. */
 export const OLD_DAYS = 90;
 
 const DAY_MS = 86_400_000;
@@ -120,8 +116,8 @@ function addDays(on: string, days: number): number {
 }
 
 /**
- * The age of a price check, and the next instant at which it changes. `endsAfterDays` days after
- * the check the listing is no longer routed, so `ageUntilMs` can also be that instant.
+ * The age of a price check, and when it must be computed again: at the next change of `age`, or
+ * when the listing becomes too old to be routed, which is `endsAfterDays` days after the check.
  */
 export function computeAge(
   on: string,

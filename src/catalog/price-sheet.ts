@@ -16,8 +16,8 @@ interface StatedPrices extends ManifestTermPrices {
 }
 
 /**
- * All past, present and announced prices of a valid listing, oldest first. The hash in each price
- * pin also covers `pinned`.
+ * All past, present and announced prices of a valid listing, oldest first. Every price pin is a
+ * hash that also covers `pinned`.
  */
 export function compileDatedPrices(
   pinned: readonly string[],
@@ -36,8 +36,8 @@ export function compileDatedPrices(
 }
 
 /**
- * Compiles the prices of one period. The hash in the price pin also covers the purchase prices, so
- * a changed purchase price gives a new pin.
+ * Compiles the prices of one period. The price pin is a hash that also covers the purchase prices,
+ * so a changed purchase price gives a new pin.
  */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
@@ -102,7 +102,8 @@ export function shortHash(text: string): string {
 const FRACTION_DIGITS = 6;
 
 /**
- * Exact: USD per million tokens with six fraction digits is a whole number of pico-USD per token.
+ * The result is exact, because USD per million tokens with six fraction digits is a whole number of
+ * pico-USD per token.
  */
 function picoUsdPerToken(costUsdPerMillion: string): bigint {
   const [whole = "", fraction = ""] = costUsdPerMillion.split(".");

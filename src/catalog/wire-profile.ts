@@ -3,27 +3,24 @@ import type { HistoryRule, Manifest, ManifestWireProfile } from "./manifest/inde
 
 /** How an endpoint differs from its wire. All listings of a manifest share one object. */
 export interface WireProfile {
-  /** The header that carries the key; absent: that of the wire. */
+  /** The header in which the provider's key is sent; absent: the usual header of the wire. */
   readonly auth?: "bearer" | "x-api-key" | "api-key";
-  /** True if streams report usage unasked; `stream_options` is then never sent. */
+  /** True if streams report usage unasked. The gateway then never sends `stream_options`. */
   readonly usageUnasked: boolean;
   readonly dropsUndeclared: boolean;
   readonly rename: ReadonlyMap<string, string>;
-  /** Maps a parameter and the client's value to the value that the endpoint uses. */
+  /** Maps a parameter's name to a map from the client's values to the endpoint's values. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly history: ReadonlySet<HistoryRule>;
   readonly toolSignature?: "gemini";
   readonly usageGap?: "reasoning";
-  /**
-   * The most output tokens that a request without `stream` may ask for; 0: the endpoint only
-   * streams.
-   */
+  /** Maximum output tokens of a request without `stream`; 0: the endpoint only streams. */
   readonly nonStreamMax?: number;
 }
 
 export interface FixedMember {
   readonly name: string;
-  /** The member's value as JSON text, ASCII only. */
+  /** The value as JSON text, in ASCII because body texts have one character per byte. */
   readonly json: string;
 }
 

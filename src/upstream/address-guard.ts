@@ -47,8 +47,9 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * Returns a look-up function for connections. Unless `allowPrivate`, it refuses private addresses.
- * It checks the very address that is then connected to, so a DNS answer cannot change in between.
+ * Returns a look-up function for connections, which refuses private addresses unless `allowPrivate`
+ * is true. It checks the very address that is then connected to, so a DNS answer cannot change in
+ * between.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
   const findThen = callbackify(find);
@@ -66,7 +67,7 @@ export function guardedLookup(find: FindAddresses, allowPrivate: boolean): Looku
   };
 }
 
-/** Rejects with an error that has a `code`. */
+/** Resolves a host name to its addresses, or rejects with an error that has a `code`. */
 export type FindAddresses = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** Codes of failed look-ups, from the system's resolver and from c-ares. */
@@ -99,7 +100,7 @@ export function rememberedNames(): FindAddresses {
   };
 }
 
-/** Thrown if an owner already has the maximum of look-ups in flight. */
+/** Thrown if an owner, such as an organization, already has the maximum of look-ups in flight. */
 export class NamesBusyError extends Error {
   override readonly name = "NamesBusyError";
   readonly code = "NAMES_BUSY";
@@ -114,7 +115,7 @@ const LOOKUP_MS_MAX = 3_000;
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  /** Look-ups in flight by owner, and the waiting ones in order. */
+  /** For each owner, how many look-ups are in flight, and the waiting look-ups in order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
   /** An empty list means the system's name servers. */
@@ -123,9 +124,9 @@ export class ForeignNames {
   }
 
   /**
-   * Resolves for an `owner`, such as an organization, at most two names at once. With `refuse`,
+   * Resolves names for an `owner`, such as an organization, at most two at once. With `refuse`,
    * further look-ups fail, because a person can retry. With `wait`, they wait, because a delivery
-   * must not fail on account of others.
+   * must not fail while other deliveries resolve their names.
    */
   of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {

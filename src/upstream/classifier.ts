@@ -31,7 +31,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     // Exceeding `streamBytesMax` is not the provider's fault: some requests need more bytes per
     // token.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
-    // The gateway ended the attempt: the provider's health does not change, and no other is tried.
+    // The gateway ended the attempt, so the provider's health does not change and no other provider
+    // is tried.
     abandoned: (status) => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
@@ -54,7 +55,8 @@ function classifyFault(code: string): ConnectionFault {
 }
 
 /**
- * If a provider refuses a customer's own key, the message says so, because the customer can fix it.
+ * Returns a classifier whose message tells a customer that the provider refused the customer's own
+ * key, because only the customer can fix that.
  */
 export function ownKeyClassifier(
   classifier: AttemptClassifier,

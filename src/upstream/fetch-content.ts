@@ -18,7 +18,7 @@ export interface ContentInput {
   readonly deadlines: Deadlines;
   readonly upstream: Pick<UpstreamClient, "get" | "getElsewhere">;
   readonly deployment: Deployment;
-  /** The path below the deployment's base address. */
+  /** The path below the deployment's base URL. */
   readonly path: string;
   /** A byte range, and the version of the file that it applies to. Absent: the whole file. */
   readonly range?: string;
@@ -35,7 +35,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or an answer that is not a file; then `unusableReason` says why. */
+  /** An error status, or a body that is not a file; then `unusableReason` says why. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -123,7 +123,8 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A paused provider is silent too, but because of the client, which has its own time limit.
+    // A paused provider is silent too, but only because the client is slow. The client has its own
+    // time limit.
     if (this.#sawData || this.#controller?.paused === true) {
       this.#sawData = false;
       this.dueMs = nowMs + this.#input.idleMs;
@@ -134,7 +135,7 @@ class ContentRun implements RunningContent, Deadline {
     );
   }
 
-  /** Ignores events of requests that were redirected or have ended. */
+  /** Returns a handler that ignores the events of a request that was redirected or has ended. */
   #buildHandler(hop: number): UpstreamHandler {
     const counts = (): boolean => hop === this.#hop && !this.#isOver;
     return {
@@ -224,7 +225,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Only the headers about the file, with names in lower case. */
+  /** Only the headers about the file. Their names are in lower case. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
@@ -298,12 +299,15 @@ function isVideo(type: string): boolean {
   return /^video\/[\w.+-]+\s*(;|$)/i.test(type);
 }
 
-/** False for pages and documents, which under a 200 are errors or links. */
+/** False for pages and documents: under a 200 they are errors or links, not a video. */
 function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }
 
-/** The first value, if it is printable ASCII: the gateway's answer can contain it unchanged. */
+/**
+ * The first value of a header if it is printable ASCII, so that the gateway's answer can contain it
+ * unchanged; else undefined.
+ */
 function cleanValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   const first = (Array.isArray(value) ? value[0] : value)?.trim();

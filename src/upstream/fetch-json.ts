@@ -15,7 +15,6 @@ export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error
 export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** The time limit for the whole answer. */
   readonly totalMs: number;
   /** A longer answer is treated as no answer. */
   readonly bytesMax: number;
@@ -23,9 +22,7 @@ export interface FetchInput {
 }
 
 export interface RunningFetch<T> {
-  /**
-   * Resolves with undefined if no answer comes within the limits of time and size. Never rejects.
-   */
+  /** Resolves with undefined if no answer comes within the time and size limits. Never rejects. */
   readonly ended: Promise<T | undefined>;
   abandon(): void;
 }
@@ -156,7 +153,7 @@ function parseJson({ status, body }: FetchedAnswer): unknown {
 
 export type PostEnd =
   | { readonly kind: "answered"; readonly status: number }
-  /** A short text for people, without anything that the receiver sent. */
+  /** Why there was no answer: a short text for people, without anything that the receiver sent. */
   | { readonly kind: "unanswered"; readonly fault: string };
 
 export interface Post {
@@ -170,7 +167,7 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** The most bytes of an answer that are read. */
+/** Maximum bytes of an answer that are read. Then the connection is closed. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**
@@ -194,7 +191,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
       body,
       signal,
     });
-    // The body does not matter, because the status is known.
+    // A failure while the body is read does not matter, because the status is known.
     await answer.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
     return { kind: "answered", status: statusCode };
   } catch (fault) {
@@ -206,7 +203,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
 
 /**
  * True if the name currently has a private address, false if it does not resolve in time, `busy` if
- * its owner has too many look-ups in flight.
+ * the owner for whom `find` resolves has too many look-ups in flight.
  */
 export async function resolvesToPrivate(
   hostname: string,

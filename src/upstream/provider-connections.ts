@@ -18,9 +18,15 @@ export interface Outbound {
 export interface OutboundRoute {
   /** Proxy for `https:` addresses. Empty: none. */
   readonly proxy: string;
-  /** Authorities and client certificate. Undefined: default authorities, no certificate. */
+  /**
+   * Certificate authorities and the client certificate. Undefined: the default authorities and no
+   * client certificate.
+   */
   readonly secureContext?: SecureContext | undefined;
-  /** Authorities without the client certificate: for the proxy, and for files on other hosts. */
+  /**
+   * The certificate authorities without the client certificate, for the proxy and for files on
+   * other hosts.
+   */
   readonly trustOnly?: SecureContext | undefined;
 }
 
@@ -42,14 +48,14 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** Connections to providers: kept ones by origin, and others for a single request. */
+/** Connections to providers: kept ones, shared per origin, and ones for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
   readonly #requests = new KeptConnections();
   readonly #pools = new Map<OutboundRoute, Map<string, Dispatcher>>();
   readonly #lookup: LookupFunction;
-  /** Looks up the hosts of addresses that providers' answers name. */
+  /** Looks up host names that come from providers' answers, such as the targets of redirects. */
   readonly #foreignLookup: LookupFunction;
 
   constructor(options: {
@@ -74,7 +80,8 @@ export class ProviderConnections {
   }
 
   /**
-   * Returns a handler that can send a request on a kept connection again; see `KeptConnections`.
+   * Returns a handler that sends the request again if its kept connection turns out to be dead; see
+   * `KeptConnections`.
    */
   handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
     return this.#requests.handler(...request);
@@ -85,7 +92,7 @@ export class ProviderConnections {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** Sends to an address that is not the provider's, so without its client certificate. */
+  /** Sends to an origin other than the provider's, so without the provider's certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -123,7 +130,7 @@ export class ProviderConnections {
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty, because undici would read the environment if it were absent.
+      // Empty and not absent, because undici would then read the proxy from the environment.
       httpProxy: "",
       httpsProxy: proxy,
       noProxy,
@@ -138,7 +145,7 @@ export class ProviderConnections {
 
 function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
   send(dispatcher);
-  // `close` waits until the answer has ended.
+  // `close` waits until the answer has ended, so it does not cut the request.
   dispatcher.close().catch(() => undefined);
 }
 

@@ -39,7 +39,10 @@ export interface OutputSink {
 
 /** Bytes of framing and text that a stream may use per token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
-/** More than a single line may have, so that an overlong line is reported as such. */
+/**
+ * Bytes that every stream may use. They are more than a single line may have, so that an overlong
+ * line is reported as such.
+ */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export function streamBytesMax(outputTokens: number): number {
@@ -51,10 +54,13 @@ export interface AttemptInput {
   readonly deadlines: Deadlines;
   readonly timeouts: AttemptTimeouts;
   readonly stream: boolean;
-  /** See `streamBytesMax()`. */
+  /** Maximum bytes of the provider's stream, computed by the function `streamBytesMax`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /** The monotonic instant at which an answered stream without content is committed. */
+  /**
+   * The monotonic instant at which the gateway sends its 200 if the provider has answered, but its
+   * stream has no content yet.
+   */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
@@ -66,11 +72,11 @@ export interface AttemptClassifier {
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
   brokenBody(upstreamStatus: number): UpstreamFailure;
-  /** A 2xx that cannot be read, because it is compressed although that was not requested. */
+  /** Classifies a 2xx that cannot be read: it is compressed, which was not requested. */
   unusable(upstreamStatus: number): UpstreamFailure;
-  /** A stream that exceeded `streamBytesMax`. */
+  /** Classifies a stream that exceeded `streamBytesMax`. */
   endless(upstreamStatus: number): UpstreamFailure;
-  /** The gateway stopped reading, because the client had left or the process shuts down. */
+  /** Classifies an attempt that the gateway ended: the client left, or the process stops. */
   abandoned(upstreamStatus: number | null): UpstreamFailure;
 }
 
@@ -83,9 +89,9 @@ export interface AttemptResult {
   /** True if the provider sent output, even after the client had left: it decides what is owed. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
-  /** From dispatch to the response headers. */
+  /** Time from dispatch to the response headers. */
   readonly firstByteMs: number | null;
-  /** From dispatch to the first output; null without output, or if the answer is not a stream. */
+  /** Time from dispatch to the first output; null without output, or if it is no stream. */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }
@@ -354,7 +360,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that a slow client has paused for long: do not blame it.
+      // A provider may close a connection that a slow client has paused for long, so it is not
+      // blamed.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,

@@ -47,7 +47,7 @@ export class SentBodies {
     }
   }
 
-  /** Wraps a connector so that writes of bodies on its sockets are tracked. */
+  /** Wraps a connector so that it tracks the writes of bodies on its sockets. */
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...outcome) => {
@@ -70,7 +70,7 @@ export class SentBodies {
           : write(chunk, second, third);
       }
       if (!sent.startWriting()) {
-        // The buffer may have another customer's body by now.
+        // The buffer may have another customer's body by now, so the bytes are not written.
         socket.destroy(new Error("a body is written once"));
         return false;
       }
@@ -113,10 +113,7 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /**
-   * Call it when the request has ended. If a write is still running, `written` decides about the
-   * buffer.
-   */
+  /** Call it when the request has ended. A write that still runs decides about the buffer. */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";
@@ -124,9 +121,9 @@ class SentBody {
   }
 }
 
-/** Passes all events on, and tells the body when its request has ended. */
+/** Passes all events on, and tells the request's body when the request has ended. */
 export class PassingHandler implements Dispatcher.DispatchHandler {
-  /** Undefined if the body is not in a lent buffer. */
+  /** The request's body; undefined if it is not in a lent buffer. */
   body: SentBody | undefined;
   readonly #handler: Dispatcher.DispatchHandler;
 

@@ -19,11 +19,11 @@ export interface UpstreamClientOptions {
   readonly providerKey: (envName: string) => string | undefined;
   /** Decrypts a customer's own provider key, or throws. Absent: such keys cannot be used. */
   readonly openKey?: (ownKey: OwnKey) => string;
-  /** Wires that providers may speak. Default: all of the program. */
+  /** Wires that providers may speak. Default: all wires of the program. */
   readonly wires?: WireTable;
-  /** Buffers for request bodies. Default: a separate pool. */
+  /** Buffers for request bodies. Default: a new pool. */
   readonly bodyPool?: BufferPool;
-  /** The routes to providers. Default: no proxy, default authorities. */
+  /** The routes to providers. Default: no proxy, and the default certificate authorities. */
   readonly outbound?: Outbound;
   /** Called when a request is sent again because its kept connection had been closed. */
   readonly onSentAgain?: (deployment: Deployment) => void;
@@ -37,11 +37,11 @@ export interface SentAttempt {
   readonly traceparent?: string | undefined;
 }
 
-/** A request without a body: for the state of a video job, or for its file. */
+/** A request without a body: it reads a video job or its file, or deletes the job. */
 export interface UpstreamQuestion {
-  /** A path below the deployment's base URL, with a leading slash, or a URL with its origin. */
+  /** A path below the base URL, with a leading slash, or a URL of the base URL's origin. */
   readonly path: string | URL;
-  /** Names are in lower case. The provider's key is not among them. */
+  /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -49,11 +49,14 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /** The key in `headers`, to notice when it was rotated. */
+  /**
+   * The marketplace's key in `headers`. If it is rotated, the endpoint is made again. Undefined for
+   * a customer's own key, and if the endpoint needs no key.
+   */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];
-  /** Why nothing may be sent to this endpoint. */
+  /** Why nothing may be sent to this endpoint; undefined if requests may be sent. */
   readonly refused: Error | undefined;
 }
 
@@ -91,7 +94,6 @@ export class UpstreamClient {
     this.#dispatch(deployment, { method: "POST", path, headers, body, sent }, handler);
   }
 
-  /** Sends a GET with the deployment's key, like `send`. */
   get(deployment: Deployment, question: UpstreamQuestion, handler: UpstreamHandler): void {
     this.#dispatch(deployment, { method: "GET", ...question }, handler);
   }
@@ -164,7 +166,7 @@ export class UpstreamClient {
         dispatcher.dispatch({ ...options, body }, to);
       else {
         // undici keeps a body until the answer ends, and a slice would keep all of the memory that
-        // it shares. So the client sends a copy from a pooled buffer.
+        // it shares. So a copy from a pooled buffer is sent instead.
         const own = new EditedBytes(body, []);
         this.#bodies.dispatch(dispatcher, { ...options, body: own }, to);
       }
@@ -209,7 +211,7 @@ export class UpstreamClient {
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;
     } catch {
-      // Without the cause, which must not be shown to a client.
+      // The cause is left out, because it must not be shown to a client.
       return unopened;
     }
   }

@@ -11,8 +11,8 @@ import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
 /**
- * Texts of the rules, by rule id, that JSON Schema cannot express. The validator checks them; the
- * published schema does not have them.
+ * Maps the id of each rule that JSON Schema cannot express to its text. The validator checks these
+ * rules; the published schema does not have them.
  */
 export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
   "model-id-duplicate": "must list each model id once",

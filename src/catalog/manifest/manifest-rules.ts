@@ -3,9 +3,7 @@ import { manifestSchema } from "./manifest-schema.ts";
 
 export interface ManifestRule {
   readonly id: string;
-  /**
-   * All different texts of the rule. Schema nodes with the same rule id can have different texts.
-   */
+  /** All texts of the rule. Schema nodes with the same rule id can have different texts. */
   readonly texts: readonly string[];
 }
 

@@ -309,7 +309,5 @@ export const modelSchema = Type.Object(
   { title: "Model", description: "One listing.", allOf: MODALITY_RULES },
 );
 
-/**
- * One listing: a model that the provider serves. Absent fields are not filled with their defaults.
- */
+/** One listing: a model that the provider serves. Defaults are not filled in. */
 export type ManifestModel = Accepted<typeof modelSchema>;

@@ -1,22 +1,19 @@
 import { Type, type Static, type TSchema, type TUnsafe } from "typebox";
 
-/**
- * A rule of the manifest: a stable id, and text that says what the field must be or its author must
- * do.
- */
+/** A rule of the manifest: a stable id, and text that says what a field must be. */
 export interface RuleNote {
   readonly "x-rule": string;
   readonly "x-help": string;
 }
 
 export interface ManifestProblem {
-  /** JSON pointer; of the enclosing object if a field is missing; "" is the whole document. */
+  /** JSON pointer to the field, or to the object that lacks it; "" is the whole document. */
   readonly pointer: string;
   readonly rule: string;
   readonly message: string;
 }
 
-/** Marks a schema node with its rule. A message is the field's name followed by `help`. */
+/** Marks a schema node with its rule. A problem's message is the field's name, then `help`. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
@@ -36,7 +33,8 @@ export function oneOf<const Words extends readonly string[]>(
 }
 
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // Built from pairs, because an object literal with a member `then` looks like a promise.
+  // Built from pairs, because the linter refuses an object literal with a member `then`: `await`
+  // would take the object for a promise.
   return Object.fromEntries(
     new Map([
       ["if", condition],

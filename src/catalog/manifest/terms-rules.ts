@@ -3,10 +3,7 @@ import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/**
- * Rules of `listing_terms` that the schema cannot express, because each compares two parts of the
- * manifest.
- */
+/** Rules of `listing_terms` that the schema cannot express: each compares two parts. */
 export const TERMS_RULES = {
   "terms-unknown-model": "must be terms of a model that the manifest lists",
   "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",
@@ -46,8 +43,8 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
 }
 
 /**
- * The gateway reserves `max_output_tokens` for each image, so it could not bill a higher token
- * count.
+ * Refuses `image_tokens` above `max_output_tokens`: the gateway reserves only `max_output_tokens`
+ * for an image, so it could not bill more.
  */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
@@ -155,7 +152,10 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/** Repeats only known SKUs, never text of the manifest, which may be a key pasted by mistake. */
+/**
+ * Lists the SKUs that are priced, for a message. Any other text of the manifest is left out,
+ * because it may be a key pasted by mistake.
+ */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
@@ -175,7 +175,7 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
     const problems = pricesInOrder(at, change, change["pricing"]);
     const before = changes[index - 1]?.["from"];
     const { from } = change;
-    // Instants of this one format sort as text.
+    // `from` has one fixed UTC format, so the order of the texts is the order in time.
     if (typeof before === "string" && typeof from === "string" && from <= before) {
       const message = "from must be after that of the change before";
       problems.push(problem([...at, "from"], "terms-change-order", message));
@@ -193,12 +193,10 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 export type Place = readonly (string | number)[];
 
-/** Empty if `value` is not an object. */
 export function asFields(value: unknown): Fields {
   return asObject(value) ?? {};
 }
 
-/** Empty if `value` is not a list. */
 export function asFieldsList(value: unknown): readonly Fields[] {
   return Array.isArray(value) ? value.map(asFields) : [];
 }

@@ -14,10 +14,7 @@ import {
 } from "./schema-parts.ts";
 import { fixedBody } from "./wire-profile-schema.ts";
 
-/**
- * Refuses unknown members everywhere: a misspelled term would be a price that silently does not
- * apply.
- */
+/** Refuses unknown members, because a misspelled term is a price that silently does not apply. */
 const CLOSED = { additionalProperties: false } as const;
 
 const [HOUR] = EXTRA_SKUS;
@@ -85,8 +82,9 @@ function purchase(field: string, why: string): TSchema {
 }
 
 /**
- * Wherever a sale price is declared, the purchase price must be declared too. Otherwise the
- * provider would be owed the sale price, which includes the marketplace's margin.
+ * Makes purchase prices complete. If a listing has `purchase_pricing`, then whatever else has a
+ * sale price (tiers, extra SKUs) must have a purchase price too; otherwise the provider would be
+ * owed a price that nobody stated.
  */
 const PURCHASE_RULES: TSchema[] = [
   when(
@@ -120,10 +118,7 @@ const priceChange = Type.Object(
     ...CLOSED,
   },
 );
-/**
- * All prices of a listing from the instant `from` on. A price that the change omits ends at that
- * instant.
- */
+/** All prices of a listing from the instant `from` on. Prices that the change omits end then. */
 export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(

@@ -13,7 +13,7 @@ import { beyondSchema } from "./beyond-schema.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
 import { type Manifest, manifestSchema } from "./manifest-schema.ts";
 
-/** The typed manifest, or all problems sorted by pointer; never an empty list. */
+/** The typed manifest, or all problems (at least one), sorted by pointer. */
 export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
@@ -38,7 +38,7 @@ export function validateManifest(text: string): ManifestVerdict {
     ...schemaProblems(value),
     ...beyondSchema(value),
   ]);
-  // The document has passed the schema, so it has this type.
+  // The cast is safe, because the document has passed the schema.
   return problems.length === 0
     ? { ok: true, manifest: value as Manifest }
     : { ok: false, problems };
@@ -92,8 +92,8 @@ function compileSchema(): ValidateFunction {
 }
 
 /**
- * False for errors that ajv adds to the real one: the failed `if` of a condition, and the failed
- * candidates inside `contains` and `anyOf`.
+ * False for errors that ajv reports in addition to the cause: the failed `if` of a condition, and
+ * the failed candidates inside `contains` and `anyOf`.
  */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);

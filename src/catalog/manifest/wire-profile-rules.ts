@@ -76,9 +76,7 @@ function ownedNames(
   });
 }
 
-/**
- * A new name must not be another parameter's old or new name: the body would have that key twice.
- */
+/** A new name must not be another parameter's old or new name: the key would occur twice. */
 function renameProblems(map: unknown): ManifestProblem[] {
   if (!isFields(map)) return [];
   const old = new Set(Object.keys(map).map(plainName));

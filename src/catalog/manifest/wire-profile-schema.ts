@@ -145,12 +145,9 @@ export const wireProfileSchema = Type.Object(
   },
 );
 
-/**
- * How an endpoint differs from its wire. Each member has one effect, and unknown members are
- * refused.
- */
+/** How an endpoint differs from its wire. Unknown members are refused. */
 export type ManifestWireProfile = Accepted<typeof wireProfileSchema>;
-/** Names a part of a conversation that a provider refuses or needs in another form. */
+/** A part of a conversation that an endpoint refuses or needs in another form. */
 export type HistoryRule = NonNullable<ManifestWireProfile["history"]>[number];
 
 const onWireB = (member: string): TSchema =>

@@ -13,8 +13,8 @@ import {
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 
 /**
- * The most that a text request can cost: all input at the highest input rate, all output at the
- * highest output rate. Rounded up once, over the sum.
+ * The most that a request can cost: all input at the highest input rate, all output at the highest
+ * output rate. Rounded up once, over the sum.
  */
 export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { tiers } = prices;
@@ -25,15 +25,15 @@ interface WorstTokens {
   readonly input: number;
   readonly output: number;
   /**
-   * True if the request has hour-long cache marks: all of its input may then be written at that
-   * price.
+   * True if the request marks parts of its prompt for hour-long caching. All input is then reserved
+   * at no less than the price of an hour-long cache write.
    */
   readonly asksHourWrites?: boolean;
 }
 
 /**
- * The highest quote of all tiers that this input can reach. A tier is quoted with the most input
- * that it can have.
+ * The highest quote of all tiers that a prompt of up to `tokens.input` tokens can reach. Each tier
+ * is quoted for the longest prompt that it can have.
  */
 function quoteTiers(
   prices: PriceSheet,
@@ -77,8 +77,8 @@ export function quoteImages(
 }
 
 /**
- * The exact cost of observed tokens at pinned prices. The size of the whole prompt selects one tier
- * for all tokens.
+ * The exact cost of `usage` at the prices that were pinned at admission. The length of the whole
+ * prompt selects one tier for all tokens.
  */
 export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   const prices = pinned.tiers === undefined ? pinned : findTier(pinned, promptTokensTotal(usage));
@@ -115,8 +115,8 @@ export interface TokensOfSize {
 }
 
 /**
- * What the tokens would have cost at other prices, each entry in the tier of its prompts. The sum
- * is exact and rounded down once.
+ * What `tokens` would have cost at `prices`, each entry in the tier of its prompts. The exact sum
+ * is rounded down once.
  */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
@@ -154,10 +154,7 @@ export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   return hasHours || tierBounds(prices).length > 0;
 }
 
-/**
- * The lower bounds of all tiers in prompt tokens. They are exclusive: a tier applies to prompts
- * above its bound.
- */
+/** The bounds of all tiers in prompt tokens: each tier applies to prompts above its bound. */
 export function tierBounds(prices: PriceSheet): readonly number[] {
   return (prices.tiers ?? []).map(({ abovePromptTokens }) => abovePromptTokens);
 }
@@ -174,10 +171,7 @@ function ratesAlone({ tiers: _bySize, ...sheet }: PriceSheet): PriceSheet {
 
 type Rates = Readonly<Record<Sku, bigint>>;
 
-/**
- * The price per token of every SKU. Hour-long cache writes without a price cost what other writes
- * cost.
- */
+/** The price per token of every SKU. Unpriced hour-long cache writes cost as other writes do. */
 export function computeRates(prices: PriceSheet): Rates {
   return eachSku((sku) => prices[sku] ?? prices.cacheWrite);
 }

@@ -9,10 +9,7 @@ import type { ChatCall } from "./neutral/chat-call.ts";
 import type { ServedModelNote } from "./answer/answer-bridge.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
-/**
- * One chat wire. Each wire's folder exports one such value and `wires.ts` lists them; no other code
- * names the wires.
- */
+/** One chat wire. Only `wires.ts` lists the wires; no other code names them. */
 export interface Wire {
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
@@ -24,31 +21,26 @@ export interface Wire {
   readonly streams: StreamCodec;
   errorBody(refusal: Refusal, requestId: string): Buffer;
   authHeader(key: string): readonly [name: string, value: string];
-  /** A free request that shows whether a provider accepts a key. */
+  /** A request that costs nothing and shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
-  /**
-   * Writes and reads the calls of conformance checks; absent: the checks are skipped for this wire.
-   */
+  /** Writes and reads the calls of conformance checks; absent: the wire is not checked. */
   readonly providerQuestions?: ProviderQuestions;
-  /** Absent: the wire has no route that counts tokens. */
+  /** Counts the input tokens of a request; absent: the wire has no route for that. */
   readonly tokenCounter?: TokenCounter;
 }
 
 export interface RequestCodec {
-  /** Below the deployment's base URL. */
+  /** The path of chat requests below the deployment's base URL. */
   readonly path: string;
   readonly temperatureMax: number;
   /** The parameter in which clients send the id of their end user. */
   readonly userField: string;
   /** Checks the type of every known field, and refuses duplicate keys. */
   readonly checkBody: Check;
-  /**
-   * Writes the path of a field in the notation of this wire: `messages[0].role` or
-   * `messages.0.role`.
-   */
+  /** Writes a path in the wire's notation: `messages[0].role` or `messages.0.role`. */
   renderPath(path: readonly (string | number)[]): string;
   findMedia(doc: JsonDocument, media: MediaCollector): void;
-  /** Decodes for another wire. Fields that cannot be translated are added to `notes`. */
+  /** Decodes a body for another wire. Fields that cannot be translated are added to `notes`. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
   /**
@@ -56,16 +48,11 @@ export interface RequestCodec {
    * from a body for this deployment.
    */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
-  /**
-   * Makes the edits that only this wire needs to a body whose client and provider both use this
-   * wire.
-   */
+  /** Edits a body sent and forwarded in this wire: applies the profile, writes the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
-  /**
-   * True if the usage that providers of this wire report says how many cache writes last an hour.
-   */
+  /** True if the usage that providers report tells how many cache writes last an hour. */
   readonly countsHourWrites: boolean;
-  /** True if this value of the field costs the provider's usual price. */
+  /** True if a request with this value of `field` costs the provider's usual price. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** True if the client runs tools of this type, so that they cost only tokens. */
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;
@@ -100,9 +87,9 @@ export interface StreamCodec {
 }
 
 export interface KeyCheck {
-  /** Below the deployment's base URL, with a leading slash; requested with GET. */
+  /** A path below the deployment's base URL, with a leading slash. It is requested with GET. */
   readonly path: string;
-  /** In lower case, without the header that has the provider's key. */
+  /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

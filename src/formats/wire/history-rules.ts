@@ -15,7 +15,7 @@ interface HistoryEdits {
   readonly removed: { readonly object: JsonNode; readonly key: JsonNode }[];
   /** Byte ranges of the body, with the text that replaces them. */
   readonly replaced: { readonly start: number; readonly end: number; readonly text: string }[];
-  /** Reported in the response header `x-tm-dropped-params`. */
+  /** Fields that the provider does not get, reported in `x-tm-dropped-params`. */
   readonly names: Set<string>;
 }
 
@@ -147,7 +147,10 @@ function removeWord(
   if (value !== ABSENT) removed.push({ object, key: value - NODE_SIZE });
 }
 
-/** Finds cache marks. The recursion is bounded by `READ_DEPTH_MAX`, as it is in `findNulls`. */
+/**
+ * Finds cache marks. The recursion, here and in `findNulls`, is bounded, because a document has no
+ * nodes below `READ_DEPTH_MAX`.
+ */
 function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

@@ -25,9 +25,9 @@ export interface Modality<R extends CallRequest> {
    * have prices. `outputTokens` replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
-  /** Input tokens to claim in rate limits on tokens; absent: `estimatedInputTokens`. */
+  /** The input tokens claimed from rate limits on tokens; absent: `estimatedInputTokens`. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
-  /** Which configured time limits apply; absent: those of a stream or of a whole answer. */
+  /** Which configured time limits apply; absent: the limits of a stream or of a whole answer. */
   readonly timeouts?: "decisions" | "videoAccept";
   /** Classifies an answer that is not a usable 2xx; absent: `classifyFailure`. */
   readonly classify?: (
@@ -49,13 +49,14 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
-  /** Absent: the modality has no conversations. */
+  /** Identifies the request's conversation; absent: the modality has no conversations. */
   conversation?(): Conversation | undefined;
 }
 
 /**
- * Identifies the requests of one conversation: by the client's name for it (`isNamed`), or by the
- * first bytes of its messages.
+ * Identifies the requests of one conversation, by the client's name for it (`isNamed`) or by the
+ * first bytes of its messages. Routing prefers the deployment that served the conversation last,
+ * because its provider has the prompt in its cache.
  */
 export interface Conversation {
   readonly isNamed: boolean;
@@ -73,9 +74,9 @@ export interface Unservable {
 }
 
 export interface UpstreamRequest {
-  /** Below the deployment's base URL, with a leading slash. */
+  /** A path below the deployment's base URL, with a leading slash. */
   readonly path: string;
-  /** In lower case, without the header that has the provider's key. */
+  /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Never the client's own buffer, which is reused after the call. */
   readonly body: Buffer | EditedBytes;

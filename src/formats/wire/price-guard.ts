@@ -55,16 +55,14 @@ export interface PricedField {
 }
 
 export interface PricedFields {
-  /**
-   * Fields that the answer depends on, so only a listing that declares them can serve the request.
-   */
+  /** Fields that the answer depends on: a listing must declare them to serve the request. */
   readonly refused: readonly PricedField[];
-  /** Fields that the answer does not depend on. Without them it has the provider's usual price. */
+  /** Fields without effect on the answer; without them, the provider's usual price applies. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
   readonly longMarks: readonly LongMark[];
 }
 
-/** A cache mark with an unusual lifetime. */
+/** A cache mark with an unusual lifetime, which the provider prices differently. */
 export interface LongMark {
   readonly field: string;
   readonly object: JsonNode;
@@ -106,10 +104,7 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
  */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 
-/**
- * True if the deployment gets the field: the customer pays the provider, or the listing declares
- * it.
- */
+/** True if the field is forwarded: the customer pays the provider, or the listing declares it. */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
   const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
   return isFree || isDeclared(doc, priced, deployment);
@@ -172,7 +167,10 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/** Finds cache marks with an unusual lifetime. The recursion is bounded by `READ_DEPTH_MAX`. */
+/**
+ * Finds cache marks with an unusual lifetime. The recursion is bounded, because a document has no
+ * nodes below `READ_DEPTH_MAX`.
+ */
 function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

@@ -22,10 +22,7 @@ type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameter
 /** Top-level members that the gateway handles itself, so no listing declares them. */
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
-/**
- * Other names under which a listing may declare a parameter: those of the other wire, and older
- * ones.
- */
+/** Other names under which a listing may declare a parameter: of the other wire, or older. */
 const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   stop: ["stop_sequences"],
   stop_sequences: ["stop"],
@@ -50,10 +47,10 @@ const USUAL: Readonly<Record<string, string>> = {
   function_call: '"auto"',
 };
 
-/** The fields of a same-wire body that a deployment does not get. */
+/** Top-level fields that a deployment of the client's own wire does not get. */
 export interface UndeclaredFields {
   readonly keys: readonly JsonNode[];
-  /** Reported in the response header `x-tm-dropped-params`. */
+  /** The names of the fields, reported in the response header `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
@@ -72,7 +69,7 @@ export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredF
     const isReplaced = fixed.has(foldName(name)) || taken.has(name);
     if (!isReplaced && (!drops || declares(target, name))) continue;
     keys.push(key);
-    // Fields that `pricedNames` lists are reported by the price guard.
+    // Fields that `pricedNames` lists are left out, because the price guard reports them.
     if (!isUsual(doc, name, doc.valueOf(key)) && !pricedNames.has(name)) names.push(name);
   }
   return { keys, names: names.slice(0, NAMES_MAX).map(headerName) };
@@ -96,8 +93,8 @@ function renames({ wireProfile }: Target): boolean {
 }
 
 /**
- * The new names of the parameters that are renamed. If the client also sent a member under such a
- * name, that member is dropped.
+ * The new names of the parameters that are renamed. A member that the client sent under one of
+ * these names is dropped.
  */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
@@ -174,7 +171,7 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
     }
   }
   for (const { name, json } of fixedBody) {
-    // `aggregatorControls` writes the member `provider`.
+    // `provider` is skipped here, because `aggregatorControls` writes it.
     if (name !== "provider") splice.insert(name, json as JsonText);
   }
 }

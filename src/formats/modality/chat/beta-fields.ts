@@ -1,10 +1,7 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 
-/**
- * Body fields that a provider accepts only if the `anthropic-beta` header has a name that matches
- * `beta`.
- */
+/** Fields that a provider accepts only if a name in `anthropic-beta` matches `beta`. */
 interface OpenedFields {
   readonly beta: RegExp;
   readonly top?: readonly ChatWord[];
@@ -12,7 +9,7 @@ interface OpenedFields {
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/** Fields that may be dropped with their beta, because no answer depends on them. */
+/** Body fields that may be dropped together with their beta, because no answer depends on them. */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
@@ -28,10 +25,7 @@ const OPENED: readonly OpenedFields[] = [
 
 export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 
-/**
- * Finds body fields that the provider would refuse, because they need a beta in `dropped`, which is
- * not forwarded.
- */
+/** Finds fields that the provider would refuse, because they need a beta in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return NO_DROPS;

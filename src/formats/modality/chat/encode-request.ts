@@ -16,10 +16,7 @@ import type { SameWireDrops } from "./beta-fields.ts";
 import { checkBody, ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, profileDrops, sameWireDrops } from "./servability.ts";
 
-/**
- * Encodes for a deployment that speaks the client's wire: forwards the client's bytes with the few
- * necessary edits.
- */
+/** Forwards the client's bytes, with few edits, to a deployment that speaks the client's wire. */
 export function encodeSameWire(
   codec: RequestCodec,
   request: ParsedChatRequest,
@@ -41,10 +38,7 @@ export function encodeSameWire(
   };
 }
 
-/**
- * Encodes for a deployment that speaks another wire. `request.decoded().needs.refused` must be
- * empty.
- */
+/** Translates for another wire. `request.decoded().needs.refused` must be empty. */
 export function encodeAcross(
   codec: RequestCodec,
   request: ParsedChatRequest,

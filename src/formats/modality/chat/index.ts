@@ -22,7 +22,7 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
       if (target === wire) {
         return { ok: true, upstream: encodeSameWire(wire.requests, request, deployment) };
       }
-      // Only the translation finds content that the other wire cannot express.
+      // Only the translation finds content that the provider's wire cannot express.
       const [problem] = request.decoded().needs.refused;
       if (problem !== undefined) return refused(invalidRequest(problem.message));
       return { ok: true, upstream: encodeAcross(target.requests, request, deployment) };

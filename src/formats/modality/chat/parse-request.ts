@@ -53,10 +53,7 @@ export interface BetaNames {
   readonly others: readonly string[];
 }
 
-/**
- * Matches a whole beta name that may be forwarded, with or without a date such as `-2025-05-14` or
- * `-20250514`.
- */
+/** Matches a beta name that may be forwarded, with or without a date such as `-2025-05-14`. */
 const allowed = new RegExp(
   "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
     "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
@@ -121,8 +118,8 @@ const noThread = refusal(
 );
 
 /**
- * Requests whose `messages` have the same first bytes, up to this number, are treated as one
- * conversation, as prompt caches do.
+ * How many first bytes of `messages` identify a conversation that has no name. Prompt caches
+ * compare the start of a prompt, too.
  */
 const CONVERSATION_START_BYTES = 1_024;
 
@@ -141,16 +138,13 @@ export class ParsedChatRequest implements CallRequest {
   readonly usesFunctions: boolean;
   /** The client's output bound, or the default, which is then written into the body. */
   readonly outputTokens: number;
-  /** Absent if the client sent none. Some wires accept at most 1. */
+  /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /**
-   * One token per byte of the body, plus the allowance for media (specification, "Worst-case
-   * reserve").
-   */
+  /** One token per body byte, and the allowance for media (specification, "Worst-case reserve"). */
   readonly estimatedInputTokens: number;
   readonly controls: ProviderControls;
-  /** Sent by the client and never forwarded: `route`, `models`, `transforms`. */
+  /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */
   readonly droppedParams: readonly string[];
   readonly doc: JsonDocument;
   readonly betas: BetaNames;
@@ -202,7 +196,7 @@ export class ParsedChatRequest implements CallRequest {
     return this.#priced;
   }
 
-  /** Fields that need a beta which the gateway does not forward. */
+  /** Body fields that are dropped, because they need a beta that the gateway does not forward. */
   betaFields(): SameWireDrops {
     const { others } = this.betas;
     this.#betaFields ??= others.length === 0 ? NO_DROPS : findBetaFields(this.doc, others);

@@ -26,7 +26,10 @@ export function servabilityProblem(
   );
 }
 
-/** Wires accept temperatures up to 1 or 2. Parsing has refused anything above 2. */
+/**
+ * Refuses a temperature above the maximum of the provider's wire, which is 1 or 2. Parsing has
+ * already refused anything above 2.
+ */
 function temperatureProblem(
   request: ParsedChatRequest,
   { requests }: Wire,
@@ -78,8 +81,8 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses priced fields that the listing does not declare. If the client set `require_parameters`,
- * also refuses fields that this deployment would not get.
+ * Refuses priced fields that the listing does not declare. Also refuses fields that this deployment
+ * would not get, if the client set `require_parameters`.
  */
 function pricingProblem(
   request: ParsedChatRequest,
@@ -152,7 +155,10 @@ export function asksHourWrites(request: ParsedChatRequest, deployment: Deploymen
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** Names of the fields that the deployment's wire profile drops from a body of its own wire. */
+/**
+ * Names of the fields that the deployment's wire profile drops from the body of a client that uses
+ * the deployment's wire.
+ */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -184,7 +190,7 @@ function undeclaredPrice(
 
 type Choice = "auto" | "none" | "required" | "named";
 
-/** The words of both wires with which a listing declares each tool choice. */
+/** For each tool choice, the words of both wires with which a listing can declare it. */
 const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   auto: ["auto"],
   none: ["none"],

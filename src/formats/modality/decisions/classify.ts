@@ -143,8 +143,9 @@ function throttled(failed: Failed): UpstreamFailure {
 }
 
 /**
- * The provider refuses the account. With the customer's own key, the client gets the status
- * unchanged and no other provider is tried. With the marketplace's key, another provider may serve.
+ * Classifies the refusal of an account. If the key is the customer's own, the client gets the
+ * status unchanged and no other provider is tried. If it is the marketplace's, another provider may
+ * serve the request.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
   // Some providers answer 400 for an account problem. The client gets the 401 or 402 that it should
@@ -163,10 +164,7 @@ function isAboutAllowance({ all, codes }: ProviderErrorText): boolean {
   return /\b(credits?|plans?|billing|tokens?|capacity)\b/.test(said);
 }
 
-/**
- * Refuses with the longest `retry-after`, because an exhausted allowance does not return within a
- * minute.
- */
+/** Refuses with the longest `retry-after`: an exhausted allowance lasts more than a minute. */
 function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +
@@ -186,9 +184,9 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
 const WARMING_RETRY_SECONDS = 5;
 
 /**
- * The provider is loading the model. The code is not `model_unavailable`, whose 503 tells clients
- * of this route to stay away longer: a retry after seconds can succeed. No strike, because the
- * provider is healthy.
+ * The failure while a provider loads the model. Its code is not `model_unavailable`, whose 503
+ * tells clients of this route to stay away longer: here a retry after seconds can succeed. No
+ * strike, because the provider is healthy.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;

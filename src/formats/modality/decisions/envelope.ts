@@ -51,7 +51,7 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   };
 }
 
-/** Bounds the nested envelopes that are opened; no known host nests more than one. */
+/** Maximum number of nested envelopes that are opened; no known host nests more than one. */
 const ENVELOPES_MAX = 2;
 
 const PREFIX_CHARS_MAX = 64;

@@ -42,9 +42,7 @@ export const FRACTION = {
 };
 const FORM = { type: "string", pattern: "^(?:str|list)$", description: '"str" or "list"' };
 
-/**
- * Accepts an array of labels, or an object from label to description, with at least `min` entries.
- */
+/** Accepts at least `min` labels: an array, or an object from label to description. */
 function labels(min: number, description: object): TSchema {
   return Type.Unsafe({
     type: ["array", "object"],
@@ -117,7 +115,7 @@ const fault = schemaCheck(byType(types), DECISION_WORDS);
 
 export const GLINER_TYPES: ReadonlySet<string> = new Set(Object.keys(types));
 
-/** Kinds whose questions the provider answers under one fixed key. */
+/** Maps a kind of question to the fixed key under which the provider answers it. */
 export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
   ["entities", "entities"],
   ["relations", "relation_extraction"],
@@ -240,10 +238,7 @@ function withThreshold(doc: JsonDocument, config: JsonNode, all: JsonText): Json
   return namedText(new Map([["threshold", all], ...own]));
 }
 
-/**
- * Checks only the sections of a public GLiNER `schema`; `readAs` checks the questions in them one
- * by one.
- */
+/** Checks only the sections of a public GLiNER `schema`; `readAs` checks their questions. */
 const sections = {
   entities: Type.Optional(Type.Unsafe({})),
   classifications: orNull({

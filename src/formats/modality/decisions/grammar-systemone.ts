@@ -36,10 +36,7 @@ import {
 
 const LEVELS_MAX = 10;
 
-/**
- * Instructions and criteria can be text, an object or an array, because the models read JSON as
- * text.
- */
+/** Instructions and criteria can be any text, object or array: the models read JSON as text. */
 const CONTENT = {
   type: ["string", "object", "array"],
   minLength: 1,
@@ -65,9 +62,7 @@ const levels = orNull({
   description: "an array with one entry for each level",
 });
 
-/**
- * Types of questions in the public systemone format, which a question can have without a `schema`.
- */
+/** Question types that a question can have without a `schema`. */
 const flatTypes = {
   noul: { criteria: poles },
   choice: { criteria: options },
@@ -78,16 +73,10 @@ const flatFault = typeCheck(byType(flatTypes));
 
 export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
 
-/**
- * Checks a question's `schema`. It accepts the types of `flatTypes`, also under their JSON Schema
- * names.
- */
+/** Checks a question's `schema`: the types of `flatTypes`, also under JSON Schema names. */
 const schemaFault = typeCheck(schemaTypes());
 
-/**
- * Like `schemaCheck`, but tells a client that sends the type `text` that decision models generate
- * no text.
- */
+/** Like `schemaCheck`, but explains to a client why the type `text` is refused. */
 function typeCheck(schema: TSchema): SchemaCheck {
   const check = schemaCheck(schema, DECISION_WORDS);
   return (value) => {
@@ -127,7 +116,6 @@ function schemaTypes(): TSchema {
 
 type Kind = SystemOneQuestion["kind"];
 
-/** Maps the JSON Schema names of types to kinds. */
 const KIND_OF: ReadonlyMap<string, Kind> = new Map([
   ["boolean", "noul"],
   ["enum", "choice"],
@@ -227,19 +215,13 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   return withInstructions(doc, members, typed, findNode(own, "description"));
 }
 
-/**
- * True for a non-empty text, object or array. It is not parsed, because instructions can have a
- * megabyte.
- */
+/** True for a non-empty text, object or array. A node is not parsed: it can have a megabyte. */
 function isContent(doc: JsonDocument, node: JsonNode): boolean {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/**
- * Joins the instructions and the schema's description. One of them is required unless the client
- * sent criteria.
- */
+/** Joins the instructions and the schema's description. Without criteria, one is required. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,
@@ -271,7 +253,10 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/** Refuses combinations of members that the schema check cannot express. */
+/**
+ * Reads the type and criteria of a question that passed the schema check. Refuses combinations of
+ * members that the schema cannot express.
+ */
 function readTyped(
   doc: JsonDocument,
   members: Members,

@@ -30,10 +30,7 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
   readonly deployment: Deployment;
 }
 
-/**
- * The bridge for a provider's 2xx answer. The answer fails unless every question has a value of its
- * type.
- */
+/** The bridge for a 2xx answer, which fails unless every question has a value of its type. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);

@@ -57,10 +57,7 @@ import {
 const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
 const TEXT = { type: "string", description: "a string" };
 
-/**
- * Top-level fields. `provider` and the dropped fields are handled elsewhere, because all routes
- * share them.
- */
+/** Top-level fields, without `provider` and dropped fields, which all routes share. */
 const fields = {
   model: Type.Unsafe({ ...FILLED, title: "an id from GET /v1/models" }),
   state: orNull({
@@ -134,10 +131,7 @@ function foreignFieldProblem(body: Members, grammar: Grammar): Problem | undefin
   return problem(DECISION_WORDS.unknown, foreign);
 }
 
-/**
- * Kinds of questions whose answers have character offsets into the state, which mean nothing if the
- * state is JSON.
- */
+/** Kinds whose answers have character offsets into the state, which must then be a text. */
 const spanKinds: ReadonlySet<string> = new Set(["entities", "relations", "structure"]);
 
 function stateProblem(
@@ -170,7 +164,7 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly droppedParams: readonly string[];
   readonly body: Buffer;
   readonly grammar: Grammar;
-  /** The parsed value of `state`, or of `text`, its GLiNER name. */
+  /** The parsed value of `state`, or of `text`, which is the GLiNER name of `state`. */
   readonly state: unknown;
   readonly questions: readonly Question[];
   /** Paths such as `state.items[2]` of the `image_url` objects in state and questions. */
@@ -230,7 +224,10 @@ function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   return inspection.visit(doc, 0, 0) ?? inspection.images;
 }
 
-/** A shorter value has neither an image nor a duplicate key; the shortest is `{"":0,"":0}`. */
+/**
+ * Bytes of the shortest value that can have a duplicate key or an image: `{"":0,"":0}`. Shorter
+ * values are skipped.
+ */
 const TELLING_BYTES_MIN = 11;
 /** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
@@ -319,7 +316,8 @@ function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }
-  // Measured in the body, because some clients escape each slash.
+  // The length is measured in the body and not in the decoded URL, because some clients escape
+  // every slash.
   const comma = doc.body.indexOf(0x2c, doc.start(url));
   return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

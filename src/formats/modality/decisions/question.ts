@@ -20,16 +20,14 @@ export interface SystemOneQuestion {
   readonly kind: "noul" | "choice" | "score" | "box";
   /** The type as the client spelled it: `boolean` for a noul, `integer` for a score, … */
   readonly asked: string;
-  /**
-   * The client's instructions, then the schema's description; undefined if only criteria were sent.
-   */
+  /** The client's instructions, then the schema's description; undefined without both. */
   readonly instructions: unknown;
   /**
-   * Keyed by "true" and "false" for a noul and by label for a choice, a list of levels for a score;
-   * undefined if none were sent.
+   * An object by "true" and "false" for a noul, an object by label for a choice, a list of levels
+   * for a score; undefined if the client sent none.
    */
   readonly criteria: unknown;
-  /** Only for a `choice`. */
+  /** The labels of a `choice`; other kinds have none. */
   readonly labels?: readonly string[];
   /** The value of level 0 of a score; only set if the client sent `min` and `max`. */
   readonly scoreFrom?: number;
@@ -56,9 +54,8 @@ export interface GlinerQuestion {
 export type Grammar = Question["wire"];
 
 export interface Entry {
-  /** The key or name that the client chose, else `q1`, `q2`, … by place in the array. */
+  /** The key or name that the client chose; else `q1`, `q2`, … by place in the array. */
   readonly id: string;
-  /** True if the client chose `id`. */
   readonly isNamed: boolean;
   readonly isInArray: boolean;
   readonly path: readonly (string | number)[];
@@ -68,10 +65,7 @@ export interface Entry {
 export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
-  /**
-   * The question in the provider's public API format, made of the client's bytes. Numbers and
-   * escapes are unchanged.
-   */
+  /** The question in the provider's public API format; numbers and escapes are unchanged. */
   readonly encoded: JsonText;
 }
 
@@ -79,10 +73,7 @@ export function atEntry({ path }: Entry, found: Problem): Problem {
   return problem(found.message, ...path, ...found.path);
 }
 
-/**
- * Reads the members of a question, except its name. Only a question in an array has its name (or
- * id) as a member.
- */
+/** Reads the members of a question, except `name` and `id`, which only array entries have. */
 export function readEntry(
   doc: JsonDocument,
   { node, isInArray }: Entry,
@@ -96,7 +87,7 @@ export function readEntry(
 
 export function nameProblem(name: string): Problem | undefined {
   if (name.trim() === "") return problem("must not be blank");
-  // Refused because some JSON parsers act on this key.
+  // `__proto__` is refused, because some JSON parsers set an object's prototype from it.
   return name === "__proto__" ? problem("is not accepted as a name") : undefined;
 }
 
@@ -139,7 +130,7 @@ export interface Member {
 /** Maps a member's canonical name to the member. Members that are null are left out. */
 export type Members = ReadonlyMap<string, Member>;
 
-/** Maps every accepted name to its canonical name: `kind` to `type`. */
+/** Maps every accepted name to its canonical name, such as `kind` to `type`. */
 export type Spellings = ReadonlyMap<string, string>;
 
 export const DECISION_WORDS = {
@@ -203,10 +194,7 @@ export function findNode(members: Members, name: string): JsonNode {
   return members.get(name)?.node ?? ABSENT;
 }
 
-/**
- * Writes a problem as a sentence, such as `questions.team.schema.criteria: 1 option, at least 2
- * needed`.
- */
+/** Writes a problem as a sentence, such as `questions.team: 1 option, at least 2 needed`. */
 export function toSentence({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
   return pathText(path) + glue + message;

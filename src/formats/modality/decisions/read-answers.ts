@@ -79,7 +79,8 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // If answers share a name, the first wins, because `reverse` makes it the last entry.
+  // If answers share a name, the first wins: `reverse` puts it last, and the last entry of a Map
+  // counts.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -137,7 +138,6 @@ function first(answer: Fields, ...names: readonly string[]): unknown {
   return names.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
 }
 
-/** A probability of 0.5 counts as yes. */
 function isLikely(probability: unknown): boolean | undefined {
   if (typeof probability === "boolean") return probability;
   if (typeof probability !== "number" || probability < 0 || probability > 1) return undefined;
@@ -187,10 +187,7 @@ function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): stri
   return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
 }
 
-/**
- * Providers may answer all questions of a kind in one object. Each question gets only its own
- * labels.
- */
+/** Keeps only the question's own labels: a provider may answer all of a kind in one object. */
 function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fields | undefined {
   const found = asObject(answer);
   if (found === undefined || labels === undefined) return found;

@@ -203,7 +203,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 
 /**
  * Finds a question whose name is the fixed result key of a kind, and a question of that kind: in a
- * flat answer both have the same key. Returns both places, counted from 1.
+ * flat answer both results have the same key. Returns the places of the two questions, counted from
+ * 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

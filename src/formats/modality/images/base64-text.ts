@@ -9,12 +9,10 @@ export class Base64Text {
   #characters = 0;
   #paddings = 0;
   #isBad = false;
-  /** An escape that is not complete yet, with its backslash. */
+  /** A JSON escape that is not complete yet, with its backslash. */
   #escape = "";
 
-  /**
-   * Takes bytes from `start` and returns the offset of the closing quote, or the end of the bytes.
-   */
+  /** Takes bytes from `start`. Returns the offset of the closing quote, or of the end. */
   push(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length) {
@@ -49,7 +47,7 @@ export class Base64Text {
     return Math.floor((this.#characters * 3) / 4);
   }
 
-  /** Enough of the decoded file to detect its type. */
+  /** The first bytes of the decoded file, enough to detect its type. */
   get firstBytes(): Buffer {
     return Buffer.from(this.#head, "base64");
   }
@@ -71,7 +69,7 @@ export class Base64Text {
     else this.#isBad = true;
   }
 
-  /** Some JSON encoders escape base64 characters that are special in HTML. */
+  /** Decodes a JSON escape: some encoders escape base64 characters that are special in HTML. */
   #takeEscape(byte: number): void {
     this.#escape += String.fromCharCode(byte);
     if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;
@@ -94,7 +92,7 @@ const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
  */
 const HEAD_CHARACTERS = 1_024;
 
-/** By byte: 1 for the 64 characters of base64 (RFC 4648, section 4). */
+/** Indexed by byte: 1 for the 64 characters of base64 (RFC 4648, section 4), else 0. */
 const ALPHABET = new Uint8Array(256);
 for (const byte of Buffer.from(
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
@@ -114,8 +112,8 @@ function decodeEscape(escape: string): number {
 }
 
 /**
- * Keeps bytes without joining them. Large pieces are kept as they are and small ones are copied
- * into pages, so that an answer in tiny pieces needs no more memory.
+ * Keeps bytes without joining them. Large pieces are kept as they are. Small ones are copied into
+ * pages, so that an answer in tiny pieces needs no more memory than one in large pieces.
  */
 class HeldBytes {
   readonly #pieces: Buffer[] = [];

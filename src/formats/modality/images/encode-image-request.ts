@@ -8,8 +8,8 @@ import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 /**
  * Encodes for one listing: the client's members, byte for byte, without the gateway's own fields
  * and without fields that the listing does not declare. `response_format` is written only if the
- * listing has it with `b64_json`: such a host might otherwise answer with URLs, and another host
- * may refuse the field.
+ * listing declares it with `b64_json`: its host may otherwise answer with URLs, and other hosts may
+ * refuse the field.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,

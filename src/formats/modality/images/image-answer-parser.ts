@@ -15,7 +15,7 @@ export class ImageAnswerParser {
   #isEscaped = false;
   /** The start of the current or last string, which may be a key. */
   #string = "";
-  /** The raw key whose value comes next; empty between members. */
+  /** The undecoded key of the member whose value comes next; else empty. */
   #key = "";
   #closedFileBytes = 0;
 

@@ -10,17 +10,18 @@ import {
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface ImageReport {
-  /** Undefined if the provider counted no tokens, because a guess is never billed. */
+  /** Undefined if the provider reported no token counts: a guess is never billed. */
   readonly usage: Usage | undefined;
   readonly costUsd: string | undefined;
   readonly flaw?: string;
-  /** The members of the client's `usage` as JSON text, with the counts as reported. */
+  /** The token counts of the client's `usage` object: its members as JSON text. */
   readonly counts: readonly string[];
 }
 
 /**
- * Reads the usage under either names (`input_tokens` and `output_tokens`, or `prompt_tokens` and
- * `completion_tokens`). `text` is the JSON of `answer`; the cost is read from it.
+ * Reads the usage under either pair of names (`input_tokens` and `output_tokens`, or
+ * `prompt_tokens` and `completion_tokens`). `text` is the JSON of `answer`; the cost is read from
+ * it, so that no digit is lost.
  */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,

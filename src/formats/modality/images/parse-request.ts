@@ -45,13 +45,13 @@ export function parseImageRequest(body: Buffer): Result<{ readonly request: Pars
   return { ok: true, request: new ParsedImageRequest(doc, fields) };
 }
 
-/** A checked image request. Fields that depend on the listing are checked per deployment. */
+/** A checked image request. `servabilityProblem` checks the fields that depend on the listing. */
 export class ParsedImageRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
-  /** The number of images, 1 to 4. */
+  /** The number of images that the client wants, 1 to 4. */
   readonly count: number;
   /** One token per byte of the body. */
   readonly estimatedInputTokens: number;
@@ -90,7 +90,7 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** Fields in which other image APIs accept pictures. */
+/** Fields in which other image APIs accept pictures. They are refused. */
 // prettier-ignore
 const IMAGE_INPUTS = [
   "image", "images", "image_url", "image_urls", "input_image", "input_reference",
@@ -133,8 +133,8 @@ const count: Check = (doc, node) =>
     : problem(`must be a whole number from 1 to ${IMAGES_PER_REQUEST_MAX}`);
 
 /**
- * Checks that are equal for all listings, in this order. Null means absent, except for `model` and
- * `prompt`, which are required.
+ * Checks of fields, in this order, that do not depend on the listing. Null means absent, except for
+ * `model` and `prompt`, which are required.
  */
 const CHECKS: readonly (readonly [string, Check])[] = [
   ["provider", optional(checkProvider)],
@@ -184,7 +184,7 @@ export interface ImageField {
   readonly value: JsonNode;
 }
 
-/** By name, in the order in which the client sent them. */
+/** The request's top-level fields by name, in the client's order. */
 type ImageFields = ReadonlyMap<string, ImageField>;
 
 /** Fields that the gateway reads itself, so listings do not declare them. */
@@ -194,7 +194,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 ]); // prettier-ignore
 
 /**
- * Refuses a duplicate field, because the provider might read the value that the gateway does not.
+ * Reads the top-level fields. Refuses a duplicate field, because the provider might read the value
+ * that the gateway does not.
  */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();

@@ -17,7 +17,6 @@ export interface ImageAnswer {
   readonly images: readonly AnsweredImage[];
   readonly echoed: Readonly<Record<string, string>>;
   readonly report: ImageReport;
-  /** As the provider reported it, of any type. */
   readonly model: unknown;
 }
 
@@ -48,7 +47,8 @@ export function readImageAnswer(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // If the provider refused a part of the content, the request is not sent to another provider.
+    // If the provider refused a part of the content, the failure is a content refusal, after which
+    // no other provider is tried.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
@@ -84,10 +84,7 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/**
- * Undefined for a prompt that is too long or empty. Some hosts send an empty one if they changed
- * nothing.
- */
+/** Undefined if too long or empty: some hosts send an empty prompt if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const isOne = typeof value === "string" && value !== "";
   return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
@@ -110,8 +107,8 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if a 200 says that content was refused, for the whole answer or for one image. `items` has
- * at most as many entries as images were requested.
+ * True if the body of a 200 says that content was refused, for the whole answer or for one image.
+ * `items` has at most as many entries as images were requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -148,8 +145,8 @@ function isRefusal(value: unknown): boolean {
 }
 
 /**
- * A 200 without the requested images, after which another provider may succeed. `found` is shown to
- * the client.
+ * The failure of a 200 answer that lacks requested images. Another provider may succeed. `found` is
+ * shown to the client.
  */
 export function unusableImagesFailure(found: string): UpstreamFailure {
   return {
@@ -182,8 +179,8 @@ export function tooLargeImagesFailure(): UpstreamFailure {
 }
 
 /**
- * Detects the type by the first bytes; undefined if it is unknown. SVG is text, so it is accepted
- * only if the client asked for it.
+ * Detects a file's media type by its first bytes; undefined if it is unknown. SVG is text, so it is
+ * accepted only if the client asked for it.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const known = MAGIC.find(({ starts }) =>

@@ -17,19 +17,18 @@ import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
 
-/** Maximum size of a provider's job record, which is usually far smaller. */
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads a provider's answer to a new video job. The client gets a job of the gateway instead. Cost
- * and model come later, with the finished job.
+ * Reads a provider's answer to a new video job. The client gets a job record of the gateway
+ * instead. The cost and the model are read later, from the finished job.
  */
 export class AcceptBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
   readonly hasWrongFinish = false;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
-  /** Set exactly if `state` is `complete`; then it has an id. */
+  /** Set exactly if `state` is `complete`. Its `id` is then defined. */
   job: ProviderJob | undefined;
   failure: UpstreamFailure | undefined;
   #pieces: Buffer[] = [];
@@ -84,8 +83,8 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
 }
 
 /**
- * A job that the provider returns as already failed or refused is a failure, so another provider
- * may do it.
+ * A job that the provider returns as already failed or refused is a failed attempt. Another
+ * provider may be tried, unless the content was refused.
  */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseRecord(body) : undefined;
@@ -97,7 +96,7 @@ function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
       ? typeof error === "object" && error !== null
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
-  // A job without an id can never be polled, and whether the provider works on it is unknown.
+  // A job without an id can never be polled, so it is a failure, even if the provider works on it.
   return job?.id === undefined ? UNUSABLE : { ok: true, job };
 }
 

@@ -51,14 +51,14 @@ export function parseVideoRequest(
   return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
-/** A checked video request. Fields that depend on the listing are checked per deployment. */
+/** A checked video request. `servabilityProblem` checks the fields that depend on the listing. */
 export class ParsedVideoRequest implements CallRequest {
   readonly modelId: string;
   readonly stream = false;
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
   readonly prompt: string;
-  /** Undefined: the listing's default applies. */
+  /** The length that the client asks for; undefined: the listing's default applies. */
   readonly seconds: number | undefined;
   /** `resolution`, `aspect_ratio`, `size` and `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;
@@ -221,7 +221,7 @@ export function formToJson(body: Buffer, contentType: string): Result<{ readonly
   return { ok: true, json: Buffer.from(`{${fields.join(",")}}`) };
 }
 
-/** A form has only texts, so the one boolean field of a video is converted. */
+/** All fields of a form are texts, so `generate_audio`, the only boolean field, is converted. */
 function jsonValue(name: string, text: string): string {
   const isSwitch = name === "generate_audio" && (text === "true" || text === "false");
   return isSwitch ? text : JSON.stringify(text);

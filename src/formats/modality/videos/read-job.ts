@@ -15,7 +15,7 @@ export function parseRecord(body: Buffer): AnswerJson | undefined {
   return value === undefined ? undefined : { text, value };
 }
 
-/** Undefined if the record has neither an id nor a state. */
+/** Reads a provider's job record; undefined if it has neither an id nor a state. */
 export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefined {
   const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
@@ -56,10 +56,7 @@ function judgeState(record: Fields, word: string): ProviderJobState {
   return state === "completed" && !showsFile(record, word) ? "failed" : state;
 }
 
-/**
- * True if the provider refused the content: by a flag next to the file, or by the error's code or
- * message.
- */
+/** True if the content was refused: by a flag of the file, or by the error's code or message. */
 function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   const flags = [record, asObject(record["video"])].map((each) => each?.["respect_moderation"]);
   if (flags.includes(false)) return true;
@@ -80,8 +77,8 @@ function leadingCode(error: unknown): string {
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
 /**
- * True if the record has a file, or no field for one. `done` without such a field does not prove a
- * file.
+ * True if a completed job has a file. A record without any field for a file counts too, unless its
+ * status is `done`, which alone does not prove that there is a file.
  */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
@@ -110,7 +107,7 @@ function parseCost(text: string): PicoUsd | undefined {
 
 const MILLISECONDS_FROM = 100_000_000_000;
 
-/** In milliseconds since 1970. Accepts seconds, milliseconds, or a date as text. */
+/** Converts seconds or milliseconds since 1970, or a date as text, to milliseconds. */
 function parseInstant(value: unknown): number | undefined {
   if (typeof value === "string") {
     const atMs = Date.parse(value);
@@ -143,7 +140,7 @@ const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
   expired: "expired",
 };
 
-/** Accepts any spelling: `IN_PROGRESS`, `in-progress`. */
+/** Accepts any spelling of a status, such as `IN_PROGRESS` or `in-progress`. */
 function toState(word: string): ProviderJobState {
   const plain = word
     .trim()

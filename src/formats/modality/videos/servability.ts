@@ -35,7 +35,10 @@ function secondsDescriptor(
 
 const headers = { "content-type": "application/json" };
 
-/** Encodes the fields that the listing declares, byte for byte. */
+/**
+ * Writes the prompt, the seconds and the fields that the listing declares. The client's values are
+ * copied byte for byte.
+ */
 export function encodeVideoRequest(
   request: ParsedVideoRequest,
   deployment: Deployment,
@@ -46,7 +49,8 @@ export function encodeVideoRequest(
   const members: [string, JsonText][] = [
     ["model", textToken(deployment.upstreamModelId)],
     ["prompt", doc.raw(prompt)],
-    // `seconds` is always written, because each provider has its own default.
+    // `seconds` is always written, because the cost of exactly this number was reserved and a
+    // provider's own default may differ.
     ["seconds", String(resolveSeconds(request, deployment)) as JsonText],
   ];
   for (const [name, node] of nodes) {

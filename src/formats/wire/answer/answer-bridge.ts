@@ -8,12 +8,12 @@ import {
 import type { UpstreamFailure } from "../failure/failures.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 
-/** Bytes for the client. A string is sent as UTF-8, which saves a copy. */
+/** Bytes for the client. A string, which is sent as UTF-8, saves a copy into a buffer. */
 export type Output = Buffer | string;
 
 /**
- * The bytes with which an answer ends or of which it consists. A list of pieces if it is too large
- * to copy.
+ * The last bytes of a stream, or the whole body of another answer. It is a list of pieces if the
+ * body is too large to copy.
  */
 export type WholeBody = Output | readonly Buffer[];
 
@@ -37,7 +37,7 @@ export interface AnswerBridge {
   readonly state: BridgeState;
   readonly contentType: string;
   readonly usage?: Usage | undefined;
-  /** The usage that the listing declares for a complete answer without reported usage. */
+  /** The usage that the listing declares for a complete image without reported usage. */
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as JSON number text, for `reported_cost` listings. */
   readonly reportedCostUsd?: string | undefined;
@@ -53,16 +53,19 @@ export interface AnswerBridge {
   /** Set exactly if `state` is `failed`. */
   readonly failure: UpstreamFailure | undefined;
   push(bytes: Buffer): void;
-  /** Ends the provider's body. The state is then `complete` or `failed`. */
+  /** Reports the end of the provider's body. The state is then `complete` or `failed`. */
   end(): void;
-  /** Takes the client's output since the last call; undefined if there is none. */
+  /** Takes the client's bytes that were made since the last call; undefined if there are none. */
   takeOutput(): Output | undefined;
   /**
    * Returns the last bytes of a `complete` answer. The gateway sends them after the settlement has
    * committed. `costUsd` is the request's whole debit as JSON number text.
    */
   finish(costUsd: string): WholeBody;
-  /** Returns the last bytes of a stream that failed after output: usage, then the error. */
+  /**
+   * Returns the last bytes of an answer that failed: in a stream the usage, if the wire has it
+   * there, then the error; otherwise an error body.
+   */
   fail(refusal: Refusal, costUsd: string): Output;
   /** Returns bytes that keep a silent stream open; undefined if the wire has none. */
   keepAlive(): Output | undefined;

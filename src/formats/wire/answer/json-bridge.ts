@@ -32,7 +32,7 @@ export interface JsonBridgeOptions {
   readonly read: AnswerReader;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** Default: `ANSWER_BYTES_MAX`. */
+  /** Maximum size of the provider's body; default: `ANSWER_BYTES_MAX`. */
   readonly bytesMax?: number;
   /**
    * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
@@ -156,10 +156,7 @@ function readBody(
     : ready;
 }
 
-/**
- * A provider's parsed body. Large log probabilities are cut out, because the gateway never reads
- * them.
- */
+/** A parsed body without large log probabilities, which the gateway never reads. */
 export interface ParsedAnswer extends AnswerJson {
   /** Puts the log probabilities back into an answer that was made from `text`. */
   readonly restored: (made: string) => string;
@@ -197,7 +194,7 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
     const near = body.toString("latin1", at - 1, at + KEY.length + BLANKS_MAX);
-    // Inside a JSON string the quote would be escaped.
+    // A `"logprobs"` inside a JSON string does not match, because its quotes are escaped.
     const found = /^[^\\]"logprobs"\s*:\s*(?=\{)/.exec(near);
     if (found !== null) {
       const start = at - 1 + found[0].length;
@@ -212,8 +209,8 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
 /**
- * Matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null` or the end of a
- * string.
+ * Maximum number of matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null`
+ * or the end of a string.
  */
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */

@@ -36,8 +36,8 @@ const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
- * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them.
- * Nothing is released before the first event with content, and nothing after a terminal event.
+ * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them. The
+ * client gets nothing before the first event with content, and no event after a terminal one.
  */
 export class StreamBridge implements AnswerBridge {
   readonly contentType: string = SSE_CONTENT_TYPE;
@@ -45,7 +45,7 @@ export class StreamBridge implements AnswerBridge {
   readonly #note: ServedModelNote;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
-  /** The first bytes of a body without events: it may be an error as plain JSON. */
+  /** The first bytes of a body without events so far: it may be an error as plain JSON. */
   readonly #head = new GrowingBuffer();
   #state: BridgeState = "waiting";
   #hasContent = false;

@@ -5,25 +5,23 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
 /**
- * What one event means: no content yet, content (failover is then impossible), the end, or a
- * failure.
+ * The meaning of one event: no content yet, content (failover is then impossible), the end of the
+ * answer, or a failure.
  */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
 /** Relays a stream of the client's own wire, or translates a stream of another wire. */
 export interface StreamDriver {
   readonly report: UsageReport | undefined;
-  /** Same meaning as in `AnswerBridge`. */
+  /** True if the finish reason of a complete answer is certainly wrong (see `AnswerBridge`). */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
   /** Takes one event of the provider and writes the client's bytes for it to `out`. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
-  /**
-   * Ends a body that had no end mark: `end` if the answer is complete nevertheless, else a failure.
-   */
+  /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
   endOfBody(out: OutputPieces): StepOutcome;
   finishText(costUsd: string): string;
-  /** The known usage, then the terminal error event. */
+  /** Returns the known usage, if the wire allows it there, then the terminal error event. */
   failText(refusal: Refusal, costUsd: string): string;
   readonly keepAliveText: string;
 }

@@ -72,7 +72,7 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   "redacted_thinking",
 ]);
 
-/** True if at least one block can be expressed in other wires. The other blocks are left out. */
+/** True if at least one block can be expressed in other wires; the others are left out. */
 function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }

@@ -25,7 +25,7 @@ import {
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { noteFields } from "../price-guard.ts";
 
-/** Fields that are refused, because the answer would be different without them. */
+/** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>([
   "response_format",
   "thinking",
@@ -34,7 +34,7 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 /**
- * Fields that the other wire has too or that the gateway reads. Fields that are neither in
+ * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
  * `refused` nor in `carried` are dropped.
  */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
@@ -68,8 +68,8 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
 }
 
 /**
- * `output_config.format` is the response format of this wire and is refused. Its other members are
- * only hints and are dropped.
+ * Refuses `output_config.format`, which is the response format of wire_b. Keeps `effort`, and drops
+ * all other members of `output_config`, which are only hints.
  */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
@@ -113,7 +113,7 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
-/** Tools that only servers of this wire can run are refused. */
+/** Refuses tools that only servers of wire_b can run. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -246,7 +246,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   };
 }
 
-/** Empty for a message that has only thinking, because thinking is dropped. */
+/** Returns no message for a message that has only thinking, because thinking is dropped. */
 function assistantMessage(content: Content): readonly Message[] {
   const parts = assistantParts(content);
   const { doc, node } = content;
@@ -275,7 +275,7 @@ function assistantParts(content: Content): readonly AssistantPart[] {
         },
       });
     } else if (thoughts.has(type)) {
-      // Only the model that wrote the thinking can read it.
+      // Thinking is dropped, because only the model that wrote it can read it.
       notes.drop(`messages.content.${doc.text(doc.member(block, word.type))}`);
     } else refuseBlock(content, block, index);
   }

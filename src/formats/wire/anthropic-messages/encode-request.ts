@@ -41,10 +41,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-/**
- * Moves all system texts to the top of the body, the only place that every server of wire_b
- * accepts.
- */
+/** Moves system texts to the top of the body, the only place that all wire_b servers accept. */
 function systemTexts(call: ChatCall): readonly JsonText[] {
   const later = call.messages.flatMap((message) =>
     message.role === "system" ? [message.text] : [],
@@ -81,7 +78,10 @@ function assistantContent(parts: readonly AssistantPart[]): JsonText {
   );
 }
 
-/** wire_b continues a last assistant message and refuses white space at its end. */
+/**
+ * Removes white space at the end of a last assistant message. wire_b continues that message and
+ * refuses such white space.
+ */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;
@@ -115,9 +115,7 @@ function toolText(tool: ToolSpec): JsonText {
   });
 }
 
-/**
- * wire_b requires a definition of each tool in the history, even if the client offers no tools now.
- */
+/** wire_b requires a definition of each tool in the history, even if none is offered now. */
 function toolsOfHistory(messages: readonly Message[]): readonly ToolSpec[] {
   const names = new Set<JsonText>();
   for (const message of messages) {

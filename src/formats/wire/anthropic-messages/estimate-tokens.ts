@@ -5,7 +5,7 @@ import { word } from "../fields/chat-vocabulary.ts";
 const REQUEST_TOKENS = 3;
 const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
-/** What providers commonly count for a picture, whatever the size of its file. */
+/** Tokens that providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
 /** A page of a document has about 3,000 tokens and 100,000 base64 characters. */
 const BASE64_CHARS_PER_TOKEN = 32;
@@ -53,7 +53,7 @@ function blockTokens(block: unknown): number {
       return TOOL_TOKENS + contentTokens(readField(block, "content"));
     case "thinking":
     case "redacted_thinking":
-      // Models do not read the thinking of earlier turns again.
+      // The thinking of earlier turns counts nothing, because models do not read it again.
       return 0;
     default:
       return jsonTokens(block);
@@ -135,6 +135,6 @@ function classifyCharacter(code: number): RunKind {
   if (code >= 0x30 && code <= 0x39) return "digits";
   if (code < 0xc0) return "symbols";
   if (code < 0x250) return "letters";
-  // Kana, ideographs, Hangul, and surrogates.
+  // This range has kana, ideographs, Hangul and surrogates.
   return code >= 0x2e80 && code <= 0xdfff ? "wide" : "other";
 }

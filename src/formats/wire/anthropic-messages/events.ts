@@ -9,7 +9,7 @@ export function eventText(type: string, members: string): string {
 
 export const pingText: string = eventText("ping", "");
 
-/** The terminal error event; nothing may follow it. */
+/** The event that ends a stream with an error. No event may follow it. */
 export function errorEventText(refusal: Refusal): string {
   const error = {
     type: wireBErrorType(refusal),
@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   refusal: "refusal",
   pause_turn: "stop",
-  // Words of wire_a, which other gateways pass through.
+  // Finish reasons of wire_a, which some gateways write in answers of wire_b.
   length: "length",
   content_filter: "refusal",
   tool_calls: "tool_calls",
@@ -54,21 +54,18 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/** The client's stop reason. Strict clients accept only words of the wire. */
+/** Converts a stop reason to a word of wire_b, because strict clients accept no other. */
 export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
-/** An unknown word counts as a plain stop. Some hosts write `MAX_TOKENS`. */
+/** An unknown word counts as a plain stop. Some hosts write words in upper case. */
 export function toReason(word: string): FinishReason {
   const plain = word.toLowerCase();
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
-/**
- * True if the stop reason of a complete answer is missing, or names a tool call that the answer
- * does not have.
- */
+/** True if the stop reason is missing, or names a tool call that the answer does not have. */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return word === "" || (!hasCalls && toReason(word) === "tool_calls");
 }

@@ -10,7 +10,6 @@ import { AnthropicMessagesDecoder } from "./stream-decoder.ts";
 import { AnthropicMessagesEncoder } from "./stream-encoder.ts";
 import { AnthropicMessagesRelay } from "./stream-relay.ts";
 
-/** Anthropic Messages. */
 export const anthropicMessages: Wire = {
   id: "wire_b",
   clientPath: "/v1/messages",

@@ -28,7 +28,7 @@ const kindByWord = Array.from(
   (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
 );
 
-/** Also finds media inside tool results and documents. */
+/** Finds media in the system prompt and in messages, also inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
   findInContent(doc, doc.member(0, word.system), { path: "system", media });
   const messages = doc.member(0, word.messages);
@@ -106,10 +106,13 @@ export const anthropicMessagesRequests: RequestCodec = {
   headers,
 };
 
-/** Tools that the provider defines and the client runs. */
+/** Types of tools that the provider defines and the client runs. */
 const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
 
-/** Longer bodies are estimated from their size, because reading them would block other requests. */
+/**
+ * Maximum size of a body whose tokens are counted by reading it. Reading a longer one would block
+ * other requests, so its tokens are estimated from its size.
+ */
 const COUNTED_BYTES_MAX = 262_144;
 const BYTES_PER_TOKEN = 4;
 

@@ -25,7 +25,7 @@ import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usag
 type Emit = (event: ChatEvent) => void;
 interface OpenTool {
   readonly call: number;
-  /** Arguments from the start of the block, used if no fragment follows. */
+  /** The arguments in `content_block_start`, used if no fragment of arguments follows. */
   readonly fallback: string;
   hasArguments: boolean;
 }
@@ -39,7 +39,7 @@ export class StreamReporter {
     return this.#report;
   }
 
-  /** `path` leads to the usage object within the event. */
+  /** Reads the usage object `usage`, to which `path` leads within the event. */
   read(json: EventJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
@@ -51,7 +51,7 @@ export class StreamReporter {
   }
 }
 
-/** Reads an event's type from its JSON, not from its `event` line. */
+/** Decodes a wire_b stream. The type of an event is read from its JSON, not its `event` line. */
 export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();

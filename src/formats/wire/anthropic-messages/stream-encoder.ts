@@ -57,7 +57,8 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
       case "text":
         return this.#text(event.text, out);
       case "reasoning":
-        // The gateway cannot sign a thinking block: its text is dropped, but the message starts.
+        // The gateway cannot sign a thinking block, so its text is dropped. The client's message
+        // starts nevertheless.
         return event.text === "" ? undefined : this.#begin(out);
       case "tool_start":
         return this.#startTool(event, out);
@@ -83,7 +84,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     return closingText(JSON.stringify(delta), usageJson(report?.usage, costUsd));
   }
 
-  /** This wire has usage only in `message_delta`, so a failed stream gets none. */
+  /** wire_b has usage only in `message_delta`, so a failed stream gets none. */
   failText(refusal: Refusal): string {
     return errorEventText(refusal);
   }
@@ -91,8 +92,8 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   #begin(out: OutputPieces): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    // Some clients read the input tokens only from `message_start`, so it has an estimate: the
-    // provider has not reported them yet.
+    // Some clients read the input tokens only from `message_start`. The provider has not reported
+    // them yet, so the gateway writes an estimate.
     const estimate = { ...ZERO_USAGE, prompt: this.#label.countInputTokens() };
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +

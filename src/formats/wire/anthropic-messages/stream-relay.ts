@@ -197,10 +197,7 @@ function withDelta(text: string, delta: string): string {
   return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
 }
 
-/**
- * Replaces a stop reason that is not a word of the wire. `word` is the new stop reason as JSON
- * text.
- */
+/** Replaces a stop reason that is not of wire_b with `word`, which is JSON text. */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received } = delta;
   const span = findPath(text, "delta");

@@ -11,7 +11,7 @@ export interface ReportedCounts {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** The parts of `cacheWrite` by lifetime. */
+  /** The parts of `cacheWrite` that are kept for five minutes and for an hour. */
   readonly cacheWrite5m?: number;
   readonly cacheWrite1h?: number;
   readonly output?: number;
@@ -19,7 +19,7 @@ export interface ReportedCounts {
   readonly flaw?: string;
 }
 
-/** Adds a later usage object. The last readable value of each field wins. */
+/** Adds a later usage object of the same answer. The last readable value of each field wins. */
 export function mergeCounts(earlier: ReportedCounts, reported: unknown): ReportedCounts {
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
@@ -67,9 +67,9 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * Undefined while neither input nor output was reported. Hour-long cache writes are capped at the
- * number of all cache writes. If that number is not reported, it is the sum of the 5-minute and
- * hour-long writes.
+ * Converts the counts of an answer. Undefined while neither input nor output tokens were reported.
+ * Hour-long cache writes are capped at the number of all cache writes. If that number is not
+ * reported, it is the sum of the 5-minute and hour-long writes.
  */
 export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;

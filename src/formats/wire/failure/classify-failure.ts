@@ -27,7 +27,7 @@ import { retryAfterSeconds } from "./retry-after.ts";
 
 /**
  * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
- * (milliseconds since 1970); if it is absent, with the answer's own `date` header.
+ * (milliseconds since 1970); if `nowMs` is absent, with the answer's own `date` header.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
@@ -61,9 +61,7 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
 }
 
 export interface Failed {
-  /**
-   * The status that the failure means. For an error inside a 200 it differs from `upstreamStatus`.
-   */
+  /** The status that the failure means; an error inside a 200 has another `upstreamStatus`. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
@@ -72,7 +70,7 @@ export interface Failed {
 
 /** The steps of `classify` in which modalities differ. Their order is the same for all. */
 export interface FailureRules {
-  /** Failures that only providers of this modality report; undefined for all others. */
+  /** Classifies a failure that only this modality's providers report; else undefined. */
   readonly special: (failed: Failed) => UpstreamFailure | undefined;
   readonly throttled: (failed: Failed) => UpstreamFailure;
   readonly isOverflow: (failed: Failed) => boolean;

@@ -6,7 +6,7 @@ import {
   refusalTimes,
 } from "../../../kernel/index.ts";
 
-/** A fault before the status line arrived. */
+/** Why a request failed before the status line of an answer arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
@@ -67,7 +67,7 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
 }
 
 /**
- * Without `isMalformed`, the failure is not recorded as a breach of the listing, because the
+ * Removes `isMalformed`, so that the failure is not recorded as a breach of the listing: the
  * client's request may have caused it.
  */
 export function withoutBlame({
@@ -92,7 +92,7 @@ export interface UpstreamFailure {
    * then counts as a breach of the listing.
    */
   readonly isMalformed?: true;
-  /** Set for a 429: how long the provider's pool cools. */
+  /** Set for a 429: for how many seconds the provider's pool is in cooldown. */
   readonly coolSeconds?: number;
 }
 
@@ -109,15 +109,13 @@ export function failedRead(failure: UpstreamFailure): FailedRead {
 
 export interface FailedAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Only the first `ERROR_BODY_BYTES_MAX` bytes. */
+  /** The first bytes of the body, at most `ERROR_BODY_BYTES_MAX`. */
   readonly body: Buffer;
 }
 
-/**
- * The `metadata` of an error, equal in the error bodies of all wires (specification, "Body shape").
- */
+/** The `metadata` of an error, equal on all wires (specification, "Body shape"). */
 export function errorMetadata(answered: Refusal): Record<string, string | boolean> {
   return {
     ...refusalGround(answered),
@@ -134,7 +132,7 @@ export interface OverflowWording {
 
 /**
  * The message for an error body or a stream's last event. For a context overflow it always contains
- * `wording`, because clients then shorten their history.
+ * the wording by which clients recognize that they must shorten their history.
  */
 export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
   const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);

@@ -6,41 +6,42 @@ import {
   tryParse,
 } from "../../../kernel/index.ts";
 
-/** Longer messages are cut first, which keeps the patterns below fast. */
+/** Maximum characters of a message that are read, which keeps the patterns below fast. */
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
-/** A quoted name, or an id with a digit, after a word such as `organization` or `project`. */
+/**
+ * Matches the name of an account: a quoted name, or an id with a digit, after a word such as
+ * `organization` or `project`.
+ */
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
-/** Amazon resource names contain an account and a region. */
+/** Matches Amazon resource names, which contain an account and a region. */
 const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
 const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/**
- * Matches two colons in a row, or at least three groups that end in a colon, so that a time of day
- * does not match.
- */
+/** Matches `::`, or at least three groups with a colon, so not a time of day. */
 const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
-/** Internal host names, and Amazon's names of private addresses. */
+/** Matches internal host names, and Amazon's names of private addresses. */
 const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
 /**
- * A secret after a word that names it. After a word for a password any value matches, after other
- * words only a value with a digit that is not a plain number.
+ * Matches a secret after a word that names it. After a word for a password, any value matches;
+ * after other words, only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
-/** JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
+/** Matches JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
 const MARKED_SECRET =
   /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
 /**
- * File paths of two segments or more, so that `tokens/minute` and pointers into the request stay.
+ * Matches file paths of two segments or more. `tokens/minute` and pointers into the request do not
+ * match, because they help the client.
  */
 const FILE_PATH =
   /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
-/** Ids of Amazon instances, pods and containers, and ids after a word such as `node`. */
+/** Matches ids of Amazon instances, pods and containers, and ids after a word such as `node`. */
 const INSTANCE_NAME =
   /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
 
@@ -129,13 +130,13 @@ function cut(text: string): string {
 }
 
 export interface ProviderErrorText {
-  /** Codes, types and statuses in lower case; numbers as text. */
+  /** Error codes, error types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];
   /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /** The text that patterns of wordings are matched with, in lower case. */
+  /** The error text in lower case, against which the patterns of a `Wording` are matched. */
   readonly all: string;
-  /** The field that the provider names; empty if it names none. */
+  /** The request field that the provider names; empty if it names none. */
   readonly param: string;
   readonly flagged: boolean;
 }
@@ -177,13 +178,13 @@ export function extractErrorText(value: unknown): ProviderErrorText {
 }
 
 /**
- * Only this much of an error body's text is matched with wordings: they are at its start, and
- * matching long texts would be slow.
+ * Maximum characters of an error body's text that are matched against a `Wording`. Wordings are at
+ * its start, and matching a long text would be slow.
  */
 const MATCHED_CHARS_MAX = 8_192;
 /**
- * Maximum length of an error message. It is that of a whole error body, because some providers nest
- * another body in their message.
+ * Maximum length of an error message. It equals the maximum size of an error body, because some
+ * providers nest another body in their message.
  */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
 const CODE_CHARS_MAX = 256;

@@ -4,8 +4,8 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
  * The seconds that a provider asks to wait, from any header that providers use: rounded up, at
- * least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if it is absent,
- * with the answer's `date` header. Undefined if no header is readable.
+ * least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if `nowMs` is
+ * absent, with the answer's `date` header. Undefined if no header is readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
@@ -70,7 +70,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
 };
 
-/** Reads `6m0s`, `1s`, `120ms` and `1h30m`. */
+/** Reads durations such as `6m0s`, `120ms` and `1h30m`; undefined for other text. */
 function durationMs(value: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|d|h|m|s))+$/.test(value)) return undefined;
   let totalMs = 0;

@@ -1,7 +1,7 @@
 import type { ProviderErrorText } from "./provider-message.ts";
 
 export interface Wording {
-  /** In lower case. One matching code is enough. */
+  /** Error codes in lower case. One matching code is enough. */
   readonly codes: readonly string[];
   /**
    * Matched against the lower-case text of the body. A repetition before further text, such as
@@ -30,7 +30,7 @@ export function matchesWording(errorText: ProviderErrorText, wording: Wording): 
   );
 }
 
-/** Looks back at most `charsMax` from each `second`, so the time is linear in the text. */
+/** Looks back at most `charsMax` characters from each `second`, so the time is linear. */
 function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean {
   for (const part of second) {
     for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
@@ -55,7 +55,7 @@ export const billingWording: Wording = {
   ],
 };
 
-/** The provider does not accept the account or its key. */
+/** Wording of providers that do not accept the account or its key. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [
@@ -71,7 +71,7 @@ export const accessWording: Wording = {
   ],
 };
 
-/** Too many requests, under any status. */
+/** Wording of a rate limit, which providers report under many statuses. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (also with 413)
@@ -157,7 +157,7 @@ export const contextOverflowWording: Wording = {
     /input is too long for requested model/, // Bedrock
   ],
   pairs: [
-    // Gemini-compatible
+    // Wording of servers that are compatible with Gemini.
     {
       first: ["input token count"],
       second: ["exceeds the maximum number of tokens"],
@@ -166,9 +166,7 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
-/**
- * A code for an overlong string. It means a context overflow only if the string is in the messages.
- */
+/** A code for an overlong string, which means a context overflow only in the messages. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
 /**

@@ -23,7 +23,7 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "session_id",
 ]);
 
-/** The first field that the listing does not declare, or whose value it refuses. */
+/** The first field that the listing does not declare, or whose value it refuses, if any. */
 export function findUnlistedField(
   doc: JsonDocument,
   fields: Iterable<readonly [name: string, value: JsonNode]>,
@@ -75,7 +75,6 @@ export function describeAccepted(
   }
 }
 
-/** True if `values` has the string, or the number as decimal text. */
 function isOneOf(doc: JsonDocument, node: JsonNode, values: readonly string[]): boolean {
   if (doc.isString(node)) return values.includes(doc.text(node));
   return doc.kind(node) === NUMBER_KIND && values.includes(String(doc.number(node)));

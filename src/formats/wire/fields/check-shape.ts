@@ -18,11 +18,11 @@ import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
-  /** Follows the path of the field, as in "must be a string". */
+  /** Text that follows the path of the field, such as "must be a string". */
   readonly message: string;
 }
 
-/** Undefined if the value is valid. */
+/** Checks the value at `node`; undefined if the value is valid. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
@@ -110,7 +110,7 @@ export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 
 export interface ShapeRules {
   readonly required?: readonly ChatWord[];
-  /** Checks the name of a member that is not in the fields; absent: any such name is accepted. */
+  /** Checks the name of a member that `fields` does not have; absent: any such name is accepted. */
   readonly other?: (name: string) => Problem | undefined;
 }
 
@@ -183,9 +183,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   return undefined;
 }
 
-/**
- * Refuses a known name in other letter case, because some providers ignore case and would obey it.
- */
+/** Refuses a known name in another letter case, which some providers would obey. */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatVocabulary.findId(folded)] === undefined) return undefined;

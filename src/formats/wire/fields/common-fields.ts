@@ -104,7 +104,7 @@ export interface ProviderControls {
   readonly order?: readonly string[];
   readonly allowFallbacks: boolean;
   readonly requireParameters: boolean;
-  /** Aggregators get it as their own `provider` object. */
+  /** Sent to aggregators, which route requests themselves, as their own `provider` object. */
   readonly upstream?: Readonly<Record<string, unknown>>;
   readonly connections: "prefer" | "only" | "never";
 }
@@ -256,7 +256,7 @@ export interface PartBytes {
 }
 
 export interface MediaPart {
-  /** For example `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
+  /** The part's place: `messages[2].content[0]` (wire_a) or `messages.2.content.0` (wire_b). */
   readonly path: string;
   readonly kind: Exclude<InputModality, "text">;
 }

@@ -32,7 +32,7 @@ const deepNames = new Set([
   "vertexproject", "xapikey",
 ]); // prettier-ignore
 
-/** Refused at the top level and in `provider`. Deeper, they may be ordinary data. */
+/** Names that are refused at the top level and in `provider`. Deeper, they may be ordinary data. */
 const topNames = new Set([
   ...deepNames, "apitype", "apiversion", "authorization", "credentials", "endpoint",
   "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",
@@ -42,15 +42,21 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/** No smaller container can contain a forbidden name: `{"proxy":0}`. */
+/**
+ * Bytes of the smallest container that can have a forbidden name: `{"proxy":0}`. Smaller values are
+ * skipped.
+ */
 const TELLING_BYTES_MIN = 11;
 
-/** Longer than every forbidden name with separators, so a longer key cannot match. */
+/** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
-/** Bounds the key with its quotes; an escaped letter such as `\u0061` has six bytes. */
+/**
+ * Maximum bytes, quotes included, of a key that is compared with forbidden names. An escaped letter
+ * such as `\u0061` has six bytes.
+ */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
-/** Some parsers act on these names; no chat request has them at its top level. */
+/** Names on which some JSON parsers act. No chat request has them at its top level. */
 const prototypeNames = new Set(["constructor", "prototype"]);
 
 /** Refuses credentials and destinations in any spelling: `base_url`, `baseURL`, `base-url`. */
@@ -70,15 +76,12 @@ export function refuseForbidden(name: string): Problem | undefined {
   return refuseCredential(name);
 }
 
-/**
- * Fields that contain a JSON Schema wherever they are. Some hosts accept them inside a member such
- * as `nvext`.
- */
+/** Fields that contain a JSON Schema, at any depth: hosts accept them in members like `nvext`. */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore
 
-/** Top-level fields with content or schemas, where the customer chooses the names. */
+/** Top-level fields that are not searched, because customers choose the names in them. */
 const contentNames = new Set([
   ...ownSchemas, "documents", "format", "input", "messages", "prediction", "prompt", "questions",
   "schema", "state", "structured_outputs", "system", "text",
@@ -111,7 +114,7 @@ export function findCredential(doc: JsonDocument): Problem | undefined {
 
 /**
  * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
- * if it has too many values; the scan of the whole body does not count those below that depth.
+ * if it has too many values: the scan of the whole body did not count the values below that depth.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
@@ -169,7 +172,10 @@ class CredentialWalk {
     return false;
   }
 
-  /** Names with escapes or beyond ASCII take a hundred times longer, so their number is bounded. */
+  /**
+   * Checking a name with escapes or beyond ASCII takes a hundred times longer, so the number of
+   * such names in a body is bounded.
+   */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;

@@ -25,7 +25,7 @@ export interface AnswerJson {
 
 export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
-  /** As in `AnswerBridge`. Absent: false. */
+  /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
   readonly hasWrongFinish?: boolean | undefined;
   readonly finishReason?: FinishReason | undefined;
   bodyText(costUsd: string): string;
@@ -35,10 +35,7 @@ export interface ReadyAnswer {
 export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
 
 export interface AnswerCodec {
-  /**
-   * Relays an answer to a client of the same wire: the provider's text with the client's model id
-   * and cost.
-   */
+  /** Relays the provider's text to a client of the same wire, with the client's model and cost. */
   relay(json: AnswerJson, label: AnswerLabel, reading?: AnswerReading): ReadAnswer<ReadyAnswer>;
   /** Reads an answer for a client of another wire. */
   read(
@@ -48,7 +45,7 @@ export interface AnswerCodec {
   ): ReadAnswer<{
     readonly answer: ChatAnswer;
     readonly report: UsageReport | undefined;
-    /** As in `AnswerBridge`. Absent: false. */
+    /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
     readonly hasWrongFinish?: boolean;
   }>;
   write(
@@ -63,13 +60,13 @@ export interface AnswerLabel {
   readonly idTail: string;
   readonly modelId: string;
   readonly createdSeconds: number;
-  /** As in `ParsedChatRequest`. */
+  /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
   readonly usesFunctions: boolean;
   readonly countInputTokens: () => number;
 }
 
-/** Without a leading byte order mark, which JSON parsers refuse. */
+/** Decodes UTF-8 without a leading byte order mark, which JSON parsers refuse. */
 export function decodeBody(body: Buffer): string {
   const text = body.toString("utf8");
   return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;

@@ -45,7 +45,7 @@ export type AssistantPart =
   | { readonly kind: "call"; readonly call: ToolCall };
 
 export interface ToolCall {
-  /** In the form of wire_a; see `tool-calls.ts`. */
+  /** The call's id as wire_a writes it; `toMessagesToolId` converts it for wire_b. */
   readonly id: string;
   readonly name: JsonText;
   readonly input: JsonText;
@@ -91,7 +91,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** The effort field, if the deployment does not get it. It is reported in `x-tm-dropped-params`. */
+/** The effort field, if the deployment does not get it, for `x-tm-dropped-params`. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];

@@ -14,7 +14,7 @@ export type ChatEvent =
   | {
       readonly type: "tool_start";
       readonly call: number;
-      /** Empty if the provider gave none. */
+      /** The provider's id of the call; empty if the provider gave none. */
       readonly id: string;
       readonly name: string;
     }

@@ -17,7 +17,7 @@ export interface ProviderAnswer {
 }
 
 export interface ProviderCall {
-  /** Empty if the provider sent no id. A result cannot be sent for such a call. */
+  /** Empty if the provider sent no id. The result of a call without an id cannot be sent back. */
   readonly id: string;
   readonly name: string;
   readonly argumentsText: string;
@@ -61,15 +61,13 @@ export interface QuestionTool {
   readonly name: string;
   readonly description: string;
   readonly schema: object;
-  /** The arguments of the call whose result is sent. */
+  /** The arguments of the call in the history, if the tool's result is sent. */
   readonly given: object;
 }
 
-/**
- * Questions a provider of this wire and reads its unchanged answers, for conformance checks only.
- */
+/** Questions a provider and reads its unchanged answers, for conformance checks only. */
 export interface ProviderQuestions {
-  /** Returns a client's body without `model`. */
+  /** Writes the body of a chat request, without `model`. */
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;
   readWhole(json: Fields | undefined): ProviderAnswer;
   readStream(events: readonly ProviderEvent[]): ProviderAnswer;
@@ -79,7 +77,7 @@ export interface ProviderQuestions {
 
 /** The part of a wire profile that changes how the provider's answers are read. */
 export interface AnswerReading {
-  /** The provider's total exceeds the sum of its parts by the reasoning tokens. */
+  /** `reasoning`: the provider's total exceeds prompt plus completion by the reasoning tokens. */
   readonly usageGap?: "reasoning";
   readonly toolSignature?: "gemini";
 }

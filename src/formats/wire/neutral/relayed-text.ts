@@ -1,7 +1,7 @@
 import { findMembers, findPath, skipSpace, type Span } from "../../../kernel/index.ts";
 
 export interface RelayedUsage {
-  /** JSON number text. */
+  /** The request's cost in USD as JSON number text. */
   readonly costUsd: string;
   /** JSON of the whole usage object, for an answer that has none. */
   readonly missing: string;

@@ -17,7 +17,7 @@ export function parseEventJson(text: string | undefined): EventJson | undefined 
   return value === undefined ? undefined : { text, value };
 }
 
-/** The parts of an event before and after its text, quotes included. */
+/** The parts of an event before and after its text. The quotes around the text belong to them. */
 export interface TextFrame {
   readonly before: string;
   readonly after: string;
@@ -28,7 +28,7 @@ export interface TextFrame {
  * stream varies in more than its text.
  */
 const UNUSED_FRAMES_MAX = 4;
-/** Text without escapes in a JSON string. */
+/** Matches the inside of a JSON string that is not empty and has no escapes. */
 const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 

@@ -22,16 +22,14 @@ export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | u
 }
 
 /**
- * Half of a surrogate pair cannot be written in UTF-8; in a JSON string its escape means the same.
+ * Writes half of a surrogate pair as an escape. It cannot be written in UTF-8, and in a JSON string
+ * its escape means the same.
  */
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
-/**
- * Prefixes of ids that were packed for wire_b: from UTF-8, or from UTF-16 if the text has no UTF-8
- * form.
- */
+/** Prefixes of packed ids: from UTF-8, or from UTF-16 if the text has no UTF-8 form. */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
@@ -47,7 +45,7 @@ export function toMessagesToolId(id: string): string {
   return PACKED_WIDE_MARK + Buffer.from(id, "utf16le").toString("base64url");
 }
 
-/** Undoes `toMessagesToolId`. An id that it did not pack stays. */
+/** Undoes `toMessagesToolId`. An id that was not packed stays. */
 export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;
   const bytes = Buffer.from(id.slice(PACKED_MARK.length), "base64url");
@@ -59,11 +57,11 @@ function isMarked(id: string): boolean {
   return id.startsWith(PACKED_MARK) || id.startsWith(PACKED_WIDE_MARK);
 }
 
-/** In a signed call id, separates the provider's id from the signature. */
+/** Separates the provider's id from the signature in a signed call id. */
 const MARK = "_tmsig_";
 /**
- * A longer signature is not put into the call's id. The provider then gets `PLACEHOLDER_SIGNATURE`
- * back.
+ * Maximum length of a signature that is put into the call's id. If a signature is longer, the
+ * provider gets `PLACEHOLDER_SIGNATURE` back.
  */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -85,7 +83,7 @@ export function signedId({ id, signature }: SignedId): string {
   return `${id === "" ? `call_${carried.slice(-12)}` : id}${MARK}${carried}`;
 }
 
-/** Undoes `signedId`. If a client invents a signature, its provider refuses it. */
+/** Undoes `signedId`. The provider refuses a signature that a client invented. */
 export function splitSignedId(signed: string): SignedId {
   const at = signed.lastIndexOf(MARK);
   if (at <= 0 || signed.length - at > SIGNATURE_CHARS_MAX + MARK.length) return { id: signed };
@@ -98,10 +96,7 @@ function original(carried: string): string {
   return Buffer.from(carried, "base64url").toString("base64");
 }
 
-/**
- * Makes the tool call ids of one answer unique: keeps the provider's id if possible, else makes
- * one.
- */
+/** Makes the call ids of one answer unique: keeps the provider's id, or makes one. */
 export class UniqueIds {
   readonly #taken = new Set<string>();
   readonly #prefix: string;
@@ -133,7 +128,7 @@ export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
   for (const [name, { wordId, value }] of Object.entries(needed)) {
     const node = doc.member(schema, wordId);
     if (node === ABSENT) missing += `"${name}":${value},`;
-    // A null is replaced, because a second member of this name would be a duplicate key.
+    // A null is replaced in its place, because an added member would be a duplicate key.
     else if (doc.isNull(node)) nulls.push({ at: doc.start(node) - doc.start(schema), value });
   }
   for (const { at, value } of nulls.toSorted((a, b) => b.at - a.at)) {

@@ -29,7 +29,7 @@ export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
 export interface DropRule {
-  /** Word ids of the members that are translated or refused by name. */
+  /** Word ids of members that are translated or refused. All others are dropped. */
   readonly carried: ReadonlySet<number>;
   /** Text before each dropped name in the report, such as `messages[].`. */
   readonly path: string;
@@ -39,10 +39,7 @@ export interface DropRule {
 /** Cache marks can be in many places, so they are reported once and without a path. */
 const namedWithoutPlace = new Set([word.cache_control]);
 
-/**
- * Reports all members of `object` that are not in `rule.carried` as dropped. Null members count as
- * absent.
- */
+/** Reports the members of `object` that are not in `rule.carried` as dropped, except nulls. */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);

@@ -19,7 +19,6 @@ export interface UsageReport {
   readonly flaw?: string;
 }
 
-/** A count is a safe integer of at least 0. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
@@ -109,7 +108,7 @@ export function readReportedCost(text: string): string | undefined {
   );
 }
 
-/** An amount with more than 15 whole digits is replaced by this one. */
+/** Replaces an amount with more than 15 whole digits. */
 export const hugeUsd: string = "9".repeat(15);
 
 /** 10^10 ticks are one dollar. */

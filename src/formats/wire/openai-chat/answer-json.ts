@@ -96,8 +96,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
 /**
- * Undefined if the first choice has no message, no error and no finish reason that reports a
- * failure: the body is then no answer of this wire.
+ * Finds the first choice of an answer. Undefined if it has no message, no error and no finish
+ * reason that reports a failure: the body is then no answer of this wire.
  */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
@@ -112,7 +112,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/** Undefined if a call has no name, or arguments that are not a JSON object. */
+/** Undefined if a call has no name, or has arguments that are not a JSON object. */
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
@@ -143,10 +143,7 @@ function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   return list === "" ? "" : `,"tool_calls":[${list}]`;
 }
 
-/**
- * A client that sent `functions` gets one call in `function_call`; the provider was asked for no
- * more.
- */
+/** A client that sent `functions` gets one call; the provider was asked for no more. */
 function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;

@@ -57,7 +57,10 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/** The usage of a failed answer, sent before its terminal error; empty if there is none. */
+/**
+ * The chunk with the usage of a failed answer, sent before its terminal error. Empty text if the
+ * answer has neither usage nor a cost.
+ */
 export function renderKnownUsage(
   head: string,
   { report, costUsd, wantsUsageChunk }: KnownUsage,
@@ -67,10 +70,7 @@ export function renderKnownUsage(
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
-/**
- * True for a cost above 0. Earlier attempts can have had a cost even if the last attempt reported
- * none.
- */
+/** True for a cost above 0, which earlier attempts can have had even if the last had none. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
@@ -81,7 +81,7 @@ interface KnownUsage {
   readonly wantsUsageChunk: boolean;
 }
 
-/** The terminal error event; nothing may follow it. */
+/** The chunk that ends a stream with an error. No event may follow it. */
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
@@ -126,7 +126,7 @@ const OPEN_OBJECT = 123;
 
 /**
  * True for the end mark of the wire, also with blanks around it. An event that begins with `{` is
- * rejected early.
+ * rejected first, without decoding it.
  */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
@@ -139,10 +139,10 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   function_call: "tool_calls",
   length: "length",
   content_filter: "refusal",
-  // Z.ai's word.
+  // Z.ai's word for refused content.
   sensitive: "refusal",
   model_context_window_exceeded: "length",
-  // Mistral's word.
+  // Mistral's word for an answer that reached the model's maximum length.
   model_length: "length",
   // Stop reasons of wire_b, which some gateways write in answers of wire_a.
   max_tokens: "length",
@@ -168,8 +168,8 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An unknown word counts as a plain stop. Some hosts write `MAX_TOKENS`, or `content_filter:
- * SAFETY`.
+ * An unknown word counts as a plain stop. Letter case and text after the word are ignored, because
+ * some hosts write `MAX_TOKENS` or `content_filter: SAFETY`.
  */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
@@ -185,7 +185,10 @@ interface WordUse {
   readonly usesFunctions: boolean;
 }
 
-/** The client's finish reason. Strict clients accept only the five words of the wire. */
+/**
+ * Converts a provider's finish reason to one of the five words of wire_a, because strict clients
+ * accept no other word.
+ */
 export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
   if (wireWords.has(word)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
@@ -238,7 +241,7 @@ function partText(part: Part): string {
   return part?.["type"] === "text" ? textOf(part["text"]) : "";
 }
 
-/** Mistral's thinking parts contain parts. */
+/** Reads the text of a thinking part. Mistral's thinking parts contain further parts. */
 function partReasoning(part: Part): string {
   if (part?.["type"] !== "thinking") return "";
   const inner = part["thinking"];

@@ -19,11 +19,11 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { noteFields } from "../price-guard.ts";
 import { decodeMessages } from "./decode-messages.ts";
 
-/** Fields that are refused, because the answer would be different without them. */
+/** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
 /**
- * Fields that the other wire has too or that the gateway reads. Fields that are neither in
+ * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
  * `refused` nor in `carried` are dropped.
  */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
@@ -97,7 +97,7 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
 const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);
 
-/** Tools of other kinds than `function` are refused. */
+/** Refuses tools of other kinds than `function`. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -170,7 +170,10 @@ function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefi
   return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
 }
 
-/** `allowed_tools` keeps the listed tools, of which the model may or must call one. */
+/**
+ * Applies `allowed_tools`: only the listed tools are offered. The model may call one of them, and
+ * must if the mode is `required`.
+ */
 function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,

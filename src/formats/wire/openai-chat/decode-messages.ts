@@ -16,10 +16,7 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/**
- * System texts are returned separately from the messages. Tool results become part of the user's
- * message.
- */
+/** Separates system texts from the messages. Tool results become part of a user message. */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -224,7 +221,7 @@ class MessageList {
   }
 }
 
-/** Not `push(...more)`: a body can have more parts than a call can have arguments. */
+/** `push(...more)` would fail: a body can have more parts than a call can have arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }

@@ -7,7 +7,6 @@ import { OpenaiChatDecoder } from "./stream-decoder.ts";
 import { OpenaiChatEncoder } from "./stream-encoder.ts";
 import { OpenaiChatRelay } from "./stream-relay.ts";
 
-/** OpenAI Chat Completions. */
 export const openaiChat: Wire = {
   id: "wire_a",
   clientPath: "/v1/chat/completions",

@@ -18,8 +18,8 @@ import { encodeCall } from "./encode-request.ts";
 import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
 
 /**
- * Gives the first call of a message a placeholder if none of its calls has a signature, because
- * many clients lose the provider's signature.
+ * Gives the first call of a message a placeholder signature if none of its calls has a signature,
+ * because many clients lose the provider's signature.
  */
 function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {

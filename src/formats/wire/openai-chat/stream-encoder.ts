@@ -118,10 +118,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#callDelta(call.index, { head: "", fn }, out);
   }
 
-  /**
-   * A client that sent `functions` gets one call in `function_call`; the provider was asked for no
-   * more.
-   */
+  /** A client that sent `functions` gets one call; the provider was asked for no more. */
   #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
     if (!this.#usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);

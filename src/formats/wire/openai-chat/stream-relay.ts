@@ -177,7 +177,10 @@ export class OpenaiChatRelay implements StreamDriver {
     }
   }
 
-  /** Corrects what strict clients of the wire would refuse. */
+  /**
+   * Corrects parts of a chunk that strict wire_a clients would refuse: the delta, its tool calls,
+   * the choice's index and the finish reason.
+   */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
@@ -211,7 +214,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#sent = sentFrame;
   }
 
-  /** Takes the held last chunk unchanged, to send it before a later chunk. */
+  /** Takes the held chunk with the finish reason unchanged, to send it before a later chunk. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;
@@ -237,10 +240,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
   }
 
-  /**
-   * Relays a chunk without a choice only to a client that asked for usage, and only if it has no
-   * usage.
-   */
+  /** Relays a chunk without a choice or usage to a client that asked for usage; else drops it. */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
@@ -273,10 +273,7 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
   };
 }
 
-/**
- * Replaces a chunk's usage with null if it has a cost, because the provider's cost is not the
- * client's.
- */
+/** Replaces usage with a cost by null, because the provider's cost is not the client's. */
 function withoutCost(json: EventJson): string {
   if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
   const object = findPath(json.text);

@@ -64,7 +64,7 @@ export class CallFragments {
     const said = this.#said[call];
     this.#said[call] = { id: said?.id || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
-    // Only the first id of a call is kept, because some hosts make one for each fragment.
+    // Only the first id of a call is kept, because some hosts send a new id with each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
     const isRight = !hasWrongIndex && !repeatsId && !repeatsName;
@@ -152,7 +152,7 @@ export class ToolCallReader {
     return this.#calls.length > 0;
   }
 
-  /** True above the most calls that any answer needs. Later fragments are ignored. */
+  /** True if the answer has more calls than any answer needs. Later fragments are ignored. */
   get hasTooManyCalls(): boolean {
     return this.#calls.length > ANSWER_CALLS_MAX;
   }
@@ -227,7 +227,7 @@ function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
 
 function argumentText(value: unknown): string {
   if (typeof value === "string") return value;
-  // Some servers send an object instead of its text.
+  // Some servers send the arguments as an object instead of its JSON text.
   return asObject(value) === undefined ? "" : (tryPrint(value) ?? "");
 }
 

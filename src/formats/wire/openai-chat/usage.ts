@@ -90,10 +90,7 @@ export function choiceUsage(
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
-/**
- * All counts are 0 if none were reported. `costUsd` is the text of a number and is printed
- * unchanged.
- */
+/** Writes 0 for counts that were not reported. `costUsd` is number text, printed unchanged. */
 export function usageJson(reported: Usage | undefined, costUsd: string): string {
   const usage = reported ?? ZERO_USAGE;
   const prompt = promptTokensTotal(usage);
@@ -118,7 +115,7 @@ function splitBuckets(reported: Fields): Usage | undefined {
   const promptTotal = prompt ?? 0;
   const cached = Math.min(
     promptTotal,
-    // DeepSeek and Moonshot report their cache at the top level.
+    // DeepSeek and Moonshot report cached tokens at the top level of the usage.
     firstCount(
       promptDetails?.["cached_tokens"],
       reported["prompt_cache_hit_tokens"],
@@ -141,10 +138,7 @@ function splitBuckets(reported: Fields): Usage | undefined {
   };
 }
 
-/**
- * The prompt's tokens. If `prompt_tokens` is missing, they are the sum of DeepSeek's cache hits and
- * misses.
- */
+/** The prompt's tokens: `prompt_tokens`, else DeepSeek's cache hits plus misses. */
 function readPrompt(reported: Fields): number | undefined {
   const total = asCount(reported["prompt_tokens"]);
   if (total !== undefined) return total;

@@ -7,7 +7,7 @@ export interface SseEvent {
   readonly data: Buffer;
 }
 
-/** Why a reader stopped. It ignores everything after a fault. */
+/** Why a reader stopped. The reader ignores all bytes after a fault. */
 export type SseFault = "line_too_long" | "event_too_long";
 
 const LF = 10;
@@ -62,9 +62,7 @@ export class SseReader {
     return this.#fault;
   }
 
-  /**
-   * Ends the body. An unfinished last line, and an event without its blank line, are still read.
-   */
+  /** Ends the body. An unfinished last line and an event without a blank line are still read. */
   end(): SseFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
@@ -83,7 +81,10 @@ export class SseReader {
     this.#line(whole, 0, whole.length);
   }
 
-  /** Takes offsets, because a view of each line would cost more than reading it. */
+  /**
+   * Reads the line from `from` to `end`. It takes offsets, because a view of each line would cost
+   * more than reading the line.
+   */
   #line(bytes: Buffer, from: number, end: number): void {
     const start = this.#atStart ? behindByteOrderMark(bytes, from, end) : from;
     this.#atStart = false;
@@ -135,10 +136,7 @@ function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/**
- * The text of one event. Data with line breaks, which JSON text never has, becomes several `data`
- * lines.
- */
+/** The text of one event. Data with line breaks, which JSON never has, becomes several lines. */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
@@ -153,7 +151,6 @@ export function sseCommentText(comment: string): string {
   return `: ${comment.replaceAll(/[\r\n]/g, " ")}\n\n`;
 }
 
-/** The end mark of a wire_a stream. */
 export const SSE_DONE_TEXT = "data: [DONE]\n\n";
 
 export const SSE_CONTENT_TYPE = "text/event-stream; charset=utf-8";
