@@ -34,7 +34,10 @@ function isOld({ deployment: { checked } }: Listing): boolean {
   return checked?.age === "old";
 }
 
-/** A reported cost cannot be compared with token prices, so listings that bill it come last. */
+/**
+ * A listing that bills the cost that its provider reports cannot be compared by token prices, so it
+ * comes last.
+ */
 function byPrice(a: Deployment, b: Deployment): number {
   const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
   if (ofA === ofB) return 0;

@@ -47,7 +47,7 @@ export class Readiness {
   readonly #timer: NodeJS.Timeout;
   #state: InstanceState = "starting";
   #isPinging = false;
-  /** Monotonic time since which the database answers although the lease is lost. */
+  /** Monotonic time from which the database has answered while this instance had lost its lease. */
   #aloneSinceMs: number | undefined;
   #aloneUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -4,7 +4,7 @@ import type { ManifestListingTerms, ManifestModel } from "../../catalog/index.ts
 import table from "./ids.json" with { type: "json" };
 
 interface IdTable {
-  /** By provider that makes its own models: the name of its lab in marketplace ids. */
+  /** For each provider that makes its own models: the maker's name in marketplace ids. */
   readonly labs: Readonly<Record<string, string>>;
   /** By marketplace id, then provider: the provider's ids of the model. */
   readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;

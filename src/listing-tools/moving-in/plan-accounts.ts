@@ -58,8 +58,8 @@ export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
 /**
- * Returns the map of an export, to which the paths in notes refer. An export that is a bare list is
- * put into a map.
+ * Returns an export as an object, in which the paths of the plan's notes begin. A bare list becomes
+ * the member that `list` names.
  */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);

@@ -81,7 +81,7 @@ export const CreditEntry = Type.Object({
     "correction",
     "other",
   ),
-  /** The purchase, the grant's reference, or the day of usage. */
+  /** By the kind of row: the purchase's id, the grant's reference, or the day of usage. */
   ref: Type.String(),
   amount_usd: Usd,
 });

@@ -1003,9 +1003,9 @@ create trigger new_key_cap_is_recorded after insert on api_key
 create function count_days_of_keys(p_orgs text[], p_keys text[]) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
-  -- Begins a day before this week, because the clock may be set back.
+  -- The day before this week is read too: if the clock is set back over Monday, it is today again.
   v_from constant date := date_trunc('week', clock_timestamp() at time zone 'utc')::date - 1;
-  -- Begins another day earlier, because ids are made by the clocks of instances.
+  -- The ids begin another day earlier, because instances make them by their own clocks.
   v_first constant bigint := attempt_id_at((v_from - 1)::timestamp at time zone 'utc');
   v_begin constant timestamptz := v_from::timestamp at time zone 'utc';
   -- A transaction that commits after the first read is running now or begins later.
