@@ -4,7 +4,7 @@ import type { RequestCodec } from "./contract.ts";
 import { describeAccepted } from "./fields/accepted-values.ts";
 import { type ChatWord, readName, word } from "./fields/chat-vocabulary.ts";
 import { isEmptyArray } from "./fields/check-shape.ts";
-import { isUsual } from "./neutral/chat-call.ts";
+import { isNoOp } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
 /** Priced fields that the answer depends on. Servers of either wire accept all of them. */
@@ -36,8 +36,9 @@ interface FieldRules {
  */
 export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
   for (const key of doc.keys(0)) {
+    if (doc.isNull(doc.valueOf(key))) continue;
     const name = readName(doc, key);
-    if (isUsual(doc, name, doc.valueOf(key))) continue;
+    if (isNoOp(doc, name)) continue;
     if (rules.refused.has(name)) notes.refuse(name, CANNOT_CROSS);
     else if (!rules.carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }

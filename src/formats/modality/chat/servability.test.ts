@@ -79,13 +79,4 @@ describe("crossing", () => {
     const nothingLost = { provider: { require_parameters: true }, models: [], max_tokens: 5 };
     expect(reason({ from: a, to: b, members: nothingLost })).toBeUndefined();
   });
-
-  test("loses nothing with a field whose value means the same as none", () => {
-    const usual = { frequency_penalty: 0, presence_penalty: 0.0, logprobs: false, store: false };
-    const strict = { ...usual, provider: { require_parameters: true } };
-    for (const to of [a, b] as const)
-      expect(reason({ from: a, to, members: strict })).toBeUndefined();
-    const penalty = { ...strict, frequency_penalty: 0.1 };
-    expect(reason({ from: a, to: b, members: penalty })?.field).toBe("frequency_penalty");
-  });
 });

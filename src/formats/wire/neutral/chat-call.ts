@@ -1,14 +1,6 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import {
-  ABSENT,
-  type JsonDocument,
-  type JsonNode,
-  type JsonText,
-  NUMBER_KIND,
-  textToken,
-} from "../../../kernel/index.ts";
+import { ABSENT, type JsonDocument, type JsonText, textToken } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { isEmptyArray } from "../fields/check-shape.ts";
 
 /**
  * A chat request in the terms that both chat wires have: decoded from one wire and encoded for the
@@ -115,41 +107,11 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
   return known.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-/** Values, as JSON text, that mean the same as an absent parameter. */
-const USUAL: Readonly<Record<string, string>> = {
-  n: "1",
-  store: "false",
-  logprobs: "false",
-  top_logprobs: "0",
-  frequency_penalty: "0",
-  presence_penalty: "0",
-  top_p: "1",
-  parallel_tool_calls: "true",
-  tool_choice: '"auto"',
-  function_call: '"auto"',
-};
-
-/** True if the value of a top-level field means the same as an absent field. */
-export function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
-  if (doc.isNull(value) || isNoOp(doc, name)) return true;
-  const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
-  if (usual === undefined) return isEmptyArray(doc, value);
-  if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
-  if (doc.isObject(value)) return isPlainAuto(doc, value);
-  return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
-}
-
-const USUAL_CHARS_MAX = 8;
-
-function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
-  const type = doc.present(value, word.type);
-  return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
-}
-
-/** Objects whose `type` requests nothing, so they mean the same as an absent field. */
+/** Values that mean the same as an absent field, so a translation leaves them out. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
-function isNoOp(doc: JsonDocument, name: string): boolean {
+/** True if the top-level field is an object whose `type` requests nothing. */
+export function isNoOp(doc: JsonDocument, name: string): boolean {
   const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
   if (usual === undefined) return false;
   const value = doc.present(0, name === "thinking" ? word.thinking : word.response_format);
