@@ -1,9 +1,9 @@
 import type { ClientExchange } from "../call/client-exchange.ts";
 import type { Catalog, ListedModel } from "../../catalog/index.ts";
-import { parseRequestId, printJson, refusal, listPieces, defined } from "../../kernel/index.ts";
+import { parseRequestId, printJson, refusal, listPieces } from "../../kernel/index.ts";
 import { unknownModel } from "../routing/plan-route.ts";
 import { messagesModel, modelEntry, ModelPage, type Verdicts } from "./contract/models.ts";
-import { generation, usagePage } from "./contract/usage.ts";
+import { generation, type Grouping, usagePage } from "./contract/usage.ts";
 import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
 import { queryReader, readUsageQuery } from "./read-query.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
@@ -72,15 +72,22 @@ export async function serveUsage(
   if (!read.ok) return exchange.refuse(read.refusal);
   if (read.isFile) return await deps.csv.serve(exchange, read);
   const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
-  const [balance, month, page, groups] = await Promise.all([
+  const [balance, month, page] = await Promise.all([
     deps.records.balance(orgId),
     deps.records.monthSpend(orgId, keyId),
-    read.groupBy === undefined ? deps.records.usagePage(usageQuery) : NO_ROWS,
-    read.groupBy === undefined ? undefined : deps.records.usageGroups(usageQuery, read.groupBy),
+    read.groupBy === undefined
+      ? deps.records.usagePage(usageQuery)
+      : readGroups(deps.records, usageQuery, read.groupBy),
   ]);
-  const { rows, nextCursor } = page;
-  const shown = { balance, month, rows, nextCursor, ...defined({ groups }) };
-  json(exchange, printJson(usagePage.show(shown)));
+  json(exchange, printJson(usagePage.show({ balance, month, ...page })));
+}
+
+/** Groups have no cursor: a client that wants more of them sends a higher limit or a shorter range. */
+async function readGroups(records: RecordStore, query: UsageQuery, by: Grouping) {
+  const { limit } = query;
+  const found = await records.usageGroups({ ...query, limit: limit + 1 }, by);
+  const hasMoreGroups = found.length > limit;
+  return { rows: [], groups: found.slice(0, limit), hasMoreGroups, nextCursor: null };
 }
 
 /**
@@ -104,8 +111,6 @@ export async function serveGeneration(
   }
   json(exchange, printJson(generation.show(record)));
 }
-
-const NO_ROWS = { rows: [], nextCursor: null } as const;
 
 function speaksWireB(exchange: ClientExchange): boolean {
   return exchange.header("anthropic-version") !== undefined;

@@ -7,7 +7,8 @@ import { microUsd } from "../../kernel/core/money.ts";
 import type { Refusal } from "../../kernel/core/refusals.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
-import type { UsageGroup, UsageRow } from "./record-rows.ts";
+import type { UsageGroup, UsageQuery, UsageRow } from "./record-rows.ts";
+import { serveUsage } from "./serve-records.ts";
 import { UsageCsv } from "./usage-csv.ts";
 
 /** A client that takes everything at once, and what became of its answer. */
@@ -55,13 +56,40 @@ test("a file that takes too long is reset, however fast its client reads", async
   expect(pages).toBe(11);
 });
 
+const group: UsageGroup = {
+  group: "key_1",
+  requests: 1,
+  usage: ZERO_USAGE,
+  debitMicroUsd: microUsd(1n),
+};
+
+test.each([
+  ["", 50, true],
+  ["&limit=59", 59, true],
+  ["&limit=60", 60, false],
+])("of 60 groups the JSON answer says whether it has all: %j", async (more, count, hasMore) => {
+  const zero = microUsd(0n);
+  const spend = { spentMicroUsd: zero, inFlightMicroUsd: zero, capMicroUsd: null, resetAtMs: 0 };
+  const records = {
+    balance: async () => ({ settledMicroUsd: zero, heldMicroUsd: zero }),
+    monthSpend: async () => spend,
+    usageGroups: async ({ limit }: UsageQuery) =>
+      Array.from({ length: Math.min(limit, 60) }, () => group),
+  } as unknown as RecordStore;
+  const bodies: string[] = [];
+  const exchange = {
+    principal: { orgId: "org_1", keyId: "key_1" },
+    header: () => undefined,
+    answer: (_type: string, _headers: object, body: Buffer) => void bodies.push(body.toString()),
+  } as unknown as ClientExchange;
+  const deps = { records } as unknown as Parameters<typeof serveUsage>[0];
+  await serveUsage(deps, exchange, new URLSearchParams(`group_by=model${more}`));
+  const answer = JSON.parse(bodies[0] ?? "") as { data: unknown[] };
+  expect(answer).toMatchObject({ has_more: hasMore, next_cursor: null });
+  expect(answer.data).toHaveLength(count);
+});
+
 test("more groups than a file may have are refused, not omitted", async () => {
-  const group: UsageGroup = {
-    group: "key_1",
-    requests: 1,
-    usage: ZERO_USAGE,
-    debitMicroUsd: microUsd(1n),
-  };
   const records = {
     usageGroups: async (query: { readonly limit: number }) =>
       Array.from({ length: Math.min(query.limit, USAGE_FILE_GROUPS_MAX + 5) }, () => group),

@@ -141,6 +141,16 @@ describe("what counts as content", () => {
   });
 
   test.each([
+    [{ audio: { id: "a", transcript: "Hi" } }, "flowing"],
+    [{ audio: { data: "AAAA" } }, "flowing"],
+    [{ audio: { id: "a" } }, "waiting"],
+    [{ audio: null, images: [] }, "waiting"],
+    [{ images: [{ type: "image_url", image_url: { url: "data:" } }] }, "flowing"],
+  ])("wire_a, which alone has audio and images: %j is %s", (fields, state) => {
+    expect(fed(wire_a, chunks(delta(fields))).state).toBe(state);
+  });
+
+  test.each([
     [open, "waiting"],
     [{ ...open, content_block: { type: "thinking", thinking: "" } }, "waiting"],
     [{ ...open, content_block: { type: "tool_use", id: "t", name: "f", input: {} } }, "flowing"],
@@ -162,7 +172,7 @@ describe("what counts as content", () => {
 describe("relays", () => {
   test("wire_a: only the model changes, whatever else a chunk holds", () => {
     const odd =
-      '{"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
+      '{"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"role":"assistant","content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
     const bridge = fed(wire_a, `data: ${odd}\n\n`);
     const expected = odd.replace('"model" : "up-model"', `"model" : "${marketModel}"`);
     expect(bridge.takeOutput()?.toString()).toBe(`data: ${expected}\n\n`);
@@ -250,6 +260,17 @@ describe("relays", () => {
       "event: message_stop",
     ]);
     expect(text.indexOf('"cost"')).toBeGreaterThan(text.lastIndexOf("content_block_delta"));
+  });
+
+  test("wire_b: a provider's cost never reaches the client, wherever the provider writes it", () => {
+    const costly = { input_tokens: 3, output_tokens: 1, cost: 9 };
+    const opening = { ...start, message: { model: "up-model", content: [], usage: costly } };
+    const early = events({ type: "message_delta", delta: {}, usage: costly });
+    const { text } = play(openStream(wire_b), [
+      events(opening, open) + WORD.wire_b + early + WORD.wire_b + early + END.wire_b,
+    ]);
+    expect(text).not.toContain('"cost":9');
+    expect(text.match(/"cost"/g)).toHaveLength(1);
   });
 
   test("wire_b: pings are relayed once the answer flows", () => {

@@ -15,6 +15,7 @@ import {
 } from "../../../kernel/index.ts";
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import { isEmptyArray } from "../../wire/fields/check-shape.ts";
 import {
   MediaCollector,
   type MediaPart,
@@ -166,7 +167,7 @@ export class ParsedChatRequest implements CallRequest {
     this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
     this.wantsUsageChunk = readWantsUsageChunk(doc);
-    this.usesFunctions = doc.present(0, word.functions) !== ABSENT;
+    this.usesFunctions = hasItems(doc, word.functions);
     this.outputTokens = outputTokens;
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
@@ -228,6 +229,11 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   if (options === ABSENT || !doc.isObject(options)) return false;
   const asked = doc.member(options, word.include_usage);
   return asked !== ABSENT && doc.isTrue(asked);
+}
+
+function hasItems(doc: JsonDocument, wordId: number): boolean {
+  const list = doc.present(0, wordId);
+  return list !== ABSENT && !isEmptyArray(doc, list);
 }
 
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {

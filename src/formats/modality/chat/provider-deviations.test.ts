@@ -224,6 +224,74 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ]);
   });
 
+  test("an answer has one role, also if no chunk of the provider has one", () => {
+    for (const first of [delta({ content: "H" }), delta({ role: "", content: "H" })]) {
+      for (const wantsUsageChunk of [false, true]) {
+        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
+          chunks(first, delta({ content: "e" }), delta({ content: "l" }), delta({}, "stop"), done),
+        ]);
+        const roles = choicesOf(text).map((choice) => choice.delta?.role);
+        expect(roles.filter((role) => role !== undefined && role !== "")).toEqual(["assistant"]);
+        expect(roles[0]).toBe("assistant");
+      }
+    }
+  });
+
+  test.each([{}, { type: null }, { type: "" }])("a call with the type %j is a function", (type) => {
+    const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
+    const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
+    expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
+
+    const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
+    const message = { content: null, tool_calls: [bare, CALL, custom] };
+    const json = play(openJson(wiresA), [wholeAnswer(message, "tool_calls")]);
+    const { tool_calls: sent } = JSON.parse(json.text).choices[0].message;
+    expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
+  });
+
+  test("an end mark without a finish reason is a stop, which counts against the listing", () => {
+    for (const wantsUsageChunk of [false, true]) {
+      const { text, bridge } = play(openStream({ ...wiresA, wantsUsageChunk }), [
+        chunks(delta({ content: "Hi" }), done),
+      ]);
+      const words = choicesOf(text).map((choice) => choice.finish_reason);
+      expect(words.filter((each) => each !== null)).toEqual(["stop"]);
+      expect(bridge.hasWrongFinish).toBe(true);
+    }
+  });
+
+  test("the last chunk has the id of the answer, which the first chunk may lack", () => {
+    const notice = { id: "", object: "", created: 0, model: "", choices: [] };
+    const { text } = play(openStream({ ...wiresA, wantsUsageChunk: true }), [
+      chunks({ ...notice, prompt_filter_results: [] }, delta({ content: "Hi" }, "stop"), done),
+    ]);
+    expect(dataOf(text).at(-1)).toMatchObject({ id: "up-1", created: 7, choices: [] });
+  });
+
+  test("a client of messages gets what it reads without a check", () => {
+    const hi = [textStart(0), said(0, "Hi"), stop(0)];
+    for (const message of [undefined, {}, { content: null, usage: null }]) {
+      const opening = { type: "message_start", ...(message && { message }) };
+      const { text } = play(openStream(wiresB), [
+        events(
+          opening,
+          ...hi,
+          { type: "message_delta", delta: { stop_reason: "end_turn" } },
+          ...close(null),
+        ),
+      ]);
+      const [first, ...others] = dataOf(text);
+      expect(first?.message).toMatchObject({ content: [], usage: { output_tokens: 0 } });
+      const deltas = others.filter(({ type }) => type === "message_delta");
+      expect(deltas).toMatchObject([
+        { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 0 } },
+        { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } },
+      ]);
+    }
+  });
+
   test("a chunk without a delta is left out, and one with a finish reason gets an empty one", () => {
     const filter = {
       id: "", object: "", created: 0, model: "",
@@ -336,18 +404,20 @@ interface SentEvent {
   readonly type?: string;
   readonly index?: number;
   readonly delta?: { readonly text?: string };
+  readonly message?: object;
   readonly choices?: readonly SentChoice[];
 }
 
 interface SentChoice {
   readonly index?: number;
   readonly finish_reason?: string | null;
-  readonly delta?: { readonly tool_calls?: readonly SentFragment[] };
+  readonly delta?: { readonly role?: string; readonly tool_calls?: readonly SentFragment[] };
 }
 
 interface SentFragment {
   readonly index: number;
   readonly id?: string;
+  readonly type?: string;
   readonly function?: { readonly name?: string; readonly arguments?: string };
 }
 

@@ -83,7 +83,8 @@ describe("a repeated event means the same as a parsed one", () => {
 
 test("a repeated event goes on under the marketplace's model id, on one line", () => {
   const bridge = openStream({ client: "wire_a", upstream: "wire_a", wantsUsageChunk: true });
-  const said = ["one", "two", "three"].map((content) => chunks(delta({ content })));
+  const texts = ["one", "two", "three"].map((content) => chunks(delta({ content })));
+  const said = [chunks(delta({ role: "assistant" })), ...texts];
   const sent = said.map((each) => each.replace("up-model", "acme/test-1")).join("");
   expect(play(bridge, [...said, chunks(done)]).text.startsWith(sent)).toBe(true);
 });

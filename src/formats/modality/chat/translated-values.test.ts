@@ -144,6 +144,13 @@ describe("legacy functions", () => {
     expect(readBad("wire_a", { ...members }).message).toMatch(words);
   });
 
+  test("an empty list of functions is none: the client's tools get calls as tools", () => {
+    const tools = [{ type: "function", function: { name: "a" } }];
+    expect(readGood("wire_a", { functions: [], tools }).usesFunctions).toBe(false);
+    expect(readGood("wire_a", { functions }).usesFunctions).toBe(true);
+    expect(sendAcross("wire_a", { functions: [], tools }).body["tools"]).toHaveLength(1);
+  });
+
   test("function_call without functions means nothing, and is named", () => {
     const { body, dropped } = sendAcross("wire_a", { function_call: "auto" });
     expect(body).not.toHaveProperty("tool_choice");

@@ -1,4 +1,11 @@
-import { type Refusal, asObject, findPath, textOf, withMember } from "../../../kernel/index.ts";
+import {
+  type Refusal,
+  asObject,
+  findPath,
+  textOf,
+  withMember,
+  withoutMember,
+} from "../../../kernel/index.ts";
 import { type OutputPieces, type SseEvent, sseEventText } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
@@ -99,11 +106,11 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   finishText(costUsd: string): string {
     const last = this.#heldDeltas.pop();
-    const usage = usageJson(this.report?.usage, costUsd);
     if (last === undefined) {
+      const usage = usageJson(this.report?.usage, costUsd);
       return closingText('{"stop_reason":"end_turn","stop_sequence":null}', usage);
     }
-    const closing = withUsageCost(last, usage, costUsd);
+    const closing = withPart(last, ["usage"], { key: "cost", json: costUsd });
     return (
       this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
     );
@@ -119,7 +126,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const message = asObject(json.value["message"]);
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
-    out.add(sseEventText("message_start", withModel(json.text, this.#modelId)));
+    out.add(sseEventText("message_start", withStart(json.text, message, this.#modelId)));
     return "silent";
   }
 
@@ -129,10 +136,14 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#stopReason ||= textOf(delta?.["stop_reason"]);
     const known = this.#stopReason && clientWord(this.#stopReason, this.#hasCalls);
     const word = JSON.stringify(known || null);
-    this.#heldDeltas.push(
+    const text =
       delta === undefined
-        ? withDelta(json.text, `{"stop_reason":${word},"stop_sequence":null}`)
-        : withStopReason(json.text, delta, word),
+        ? withRoot(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
+        : withStopReason(json.text, delta, word);
+    this.#heldDeltas.push(
+      asObject(json.value["usage"]) === undefined
+        ? withRoot(text, "usage", usageJson(this.report?.usage))
+        : withoutCost(text, "usage"),
     );
     return "silent";
   }
@@ -186,38 +197,55 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 }
 
-function withModel(text: string, modelId: string): string {
-  const message = findPath(text, "message");
-  if (message === undefined) return text;
-  return withMember(text, message, { key: "model", json: JSON.stringify(modelId) });
+interface Member {
+  readonly key: string;
+  readonly json: string;
 }
 
-function withDelta(text: string, delta: string): string {
-  const object = findPath(text);
-  return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
+/** Sets a member of the object at `path`; the text stays if there is no such object. */
+function withPart(text: string, path: readonly string[], member: Member): string {
+  const object = findPath(text, ...path);
+  return object === undefined ? text : withMember(text, object, member);
 }
 
-/** Replaces a stop reason that is not of wire_b with `word`, which is JSON text. */
+function withRoot(text: string, key: string, json: string): string {
+  return withPart(text, [], { key, json });
+}
+
+/**
+ * Makes the client's `message_start`: with its model id, without the provider's cost, and with the
+ * blocks and the usage that official clients read without a check.
+ */
+function withStart(text: string, message: Fields | undefined, modelId: string): string {
+  const path = ["message"];
+  const { content, usage } = message ?? {};
+  let start = message === undefined ? withRoot(text, "message", "{}") : text;
+  start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
+  if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
+  if (asObject(usage) !== undefined) return withoutCost(start, "message", "usage");
+  return withPart(start, path, { key: "usage", json: usageJson(undefined) });
+}
+
+/** Removes the provider's cost from the usage at `path`, because it is not the client's. */
+function withoutCost(text: string, ...path: readonly string[]): string {
+  const usage = findPath(text, ...path);
+  return usage === undefined ? text : withoutMember(text, usage, "cost");
+}
+
+/**
+ * Replaces a stop reason that is not of wire_b, or that is missing although an earlier event had it,
+ * with `word`, which is JSON text.
+ */
 function withStopReason(text: string, delta: Fields, word: string): string {
-  const { stop_reason: received } = delta;
-  const span = findPath(text, "delta");
-  if (typeof received !== "string" || JSON.stringify(received) === word) return text;
-  return span === undefined ? text : withMember(text, span, { key: "stop_reason", json: word });
+  const { stop_reason: received = null } = delta;
+  if (JSON.stringify(received) === word) return text;
+  return withPart(text, ["delta"], { key: "stop_reason", json: word });
 }
 
 /** True if the event lacks a member that clients read without a check. */
 function lacksPart(type: string, event: Fields): boolean {
   if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
   return type === "content_block_delta" && asObject(event["delta"]) === undefined;
-}
-
-function withUsageCost(text: string, usage: string, costUsd: string): string {
-  const own = findPath(text, "usage");
-  if (own !== undefined && text.charAt(own.start) === "{") {
-    return withMember(text, own, { key: "cost", json: costUsd });
-  }
-  const object = findPath(text);
-  return object === undefined ? text : withMember(text, object, { key: "usage", json: usage });
 }
 
 /** True for a piece of text, thinking or arguments, and for the start of any other block. */

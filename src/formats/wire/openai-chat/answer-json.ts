@@ -36,7 +36,7 @@ import {
   withOneChoice,
   toWord,
 } from "./chunks.ts";
-import { readSignature } from "./tool-calls.ts";
+import { readSignature, withCallTypes } from "./tool-calls.ts";
 import { readUsage, usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -161,9 +161,11 @@ function relayed(
   { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
-  const oneChoice = withOneChoice(json.text, json.value["choices"]);
+  const message = asObject(choice["message"]) ?? {};
+  const typed = withCallTypes(json.text, message["tool_calls"]);
+  const oneChoice = withOneChoice(typed, json.value["choices"]);
   const { finish_reason: finish } = choice;
-  const hasCalls = containsCalls(asObject(choice["message"]) ?? {});
+  const hasCalls = containsCalls(message);
   const { usesFunctions } = label;
   const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
   // An answer with calls but without a finish reason gets the finish reason for calls.

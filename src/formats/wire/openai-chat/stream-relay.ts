@@ -1,5 +1,6 @@
 import {
   asObject,
+  findMember,
   findPath,
   type Refusal,
   textOf,
@@ -47,10 +48,9 @@ import {
   usageChunkText,
   withChoiceMember,
   withOneChoice,
-  toWord,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, readUsage, usageJson } from "./usage.ts";
+import { choiceUsage, findChoice, readUsage, usageJson } from "./usage.ts";
 
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
@@ -78,6 +78,8 @@ export class OpenaiChatRelay implements StreamDriver {
   #usageText: string | undefined;
   #named: ChunkNames | undefined;
   #hasChoices = false;
+  /** True once the client got a role, which it needs once in an answer. */
+  #hasRole = false;
   #finish = "";
   #hasCalls = false;
   /** The chunk with the finish reason, held until the usage is known. */
@@ -132,12 +134,12 @@ export class OpenaiChatRelay implements StreamDriver {
     return isContent ? "content" : "silent";
   }
 
-  /** Adds a missing `finish_reason: tool_calls`, without which clients see a truncated answer. */
+  /** Adds a missing finish reason, without which clients see a truncated answer or throw. */
   #end(out: OutputPieces): StepOutcome {
     if (!this.#hasChoices) return brokenOffFailure();
-    if (this.#finish !== "" || !this.#hasCalls) return "end";
+    if (this.#finish !== "") return "end";
     out.add(this.#takeLast());
-    const word = toWord("tool_calls", this.#label.usesFunctions);
+    const word = this.#clientWord("");
     const last = lastChunk(this.#headText(), word);
     if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
     else this.#last = last;
@@ -163,11 +165,14 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#finish ||= received;
     const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
+    const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
     const text = this.#model.apply(this.#mended(withOneChoice(kept, choices), choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
-      if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
+      // The role is sent once, so a chunk that it was added to is not repeated.
+      const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
+      if (isRepeatable) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
       // A chunk with content is sent at once, so the finish reason moves into a chunk of its own,
@@ -189,6 +194,8 @@ export class OpenaiChatRelay implements StreamDriver {
         ? withChoiceMember(chunk, "delta", "{}")
         : this.#withCalls(chunk, delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
+    if (!this.#hasRole && textOf(delta?.["role"]) === "") text = withRole(text);
+    this.#hasRole = true;
     if (typeof finish !== "string") return text;
     const word = finish === "" ? null : this.#clientWord(finish);
     if (word === finish) return text;
@@ -243,14 +250,15 @@ export class OpenaiChatRelay implements StreamDriver {
   /** Relays a chunk without a choice or usage to a client that asked for usage; else drops it. */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
-    const isNote = choices !== undefined && !isUsage && this.#label.wantsUsageChunk;
+    const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
     if (isNote) out.add(sseDataText(this.#model.apply(json.text)));
     return "silent";
   }
 
   #headText(): string {
-    const { modelId } = this.#label;
-    return chunkHead({ ...(this.#named ?? readNames({}, this.#label)), modelId });
+    const { idTail, createdSeconds, modelId } = this.#label;
+    const named = this.#named ?? { id: `chatcmpl-${idTail}`, createdSeconds };
+    return chunkHead({ ...named, modelId });
   }
 
   /**
@@ -266,11 +274,11 @@ export class OpenaiChatRelay implements StreamDriver {
 
 type ChunkNames = Omit<ChunkLabel, "modelId">;
 
-function readNames(chunk: Fields, label: AnswerLabel): ChunkNames {
-  return {
-    id: textOf(chunk["id"]) || `chatcmpl-${label.idTail}`,
-    createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds,
-  };
+/** Undefined without an id: some hosts begin with a chunk that has neither an id nor a time. */
+function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
+  const id = textOf(chunk["id"]);
+  if (id === "") return undefined;
+  return { id, createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds };
 }
 
 /** Replaces usage with a cost by null, because the provider's cost is not the client's. */
@@ -286,6 +294,13 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
+function withRole(text: string): string {
+  const choice = findChoice(text);
+  const delta = choice && findMember(text, choice.start, "delta");
+  if (delta === undefined) return text;
+  return withMember(text, delta, { key: "role", json: '"assistant"' });
+}
+
 /** What the client sees in a choice: tool calls, other content, or nothing. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
@@ -293,7 +308,14 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
   if (containsCalls(delta)) return "calls";
   if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
   const { text, reasoning } = answerTexts(delta);
-  return text !== "" || reasoning !== "" ? "other" : "none";
+  return text !== "" || reasoning !== "" || containsMedia(delta) ? "other" : "none";
+}
+
+/** True for a piece of audio, its transcript, or images, which are answers without text. */
+function containsMedia({ audio, images }: Fields): boolean {
+  const spoken = asObject(audio);
+  const isAudio = textOf(spoken?.["data"]) !== "" || textOf(spoken?.["transcript"]) !== "";
+  return isAudio || (Array.isArray(images) && images.length > 0);
 }
 
 /**

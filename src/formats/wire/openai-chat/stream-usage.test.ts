@@ -66,9 +66,13 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
 
 describe("chunks of a wire_a provider", () => {
   test.each([
-    ['{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":null}'],
-    ['{"us\\u0061ge":null,"choices":[{"index":0,"delta":{"content":"\\"usage\\":null"}}]}'],
-    ['{"choices":[{"index":0,"delta":{"content":"a"}}] , "usage": {"prompt_tokens":1} }'],
+    ['{"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}'],
+    [
+      '{"us\\u0061ge":null,"choices":[{"index":0,"delta":{"role":"assistant","content":"\\"usage\\":null"}}]}',
+    ],
+    [
+      '{"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}] , "usage": {"prompt_tokens":1} }',
+    ],
   ])("%s lose their usage and nothing else", (text) => {
     const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
     bridge.push(Buffer.from(`data: ${text}\n\n`));

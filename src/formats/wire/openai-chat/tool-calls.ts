@@ -24,6 +24,7 @@ interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
   readonly hasWrongIndex: boolean;
+  readonly lacksType: boolean;
   readonly repeatsId: boolean;
   readonly repeatsName: boolean;
 }
@@ -31,7 +32,8 @@ interface Flaw {
 /**
  * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
  * index and concatenate all texts: two calls with one index would be mixed up, and a repeated id or
- * name would be appended to itself. Correct fragments stay the provider's bytes.
+ * name would be appended to itself. They throw if a call has no type. Correct fragments stay the
+ * provider's bytes.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -44,15 +46,10 @@ export class CallFragments {
   mend(chunk: string, calls: readonly unknown[]): string {
     const flaws = calls.map((fragment) => this.#findFlaw(fragment));
     if (flaws.every((flaw) => flaw === undefined)) return chunk;
-    let text = "";
-    let copiedTo = 0;
-    for (const [at, { start, end }] of fragmentSpans(chunk).entries()) {
+    return editEach(chunk, callSpans(chunk, "delta"), (fragment, at) => {
       const flaw = flaws[at];
-      if (flaw === undefined) continue;
-      text += chunk.slice(copiedTo, start) + withoutFlaw(chunk.slice(start, end), flaw);
-      copiedTo = end;
-    }
-    return text + chunk.slice(copiedTo);
+      return flaw === undefined ? fragment : withoutFlaw(fragment, flaw);
+    });
   }
 
   #findFlaw(fragment: unknown): Flaw | undefined {
@@ -64,19 +61,43 @@ export class CallFragments {
     const said = this.#said[call];
     this.#said[call] = { id: said?.id || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
+    const lacksType = said === undefined && lacksCallType(fields);
     // Only the first id of a call is kept, because some hosts send a new id with each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
-    const isRight = !hasWrongIndex && !repeatsId && !repeatsName;
-    return isRight ? undefined : { call, hasWrongIndex, repeatsId, repeatsName };
+    const isRight = !hasWrongIndex && !lacksType && !repeatsId && !repeatsName;
+    return isRight ? undefined : { call, hasWrongIndex, lacksType, repeatsId, repeatsName };
   }
 }
 
-function fragmentSpans(chunk: string): readonly Span[] {
-  const choice = findChoice(chunk);
-  const delta = choice && findMember(chunk, choice.start, "delta");
-  const calls = delta && findMember(chunk, delta.start, "tool_calls");
-  return calls === undefined ? [] : findElements(chunk, calls.start);
+/** Adds a missing `type` to the calls of a JSON answer: helpers of official clients need it. */
+export function withCallTypes(answer: string, calls: unknown): string {
+  const lacking = (Array.isArray(calls) ? calls : []).map((call) => lacksCallType(asObject(call)));
+  if (!lacking.includes(true)) return answer;
+  return editEach(answer, callSpans(answer, "message"), (call, at) =>
+    lacking[at] === true ? withCallType(call) : call,
+  );
+}
+
+function callSpans(text: string, holder: "delta" | "message"): readonly Span[] {
+  const choice = findChoice(text);
+  const object = choice && findMember(text, choice.start, holder);
+  const calls = object && findMember(text, object.start, "tool_calls");
+  return calls === undefined ? [] : findElements(text, calls.start);
+}
+
+function editEach(
+  text: string,
+  spans: readonly Span[],
+  edit: (part: string, at: number) => string,
+): string {
+  let edited = "";
+  let copiedTo = 0;
+  for (const [at, { start, end }] of spans.entries()) {
+    edited += text.slice(copiedTo, start) + edit(text.slice(start, end), at);
+    copiedTo = end;
+  }
+  return edited + text.slice(copiedTo);
 }
 
 function withoutFlaw(fragment: string, flaw: Flaw): string {
@@ -84,8 +105,17 @@ function withoutFlaw(fragment: string, flaw: Flaw): string {
   const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
   if (fn !== undefined) text = withoutMember(text, fn, "name");
   if (flaw.repeatsId) text = withoutMember(text, wholeSpan(text), "id");
+  if (flaw.lacksType) text = withCallType(text);
   if (!flaw.hasWrongIndex) return text;
   return withMember(text, wholeSpan(text), { key: "index", json: String(flaw.call) });
+}
+
+function lacksCallType(call: Readonly<Record<string, unknown>> | undefined): boolean {
+  return textOf(call?.["type"]) === "" && asObject(call?.["function"]) !== undefined;
+}
+
+function withCallType(call: string): string {
+  return withMember(call, wholeSpan(call), { key: "type", json: '"function"' });
 }
 
 function wholeSpan(text: string): Span {

@@ -141,6 +141,8 @@ export interface UsagePage {
   readonly month: MonthSpend;
   readonly rows: readonly UsageRow[];
   readonly groups?: readonly UsageGroup[];
+  /** True if there are more groups than the limit, which `nextCursor` cannot tell. */
+  readonly hasMoreGroups?: boolean;
   readonly nextCursor: string | null;
 }
 
@@ -154,7 +156,10 @@ export const usagePage = shape((is: DefineField<UsagePage>) => ({
     }),
     ({ rows, groups }) => groups?.map(usageGroup.show) ?? rows.map(usageRow.show),
   ),
-  has_more: is(Type.Boolean(), ({ nextCursor }) => nextCursor !== null),
+  has_more: is(
+    Type.Boolean(),
+    ({ nextCursor, hasMoreGroups }) => nextCursor !== null || hasMoreGroups === true,
+  ),
   next_cursor: is(MaybeText, ({ nextCursor }) => nextCursor),
 }));
 
