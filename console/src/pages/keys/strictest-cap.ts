@@ -12,8 +12,8 @@ export interface StrictestCap {
 }
 
 /**
- * The key's cap with the least amount left, which refuses first. If two are equal, the cap that
- * resets last, as in the gateway's refusal. Undefined if the key has no cap.
+ * The key's cap with the least amount left, which refuses first. If two are equal, the cap of the
+ * longer period. Undefined if the key has no cap.
  */
 export function strictestCap(key: Caps): StrictestCap | undefined {
   const caps = KEY_CAPS.map(({ name, field, spent }) =>
