@@ -1,4 +1,4 @@
-import type { CapPeriod } from "../kernel/index.ts";
+import { CAP_PERIODS, type CapPeriod } from "../kernel/index.ts";
 import {
   computeCharge,
   createSpender,
@@ -77,6 +77,8 @@ export class LedgerModel {
   month = 0;
   /** The current UTC day, in days since 1970. */
   day = 0;
+  /** The order in which a key's caps refuse: the one that resets last comes first. */
+  capPeriods: readonly CapPeriod[] = CAP_PERIODS;
 
   addOrg(org: string, keys: readonly string[] = []): ModelOrg {
     const fresh = { ...createSpender(), keys: new Map(keys.map((key) => [key, createSpender()])) };

@@ -29,19 +29,24 @@ interface ModelCap {
   readonly settled: bigint;
 }
 
-/** Lists the caps with their settled spend at `now`. The cap that resets last comes first. */
+/** Lists the caps with their settled spend at `now`, in the order of `now.capPeriods`. */
 export function listCaps(
   { cap, periodCaps, months, days }: ModelSpender,
-  now: { readonly month: number; readonly day: number },
+  now: {
+    readonly month: number;
+    readonly day: number;
+    readonly capPeriods: readonly CapPeriod[];
+  },
 ): readonly ModelCap[] {
   const monday = mondayOf(now.day);
   let ofWeek = 0n;
   for (let day = monday; day < monday + 7; day += 1) ofWeek += days.get(day) ?? 0n;
-  return [
-    { period: "month", cap, settled: months.get(now.month)?.settled ?? 0n },
-    { period: "week", cap: periodCaps.week, settled: ofWeek },
-    { period: "day", cap: periodCaps.day, settled: days.get(now.day) ?? 0n },
-  ];
+  const caps = {
+    month: { cap, settled: months.get(now.month)?.settled ?? 0n },
+    week: { cap: periodCaps.week, settled: ofWeek },
+    day: { cap: periodCaps.day, settled: days.get(now.day) ?? 0n },
+  };
+  return now.capPeriods.map((period) => ({ period, ...caps[period] }));
 }
 
 export function createSpender(): ModelSpender {

@@ -51,6 +51,7 @@ export interface ReopenedBooks {
   readonly openJobs: number;
   readonly endedSessions: number;
   readonly closedAgain: {
+    /** Includes keys that expire because the books have only their old secret. */
     readonly keysDisabled: number;
     readonly capsLowered: number;
     readonly connectionsDisabled: number;
@@ -154,6 +155,13 @@ const REOPEN_SQL = `
 /** A change that revoked or limited access. `id` is a key, a connection or an organization. */
 export type AccessClosing =
   | { readonly kind: "key" | "connection"; readonly id: string }
+  /** A key got another secret at `at`; the old one was to end at `until_at`, null: at once. */
+  | {
+      readonly kind: "key_secret";
+      readonly id: string;
+      readonly at: string;
+      readonly until_at: string | null;
+    }
   /** `cap` is in micro-dollars. */
   | {
       readonly kind: "key_cap" | "key_day_cap" | "key_week_cap" | "org_cap";
@@ -205,18 +213,21 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
 }
 
 interface LostChange {
+  readonly at: string;
   readonly action: string;
   readonly target: string;
   /** The state after the change. If the change removed its target, the state before it. */
   readonly facts: Facts;
 }
 
-function lostChange({ action, target, before, after }: ExportedChange): LostChange {
-  return { action, target, facts: after ?? before ?? {} };
+function lostChange({ at, action, target, before, after }: ExportedChange): LostChange {
+  return { at, action, target, facts: after ?? before ?? {} };
 }
 
-function findSubject({ action, target, facts }: LostChange): string | undefined {
+function findSubject({ at, action, target, facts }: LostChange): string | undefined {
   switch (action) {
+    case "key.rotate":
+      return `${action} ${target} ${at}`;
     case "key.disable":
     case "key.cap":
     case "key.week-cap":
@@ -233,8 +244,10 @@ function findSubject({ action, target, facts }: LostChange): string | undefined 
 }
 
 /** Returns undefined if the change opens access or leaves it unchanged. */
-function toAccessClosing({ action, target: id, facts }: LostChange): AccessClosing | undefined {
+function toAccessClosing({ at, action, target: id, facts }: LostChange): AccessClosing | undefined {
   switch (action) {
+    case "key.rotate":
+      return { kind: "key_secret", id, at, until_at: textOf(facts["old_works_until"]) || null };
     case "key.disable":
       return { kind: "key", id };
     case "connection.disable":

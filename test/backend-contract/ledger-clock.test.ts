@@ -90,6 +90,26 @@ test.each([
   },
 );
 
+// The week from 27 January 2031 on ends on 3 February.
+test.each([
+  ["week", "2031-01-29T12:00:00Z", "2031-02-03"],
+  ["month", "2031-02-05T12:00:00Z", "2031-03-01"],
+])("of several caps of a key the %s refuses if it resets last", async (period, now, end) => {
+  const store = backend.ledgerBatchStore;
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  await plain.query(
+    `update api_key set cap_micro_usd = 100, cap_week_micro_usd = 100, cap_day_micro_usd = 100
+    where key_id = $1`,
+    [org.keyId],
+  );
+  await setClock(now);
+  await plain.query("select ensure_attempt_partition($1)", [now.slice(0, 10)]);
+  const member = await store.join("last", 3_600_000);
+  const row = reserveRow({ ...org, attemptId: idAt(now, 99n) }, 101n);
+  const [outcome] = await store.reserveBatch(member, [{ row, close: null }]);
+  expect(outcome).toMatchObject({ kind: "cap", period, resetAtMs: Date.parse(end) });
+});
+
 test("a batch that waits for its wallet over the end of a month belongs to the new month", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });

@@ -162,7 +162,8 @@ test("a reopening that lost nothing signs nobody out and lets open attempts end"
   expect(await ended(held)).toMatchObject({ state: "settled", debit: 7 });
 });
 
-type Made = Pick<Change, "action" | "target"> & Partial<Pick<Change, "before" | "after">>;
+type Made = Pick<Change, "action" | "target"> &
+  Partial<Pick<Change, "before" | "after">> & { readonly atMs?: number };
 
 /** An exported change log with these changes, as the command writes it. */
 async function exported(changes: readonly Made[], of: object = {}): Promise<string> {
@@ -296,6 +297,44 @@ test("access is closed as it was: to the lower cap, until its end, and once", as
   ]);
   // A second time everything is closed as it was.
   expect(Object.values((await reopenWith(changes)) as object)).toEqual([0, 0, 0, 0]);
+});
+
+test("a key that got another secret in the lost time ends when its old secret was to end", async () => {
+  const [leaked, graced, kept, before] = [
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+  ];
+  const atMs = Date.now();
+  const rotated = ({ keyId }: typeof leaked, until: string | null, ms = atMs): Made => {
+    const after = { old_works_until: until };
+    return { action: "key.rotate", target: keyId, after, atMs: ms };
+  };
+  // The books still have this change, and so the new secret.
+  await backend.query(
+    `insert into change (position, at, actor_kind, actor_id, action, target)
+    values (nextval('change_position'), $1, 'operator', 'one', 'key.rotate', $2)`,
+    [new Date(atMs), kept.keyId],
+  );
+  const changes = [
+    rotated(leaked, null),
+    rotated(graced, "2999-01-01T00:00:00.000Z"),
+    rotated(kept, null),
+    rotated(before, null, Date.UTC(2025, 0, 1)),
+  ];
+  expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 2 });
+  const ends = async ({ keyId }: typeof leaked): Promise<unknown> => {
+    const sql = "select case when expires_at <= now() then 'ended' else expires_at::text end as is";
+    return (await backend.query(`${sql} from api_key where key_id = $1`, [keyId]))[0]?.["is"];
+  };
+  expect(await Promise.all([leaked, graced, kept, before].map(ends))).toEqual([
+    "ended",
+    expect.stringMatching(/^2999-01-01/),
+    null,
+    null,
+  ]);
+  expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 0 });
 });
 
 test("a change log that was edited, has another signer or is a part of the changes is refused", async () => {

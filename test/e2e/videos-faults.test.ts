@@ -194,6 +194,25 @@ describe("F51: a job that never ends", () => {
     expect(await brokenBooks(gateway)).toEqual([]);
   });
 
+  test("is asked after its provider's pause, if that began before the deadline", async () => {
+    const { gateway, host } = impatient;
+    const owner = await gateway.account("100.00");
+    const throttled = await acceptedVideo(gateway, owner);
+    host.last.answer = (_request, response) =>
+      void response.writeHead(429, { "retry-after": "3" }).end("{}");
+    await makeDue(gateway, throttled.id);
+    await nothingHeld(gateway, owner);
+    const finished = await acceptedVideo(gateway, owner);
+    host.last.record = { id: "x", status: "completed", usage: { cost: 0.1 } };
+    await makeDue(gateway, finished.id);
+    await until("it is settled", async () => {
+      const again = "update video_job set lease_until = null where job_id = $1";
+      await runSql(gateway, `${again} and completed_at is null`, [finished.id]);
+      return (await debitsOf(gateway, owner)) === 100_000n;
+    });
+    expect(host.last.polls).toHaveLength(1);
+  });
+
   test("is settled when the provider finished it by the deadline", async () => {
     const { gateway, host } = impatient;
     const owner = await gateway.account("100.00");

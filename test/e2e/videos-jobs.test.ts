@@ -9,6 +9,7 @@ import { brokenBooks, until } from "../support/books.ts";
 import { StoppedClock } from "../support/clocks.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { json } from "../support/video-host.ts";
@@ -274,12 +275,22 @@ describe("a job that was made with a customer's own key", () => {
 
   test("is polled and downloaded with the same key, and costs the balance nothing", async () => {
     account = await fixture.gateway.account("0");
-    await connect();
+    const connectionId = await connect();
     const video = await running({ id: "x", status: "completed", usage: { cost: 0.5 } });
     fixture.host.last.file = Buffer.from("film");
     expect(at((await poll(video)).json, "usage.cost")).toBe(0);
     const url = `${fixture.gateway.url}/v1/videos/${video.id}/content`;
     expect((await httpCall(url, { headers: bearer(account.key) })).text).toBe("film");
+    await fixture.gateway.backend.connectionStore.disable(
+      connectionId,
+      account.orgId,
+      testOperator,
+    );
+    expectRefusal(await httpCall(url, { headers: bearer(account.key) }), {
+      status: 404,
+      code: "not_found",
+      message: /no longer has the listing or the provider key/,
+    });
     const { headers, polls, fetched } = fixture.host.last;
     for (const sent of [headers, ...polls, ...fetched.map((each) => each.headers)]) {
       expect(sent.authorization).toBe(`Bearer ${OWN_KEY}`);

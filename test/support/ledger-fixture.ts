@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 
 import { unreachable } from "../../src/kernel/core/assert.ts";
-import { mondayOf, utcDay } from "../../src/kernel/core/cap-period.ts";
+import { mondayOf, periodsByEnd, utcDay } from "../../src/kernel/core/cap-period.ts";
 import {
   type AttemptId,
   createRecordId,
@@ -164,6 +164,7 @@ export class LedgerFixture {
 
   async run(step: LedgerCommand): Promise<void> {
     this.model.day = utcDay(Date.now()) + 7 * this.#weeks;
+    this.model.capPeriods = periodsByEnd(Date.now());
     switch (step.do) {
       case "reserve":
         return await this.#reserve({

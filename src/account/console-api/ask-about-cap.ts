@@ -1,5 +1,6 @@
 import type { KeySummary } from "../../gateway/index.ts";
 import {
+  type CapPeriod,
   type Caps,
   formatUsd,
   instant,
@@ -7,6 +8,7 @@ import {
   microUsd,
   type MicroUsd,
   mondayOf,
+  periodsByEnd,
   utcDay,
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
@@ -78,24 +80,26 @@ async function findStop(
 ): Promise<Stop | undefined> {
   const { month: cap, week = null, day: ofDay = null } = caps;
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
-  if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
-  const today = utcDay(deps.clock.nowMs());
+  if (week === null && ofDay === null) return ofMonth;
+  const nowMs = deps.clock.nowMs();
+  const today = utcDay(nowMs);
+  const stops = new Map<CapPeriod, Stop>(ofMonth === undefined ? [] : [["month", ofMonth]]);
   // Daily sums are exact enough for a confirmation, and exist also for a key without a cap.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
   const spentSince = (first: number): bigint =>
     days.reduce((sum, { day: at, debitMicroUsd }) => {
       return utcDay(Date.parse(at)) >= first ? sum + debitMicroUsd : sum;
     }, 0n);
-  for (const [name, wanted, first] of [
-    ["this week", week, mondayOf(today)],
-    ["today", ofDay, today],
+  for (const [period, name, wanted, first, until] of [
+    ["week", "this week", week, mondayOf(today), "Monday (UTC)"],
+    ["day", "today", ofDay, today, "the end of the day (UTC)"],
   ] as const) {
     const spent = microUsd(spentSince(first));
     if (wanted === null || spent < wanted) continue;
-    const until = name === "today" ? "the end of the day (UTC)" : "Monday (UTC)";
-    return { until, spent: describeSpent(spent, wanted, name) };
+    stops.set(period, { until, spent: describeSpent(spent, wanted, name) });
   }
-  return undefined;
+  const last = periodsByEnd(nowMs).find((period) => stops.has(period));
+  return last && stops.get(last);
 }
 
 /**

@@ -34,6 +34,8 @@ const MANIFESTS = PROVIDERS.map((provider, priority) =>
   }),
 );
 const RESET_MS = Date.UTC(2026, 1, 1);
+/** The end of a week that ends after its month. */
+const WEEK_RESET_MS = Date.UTC(2026, 1, 2);
 
 interface Caps<T> {
   readonly org: T;
@@ -75,18 +77,20 @@ class Books implements SpendReads {
     const month = await this.monthSpend(orgId, keyId);
     return (["week", "day"] as const).flatMap((period) => {
       const capMicroUsd = this.#caps[period];
-      return capMicroUsd === null ? [] : [{ ...month, keyId, period, capMicroUsd }];
+      const resetAtMs = period === "week" ? WEEK_RESET_MS : RESET_MS;
+      return capMicroUsd === null ? [] : [{ ...month, keyId, period, capMicroUsd, resetAtMs }];
     });
   }
 
   reserve({ reserveMicroUsd: needed }: ReserveRow): ReserveOutcome {
-    for (const name of ["key", "week", "day", "org"] as const) {
+    for (const name of ["week", "key", "day", "org"] as const) {
       const capMicroUsd = this.#caps[name];
       if (capMicroUsd === null || this.#held + needed <= capMicroUsd) continue;
       const spent = { settledMicroUsd: microUsd(0n), inFlightMicroUsd: microUsd(this.#held) };
       const scope = name === "org" ? "org" : "key";
       const period = name === "week" || name === "day" ? name : "month";
-      return { kind: "cap", scope, period, capMicroUsd, ...spent, resetAtMs: RESET_MS };
+      const resetAtMs = period === "week" ? WEEK_RESET_MS : RESET_MS;
+      return { kind: "cap", scope, period, capMicroUsd, ...spent, resetAtMs };
     }
     if (needed > this.#credit - this.#held) {
       const availableMicroUsd = microUsd(this.#credit - this.#held);

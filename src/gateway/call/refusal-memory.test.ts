@@ -99,6 +99,17 @@ test("a change drops the caller's own full minute, but not its window of refused
   expect(opened.check(UNFUNDED)).toMatchObject({ limit: { id: "refusals:key_a" } });
 });
 
+test("a full minute of settings refuses no other request", () => {
+  const { opened } = windows();
+  const full = refusal("rate_limit", "60 changes a minute", {
+    origin: "gateway_admission",
+    limit: { scope: "key", kind: "rpm", id: "settings:key_a" },
+    retryAfterSeconds: 30,
+  });
+  opened.note(UNFUNDED, full, {});
+  expect(opened.check(UNFUNDED)).toBeUndefined();
+});
+
 test("an organization without credit has 20 refused requests a minute, until it has credit", () => {
   const { opened, refuse } = windows();
   refuse(UNFUNDED, 20);

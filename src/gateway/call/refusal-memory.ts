@@ -98,7 +98,9 @@ export class RefusalWindows {
 
   /** Counts a refusal that the caller caused, and then calls `leave` for its request. */
   note(principal: Principal, value: Refusal, request: object): void {
-    if (isFullMinute(value) && isUnfunded(principal)) this.#remember(principal, value, true);
+    if (isUnfunded(principal) && isFullMinute(value, principal)) {
+      this.#remember(principal, value, true);
+    }
     // A failed count does no harm: a store that does not answer refuses the next claim anyway.
     void this.#count(principal)
       .catch(() => undefined)
@@ -207,12 +209,9 @@ function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-function isFullMinute({ origin, limit }: Refusal): boolean {
-  return (
-    origin === "gateway_admission" &&
-    limit?.kind === "rpm" &&
-    (limit.scope === "key" || limit.scope === "org")
-  );
+/** True if the minute of all requests is full; changes of settings have a minute of their own. */
+function isFullMinute({ limit }: Refusal, { keyId, orgId }: Principal): boolean {
+  return limit?.kind === "rpm" && (limit.id === `key:${keyId}` || limit.id === `org:${orgId}`);
 }
 
 function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Refusal {

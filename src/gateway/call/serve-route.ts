@@ -211,7 +211,8 @@ function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
 }
 
 /**
- * Repeats the ledger's checks in its order: the key's caps, the organization's cap, the balance.
+ * Repeats the ledger's checks in its order: the key's caps, the one that resets last first, the
+ * organization's cap, the balance.
  */
 async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
   const { orgId, keyId, reserveMicroUsd: needed } = row;
@@ -221,9 +222,12 @@ async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<Reserv
     spend.monthSpend(orgId, keyId),
     spend.periodSpend(orgId, keyId),
   ]);
-  const caps = [
+  const keyCaps = [
     { scope: "key", period: "month", ...ofKey } as const,
     ...ofPeriods.map((each) => ({ scope: "key", ...each }) as const),
+  ];
+  const caps = [
+    ...keyCaps.toSorted((a, b) => b.resetAtMs - a.resetAtMs),
     { scope: "org", period: "month", ...ofOrg } as const,
   ];
   for (const { scope, period, capMicroUsd, spentMicroUsd, inFlightMicroUsd, resetAtMs } of caps) {

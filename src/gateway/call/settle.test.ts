@@ -109,6 +109,16 @@ describe("the debt of an attempt", () => {
     });
   });
 
+  test("believes a decision whose provider reads the state once per question", () => {
+    const decisions = { path: "/decisions", wire: "systemone", isStatePerQuestion: true };
+    const listing = { ...deployment, contextLength: 200_000, decisions } as unknown as Deployment;
+    const usage = { ...ZERO_USAGE, prompt: 10 * 190_000, completion: 10 };
+    expect(computeSettlement(result({ usage }), listing)).toMatchObject({
+      usage,
+      basis: "reported",
+    });
+  });
+
   test("ignores usage that costs more than a million dollars above the reserve", () => {
     const dear = { ...deployment, prices: { ...deployment.prices, prompt: 10n ** 13n } };
     const usage = { ...ZERO_USAGE, prompt: 1_000_000 };

@@ -90,9 +90,11 @@ function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Us
  * True if the reported usage can be right: it fits into the context window plus one full output.
  */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
-  const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality } = deployment;
+  const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
   // For images the output bound is a price ceiling, and the context length does not limit pictures.
-  const isBoundByContext = contextLength !== undefined && modality !== "image";
+  // With one prompt per question, each prompt fits into the context window, but not all together.
+  const isBoundByContext =
+    contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
   const total = promptTokensTotal(usage) + outputTokensTotal(usage);
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);

@@ -16,8 +16,11 @@ export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
 export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
   | { readonly kind: "missing" }
-  /** The poll had no result: time-out, 429, 5xx, or the job cannot be polled. */
-  | { readonly kind: "failure"; readonly retryAfterMs?: number };
+  /**
+   * The poll had no result: time-out, 429, 5xx, or the job cannot be polled. `isPaused`: the
+   * provider was not asked, because its account is not polled at the moment.
+   */
+  | { readonly kind: "failure"; readonly retryAfterMs?: number; readonly isPaused?: true };
 
 export interface EndedJob {
   /** Null if the job completed. */

@@ -32,10 +32,12 @@ export async function serveVideoContent(
   if (unready !== undefined) return exchange.refuse(unready);
   const counted = await countRequest(deps, exchange);
   if (!counted.ok) return exchange.refuse(counted.refusal);
-  const deployment = await findDeployment(deps, job).catch(() => undefined);
+  const deployment = await findDeployment(deps, job).catch(() => null);
   const { remainingRequests } = counted;
   const served: ServedHeaders = { provider: job.providerId, remainingRequests };
-  if (deployment === undefined) return exchange.refuse(unreachableFile(), served);
+  if (deployment === undefined) return exchange.refuse(disconnectedFile(), served);
+  // The database did not answer.
+  if (deployment === null) return exchange.refuse(unreachableFile(), served);
   await passOn(deps, exchange, { job, deployment, served });
 }
 
@@ -159,6 +161,12 @@ const NO_MESSAGES = Buffer.alloc(0);
 function goneFile(upstreamStatus?: number): Refusal {
   const message = "the provider no longer has the file of this video; generate it again";
   return refusal("not_found", message, defined({ upstreamStatus }));
+}
+
+function disconnectedFile(): Refusal {
+  const message =
+    "this gateway no longer has the listing or the provider key with which this video was made, so its file cannot be fetched; generate it again";
+  return refusal("not_found", message);
 }
 
 function unreachableFile(): Refusal {

@@ -140,11 +140,11 @@ export class VideoPoller {
     this.#noteUnknown(job, poll);
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
-      // A poll that the shutdown aborted says nothing about the job, so it must not end the job,
-      // even at the job's deadline.
-      return this.#job.isStopping && poll.kind === "failure"
-        ? job
-        : await this.#finish(job, verdict.ended);
+      // A poll that was not made, or that the shutdown aborted, says nothing about the job, so it
+      // must not end the job, even at the job's deadline. The job stays leased until its lease ends.
+      const saysNothing =
+        poll.kind === "failure" && (poll.isPaused === true || this.#job.isStopping);
+      return saysNothing ? job : await this.#finish(job, verdict.ended);
     }
     const update = this.#planNextPoll(job, verdict.update);
     await jobs.keep(job.jobId, update);
@@ -153,7 +153,7 @@ export class VideoPoller {
 
   async #ask(job: TakenJob): Promise<PollResult> {
     const cooldownMs = this.#cooldownMs(job);
-    if (cooldownMs > 0) return { kind: "failure", retryAfterMs: cooldownMs };
+    if (cooldownMs > 0) return { kind: "failure", retryAfterMs: cooldownMs, isPaused: true };
     const { clock, videos } = this.#deps;
     const deployment = await findDeployment(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };

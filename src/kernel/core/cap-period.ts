@@ -51,6 +51,11 @@ export function mondayOf(day: number): number {
   return day - ((((day + 3) % 7) + 7) % 7);
 }
 
+/** The periods in the order of their ends after `nowMs`, the last end first; equal ends as listed. */
+export function periodsByEnd(nowMs: number): readonly CapPeriod[] {
+  return CAP_PERIODS.toSorted((a, b) => periodEndMs(b, nowMs) - periodEndMs(a, nowMs));
+}
+
 export function periodEndMs(period: CapPeriod, nowMs: number): number {
   const day = utcDay(nowMs);
   switch (period) {

@@ -249,3 +249,13 @@ export function parseMoment(text: string): number | undefined {
     : Date.parse(ISO_INSTANT.test(text) ? text : "");
   return Number.isFinite(ms) ? ms : undefined;
 }
+
+const WITHOUT_ZONE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
+
+/**
+ * Parses an instant that another service wrote, into milliseconds since 1970; NaN for other text. A
+ * text without a time zone is in UTC, whatever the time zone of this machine.
+ */
+export function parseForeignInstant(text: string): number {
+  return Date.parse(WITHOUT_ZONE.test(text) ? `${text}Z` : text);
+}

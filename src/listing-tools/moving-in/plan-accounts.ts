@@ -3,6 +3,7 @@ import {
   formatUsd,
   microUsd,
   parseDecimal,
+  parseForeignInstant,
   parseUsd,
   plainDecimal,
   type RawJson,
@@ -200,7 +201,7 @@ function whyGone(
   if (isTrue(item, "blocked")) return "it is blocked";
   if (of.team !== undefined && of.blockedTeams.has(of.team)) return "its team is blocked";
   const expires = textAt(item, "expires");
-  const at = expires === undefined ? Number.NaN : Date.parse(expires);
+  const at = expires === undefined ? Number.NaN : parseForeignInstant(expires);
   return at <= of.nowMs ? "it has expired" : undefined;
 }
 

@@ -22,7 +22,7 @@ test("the strictest cap is the one with the least left, not with the largest spe
   expect(strictestCap(day)).toEqual({ name: "daily", share: 0.25, leftUsd: "1.500000" });
 });
 
-test("the strictest of two caps with the same amount left is the one that resets last", () => {
+test("the strictest of two caps with the same amount left is that of the longer period", () => {
   const both = { cap_week_usd: "1.000000", spent_week_usd: "3.000000" };
   const full = { ...NO_CAPS, ...both, cap_day_usd: "2.000000", spent_day_usd: "2.000000" };
   expect(strictestCap(full)).toEqual({ name: "weekly", share: 1, leftUsd: "0.000000" });

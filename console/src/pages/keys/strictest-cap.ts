@@ -12,9 +12,8 @@ export interface StrictestCap {
 }
 
 /**
- * The key's cap with the least amount left: it will refuse first. If two have the same amount left,
- * it is the one that resets last, which the gateway also names in its refusal. Undefined if the key
- * has no cap.
+ * The cap of a key with the least amount left, which refuses first. If two are equal, the cap of the
+ * longer period. Undefined if the key has no cap.
  */
 export function strictestCap(key: Caps): StrictestCap | undefined {
   const caps = KEY_CAPS.map(({ name, field, spent }) =>

@@ -40,6 +40,12 @@ describe("a job's record", () => {
       { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00Z" },
       { expiresAtMs: 1_795_255_200_000 },
     ],
+    // Run with TZ=Asia/Tokyo, this also tests that the machine's time zone does not matter.
+    [
+      "with a date as text without a time zone",
+      { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00.000" },
+      { expiresAtMs: 1_795_255_200_000 },
+    ],
     [
       "with milliseconds",
       { id: "1", expires_at: 1_795_255_200_000 },

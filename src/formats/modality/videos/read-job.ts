@@ -1,4 +1,11 @@
-import { asObject, parseUsdToPico, type PicoUsd, textOf, tryParse } from "../../../kernel/index.ts";
+import {
+  asObject,
+  parseForeignInstant,
+  parseUsdToPico,
+  type PicoUsd,
+  textOf,
+  tryParse,
+} from "../../../kernel/index.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
@@ -110,7 +117,7 @@ const MILLISECONDS_FROM = 100_000_000_000;
 /** Converts seconds or milliseconds since 1970, or a date as text, to milliseconds. */
 function parseInstant(value: unknown): number | undefined {
   if (typeof value === "string") {
-    const atMs = Date.parse(value);
+    const atMs = parseForeignInstant(value);
     return Number.isNaN(atMs) ? undefined : atMs;
   }
   if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return undefined;

@@ -1,4 +1,4 @@
-import { RETRY_AFTER_SECONDS_MAX } from "../../../kernel/index.ts";
+import { parseForeignInstant, RETRY_AFTER_SECONDS_MAX } from "../../../kernel/index.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -86,7 +86,7 @@ function parseMilliseconds(value: string | undefined): number | undefined {
 
 function parseDate(value: string | undefined): number | undefined {
   if (value === undefined || !/[a-z]/i.test(value) || !/\d{4}/.test(value)) return undefined;
-  const dateMs = Date.parse(value);
+  const dateMs = parseForeignInstant(value);
   return Number.isNaN(dateMs) ? undefined : dateMs;
 }
 

@@ -547,7 +547,11 @@ begin
     loop
       if not v.known then
         v.code := 4;
-      elsif v.key_spent + v.key_held + v_key_taken[v.key_at] + v.amount > v.key_cap then
+      -- A week that ends in the next month resets after this month.
+      elsif v.key_spent + v.key_held + v_key_taken[v.key_at] + v.amount > v.key_cap
+          and (v_week + 7 > v_month + interval '1 month'
+            and v.of_week + v.key_held + v_key_taken[v.key_at] + v.amount > v.week_cap)
+            is not true then
         v.code := 3; v.a := v.key_cap; v.b := v.key_spent;
         v.c := v.key_held + v_key_taken[v.key_at];
       elsif v.of_week + v.key_held + v_key_taken[v.key_at] + v.amount > v.week_cap then
@@ -1197,8 +1201,8 @@ begin
 end $$;
 
 -- Repeats changes that a restore has undone and that restricted access: disabled keys and
--- connections, lower caps, and restrictions of calls. Never widens access. Skips targets that do
--- not exist. Returns the number of changes of each kind.
+-- connections, replaced secrets, lower caps, and restrictions of calls. Never widens access. Skips
+-- targets that do not exist. Returns the number of changes of each kind.
 create function close_access_again(p_changes jsonb, out keys_disabled bigint,
   out caps_lowered bigint, out connections_disabled bigint, out holds_placed bigint)
 language plpgsql as $$
@@ -1210,6 +1214,22 @@ begin
   from jsonb_to_recordset(p_changes) as c(kind text, id text)
   where c.kind = 'key' and k.key_id = c.id and k.disabled_at is null;
   get diagnostics keys_disabled = row_count;
+  -- The books have only the secret from before a lost rotation. It ends when the rotation ended it:
+  -- the key expires then, or now if that time has passed.
+  update api_key k set expires_at = r.ends_at
+  from (
+    select c.id, min(greatest(c.until_at, clock_timestamp())) as ends_at
+    from jsonb_to_recordset(p_changes) as c(kind text, id text, at timestamptz, until_at timestamptz)
+    where c.kind = 'key_secret'
+      and c.at >= (select lost_from from ledger_life order by life desc limit 1)
+      and not exists (select from change t
+        where t.action = 'key.rotate' and t.target = c.id and t.at = c.at)
+    group by c.id
+  ) r
+  where k.key_id = r.id and k.disabled_at is null
+    and (k.expires_at is null or k.expires_at > r.ends_at);
+  get diagnostics v_more = row_count;
+  keys_disabled := keys_disabled + v_more;
   update connection n set disabled_at = clock_timestamp()
   from jsonb_to_recordset(p_changes) as c(kind text, id text)
   where c.kind = 'connection' and n.connection_id = c.id and n.disabled_at is null;
