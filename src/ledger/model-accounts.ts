@@ -1,4 +1,4 @@
-import { type CapPeriod, mondayOf } from "../kernel/index.ts";
+import { type CapPeriod, mondayOf, periodEndMs } from "../kernel/index.ts";
 
 export interface ModelAccount {
   debits: bigint;
@@ -35,12 +35,16 @@ export function listCaps(
   const monday = mondayOf(now.day);
   let ofWeek = 0n;
   for (let day = monday; day < monday + 7; day += 1) ofWeek += days.get(day) ?? 0n;
-  return [
+  const caps: readonly ModelCap[] = [
     { period: "month", cap, settled: months.get(now.month)?.settled ?? 0n },
     { period: "week", cap: periodCaps.week, settled: ofWeek },
     { period: "day", cap: periodCaps.day, settled: days.get(now.day) ?? 0n },
   ];
+  const endMs = ({ period }: ModelCap): number => periodEndMs(period, now.day * DAY_MS);
+  return caps.toSorted((a, b) => endMs(b) - endMs(a));
 }
+
+const DAY_MS = 86_400_000;
 
 export function createSpender(): ModelSpender {
   return {

@@ -55,15 +55,16 @@ class Requests {
       (sum, r) => sum + (r.debit === undefined ? r.reserve : 0n),
       0n,
     );
-    for (const period of ["month", "week", "day"] as const) {
+    const refusing = (["month", "week", "day"] as const).flatMap((period) => {
       const cap = this.caps[period];
       const { fromMs, toMs } = spanOf(period, nowMs);
       const settled = this.admitted
         .filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
         .reduce((sum, { debit = 0n }) => sum + debit, 0n);
-      if (cap !== null && settled + held + amount > cap) return { period, resetAtMs: toMs };
-    }
-    return undefined;
+      const isFull = cap !== null && settled + held + amount > cap;
+      return isFull ? [{ period, resetAtMs: toMs }] : [];
+    });
+    return refusing.toSorted((a, b) => b.resetAtMs - a.resetAtMs)[0];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { KeySummary } from "../../gateway/index.ts";
 import {
+  type CapPeriod,
   type Caps,
   formatUsd,
   instant,
@@ -7,6 +8,7 @@ import {
   microUsd,
   type MicroUsd,
   mondayOf,
+  periodEndMs,
   utcDay,
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity.ts";
@@ -78,25 +80,34 @@ async function findStop(
 ): Promise<Stop | undefined> {
   const { month: cap, week = null, day: ofDay = null } = caps;
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
-  if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
-  const today = utcDay(deps.clock.nowMs());
+  if (week === null && ofDay === null) return ofMonth;
+  const nowMs = deps.clock.nowMs();
+  const today = utcDay(nowMs);
   // Daily sums are exact enough for a confirmation, and exist also for a key without a cap.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
   const spentSince = (first: number): bigint =>
     days.reduce((sum, { day: at, debitMicroUsd }) => {
       return utcDay(Date.parse(at)) >= first ? sum + debitMicroUsd : sum;
     }, 0n);
-  for (const [name, wanted, first] of [
-    ["this week", week, mondayOf(today)],
-    ["today", ofDay, today],
+  const stops: { readonly period: CapPeriod; readonly stop: Stop }[] =
+    ofMonth === undefined ? [] : [{ period: "month", stop: ofMonth }];
+  for (const [period, wanted, first] of [
+    ["week", week, mondayOf(today)],
+    ["day", ofDay, today],
   ] as const) {
     const spent = microUsd(spentSince(first));
     if (wanted === null || spent < wanted) continue;
-    const until = name === "today" ? "the end of the day (UTC)" : "Monday (UTC)";
-    return { until, spent: describeSpent(spent, wanted, name) };
+    const [until, when] = WORDS[period];
+    stops.push({ period, stop: { until, spent: describeSpent(spent, wanted, when) } });
   }
-  return undefined;
+  stops.sort((a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs));
+  return stops[0]?.stop;
 }
+
+const WORDS = {
+  week: ["Monday (UTC)", "this week"],
+  day: ["the end of the day (UTC)", "today"],
+} as const;
 
 /**
  * When a monthly `cap` that is already spent resets, and how much was spent; undefined if it is not

@@ -196,4 +196,13 @@ describe("about caps of keys an organization reads", () => {
     const notices = listNotices({ ...WELL, facts: { ...NOTHING, cappedKeys } });
     expect(notices.map(({ text }) => text)).toEqual(expected);
   });
+
+  test("of a full monthly and a full weekly cap the weekly one, if its week ends in the next month", () => {
+    const cappedKeys = [cap(CI, "month", 10), cap(CI, "week", 10), cap(CI, "day", 10)];
+    const nowMs = Date.UTC(2026, 11, 30, 12);
+    const notices = listNotices({ ...WELL, nowMs, facts: { ...NOTHING, cappedKeys } });
+    expect(notices.map(({ text }) => text)).toEqual([
+      "Key “ci” has used up its weekly cap of $10.00: its requests are rejected until it resets on 4 January (UTC).",
+    ]);
+  });
 });

@@ -6,7 +6,6 @@ import type {
 } from "../../gateway/index.ts";
 import type { TopUpPause } from "../billing/top-up-store.ts";
 import {
-  type CapPeriod,
   dollars,
   formatUsd,
   instant,
@@ -132,7 +131,7 @@ function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   // Of several full caps of a key, shows the one that resets last: before that, the key does not
   // work.
   const full = onePerKey(
-    fullCaps.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)),
+    fullCaps.toSorted((a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs)),
   );
   const near = onePerKey(facts.cappedKeys).filter(
     ({ keyId }) => !full.some((each) => each.keyId === keyId),
@@ -159,7 +158,6 @@ function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   return notices;
 }
 
-const PERIODS: readonly CapPeriod[] = ["month", "week", "day"];
 const ADJECTIVES = { month: "monthly", week: "weekly", day: "daily" } as const;
 
 function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {

@@ -546,7 +546,12 @@ begin
     loop
       if not v.known then
         v.code := 4;
-      elsif v.key_spent + v.key_held + v_key_taken[v.key_at] + v.amount > v.key_cap then
+      -- Of several caps, the refusal names the one that resets last: the week's if the week ends in
+      -- the next month.
+      elsif v.key_spent + v.key_held + v_key_taken[v.key_at] + v.amount > v.key_cap
+          and (v_week + 7 > v_month + interval '1 month'
+            and v.of_week + v.key_held + v_key_taken[v.key_at] + v.amount > v.week_cap)
+            is not true then
         v.code := 3; v.a := v.key_cap; v.b := v.key_spent;
         v.c := v.key_held + v_key_taken[v.key_at];
       elsif v.of_week + v.key_held + v_key_taken[v.key_at] + v.amount > v.week_cap then
