@@ -27,7 +27,7 @@ interface ModelCap {
   readonly settled: bigint;
 }
 
-/** Lists the caps with their settled spend at `now`. The cap that resets last comes first. */
+/** Lists the caps that are set, with their settled spend at `now`, the one that resets last first. */
 export function listCaps(
   { cap, periodCaps, months, days }: ModelSpender,
   now: { readonly month: number; readonly day: number },
@@ -41,7 +41,7 @@ export function listCaps(
     { period: "day", cap: periodCaps.day, settled: days.get(now.day) ?? 0n },
   ];
   const endMs = ({ period }: ModelCap): number => periodEndMs(period, now.day * DAY_MS);
-  return caps.toSorted((a, b) => endMs(b) - endMs(a));
+  return caps.filter((each) => each.cap !== null).toSorted((a, b) => endMs(b) - endMs(a));
 }
 
 const DAY_MS = 86_400_000;
