@@ -112,6 +112,22 @@ describe("a person who comes back", () => {
     expect(await resolve(makeClaim({ email: ada.email }))).toMatchObject({ kind: "created" });
   });
 
+  test("has the alerts at the new address after a change of address, and never twice", async () => {
+    const ada = makeClaim();
+    const { orgId } = await resolve(ada);
+    const addresses = async (): Promise<readonly string[]> =>
+      (await backend.alertStore.destinations(orgId)).map(({ address }) => address);
+    expect(await addresses()).toEqual([ada.email]);
+    const moved = { ...ada, email: "moved@new.example", emailNorm: "moved@new.example" };
+    await resolve(moved);
+    expect(await addresses()).toEqual(["moved@new.example"]);
+    const wanted = { destinationId: "dst_back", channel: "email", kinds: null } as const;
+    const back = { ...wanted, address: ada.email.toUpperCase() };
+    await backend.alertStore.addDestination(orgId, back, testOperator);
+    await resolve(ada);
+    expect(await addresses()).toEqual([ada.email.toUpperCase()]);
+  });
+
   test("with an address that another account has keeps the old address", async () => {
     const bob = makeClaim();
     const ada = makeClaim();
@@ -148,6 +164,15 @@ describe("an address that is verified later", () => {
     });
     expect(await keysOf(before.orgId)).toEqual(["trial"]);
     expect(await isVerifiedOrg(before.orgId)).toBe(true);
+  });
+
+  test("together with a change of address gets alerts there only", async () => {
+    const early = makeClaim({ isVerified: false });
+    await resolve(early);
+    const email = `own-${early.email}`;
+    const { orgId, kind } = await resolve({ ...early, email, emailNorm: email, isVerified: true });
+    expect(kind).toBe("verified");
+    expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ address: email }]);
   });
 
   test("and that an older account has joins that account, and the empty organization is gone", async () => {

@@ -208,6 +208,10 @@ describe("a delivery", () => {
     expect(await onlyDestination()).toMatchObject({ disabledReason: "gone" });
     const log = await states();
     expect(log[0]).toEqual(["destination.disabled", null, null, null]);
+    // The path may be a token, which other destinations must not get.
+    const told = "select facts from alert_event where kind = 'destination.disabled'";
+    const address = `${new URL(receiver.url).origin}/…`;
+    expect(await backend.query(told)).toMatchObject([{ facts: { address } }]);
     expect(await deliver()).toBe(0);
   });
 

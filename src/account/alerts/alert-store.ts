@@ -43,6 +43,15 @@ export function nameDestination(at: { readonly channel: string; readonly address
 }
 
 /**
+ * The address of a destination as anyone may see it. A webhook's address can contain a token that
+ * allows anyone to post there, so only its scheme and host are left.
+ */
+export function shortAddress(address: string): string {
+  if (!/^https?:/i.test(address)) return address;
+  return URL.canParse(address) ? `${new URL(address).origin}/…` : "…";
+}
+
+/**
  * Why a destination gets no alerts. `paused`: by a person; `failing`: after days of failures;
  * `gone`: the address answered 410; `unconfirmed`: the reader of the address has not confirmed it
  * yet; `stopped`: that reader stopped the alerts.
@@ -93,6 +102,13 @@ export const linkedColumns = columns({
 });
 /** The destination to which an e-mail's link belongs. Only readers of the mailbox have the link. */
 export type LinkedAddress = RecordOf<typeof linkedColumns>;
+
+export const movedColumns = columns({
+  destinationId: text("destination_id"),
+  orgId: text<OrgId>("org_id"),
+  /** True if the alerts went to the new address already, so that this destination was removed. */
+  isThere: bool("is_there"),
+});
 
 export const logColumns = columns({
   eventId: text("event_id"),

@@ -98,6 +98,26 @@ export const REMOVE_ADDRESS_SQL = `
     and disabled_reason is distinct from 'removed'
   returning destination_id, address`;
 
+/*
+ * Moves a member's address $2 to $3 in every organization of account $1. It is removed where alerts
+ * go to $3 already. An address that its reader has confirmed stays.
+ */
+export const MOVE_ADDRESS_SQL = `
+  update alert_destination t
+  set address = case when is_there then t.address else $3 end,
+    disabled_at = case when is_there then coalesce(disabled_at, now()) else disabled_at end,
+    disabled_reason = case when is_there then 'removed' else disabled_reason end
+  from (
+    select d.destination_id, exists (
+      select from alert_destination o where o.org_id = d.org_id and o.channel = 'email'
+        and o.disabled_at is null and lower(o.address) = lower($3)) as is_there
+    from alert_destination d join org_member m using (org_id)
+    where m.account_id = $1 and d.channel = 'email' and lower(d.address) = lower($2)
+      and d.confirm_until is null and d.disabled_reason is distinct from 'removed'
+  ) own
+  where t.destination_id = own.destination_id
+  returning t.destination_id, t.org_id, is_there`;
+
 /** Fails every waiting delivery to the destinations $1; the delivery log shows $2 as the reason. */
 export const DROP_WAITING_SQL = `
   update alert_delivery set state = 'failed', last_answer = $2

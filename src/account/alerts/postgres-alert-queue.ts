@@ -8,7 +8,13 @@ import {
   type Row,
 } from "../../kernel/index.ts";
 import { createBrowserToken } from "../identity/browser-token.ts";
-import { type DeliveryEnd, dueColumns, type DueDelivery, nameDestination } from "./alert-store.ts";
+import {
+  type DeliveryEnd,
+  dueColumns,
+  type DueDelivery,
+  nameDestination,
+  shortAddress,
+} from "./alert-store.ts";
 import { DROP_WAITING_SQL, KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./alert-kinds.ts";
@@ -99,7 +105,8 @@ async function reportDisabled(
   { destinationId, channel, address, event }: DueDelivery,
 ): Promise<void> {
   await client.query(DROP_WAITING_SQL, [[destinationId], "the destination was disabled"]);
-  const facts = { destination_id: destinationId, channel, address };
+  // The event goes to the other destinations, whose readers may have any role or none.
+  const facts = { destination_id: destinationId, channel, address: shortAddress(address) };
   await reportEvent(client, { orgId: event.orgId, kind: "destination.disabled", facts });
 }
 

@@ -21,6 +21,7 @@ import {
   type LinkedAddress,
   linkedColumns,
   logColumns,
+  movedColumns,
   nameDestination,
   type NewDestination,
   ruleColumns,
@@ -323,6 +324,24 @@ export async function removeMemberDestinations(
     const before = nameDestination({ channel: "email", address: row.address });
     const target = row.destination_id;
     return { action: "alert.destination", orgId, target, before, after: null };
+  });
+}
+
+/**
+ * Lets the alerts to a member's verified e-mail address follow the change of that address, in the
+ * transaction of the change. Returns the changes for the logs of the member's organizations.
+ */
+export async function moveMemberDestinations(
+  query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
+  { accountId, from, to }: Readonly<Record<"accountId" | "from" | "to", string>>,
+): Promise<readonly Change[]> {
+  const moved = (await query(sql.MOVE_ADDRESS_SQL, [accountId, from, to])).map(movedColumns.read);
+  const removed = moved.filter(({ isThere }) => isThere).map(({ destinationId: id }) => id);
+  await query(sql.DROP_WAITING_SQL, [removed, "the destination was removed"]);
+  return moved.map(({ destinationId: target, orgId, isThere }): Change => {
+    const before = nameDestination({ channel: "email", address: from });
+    const after = isThere ? null : nameDestination({ channel: "email", address: to });
+    return { action: "alert.destination", orgId, target, before, after, isMaskedChange: true };
   });
 }
 

@@ -28,6 +28,10 @@ export class GrantedBilling implements Billing {
     return this.#store.list(orgId);
   }
 
+  findPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+    return this.#store.findOwn(orgId, purchaseId);
+  }
+
   checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     return this.#store.findOwn(orgId, purchaseId);
   }

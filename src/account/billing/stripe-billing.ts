@@ -185,6 +185,10 @@ export class StripeBilling {
     return this.#options.store.list(orgId);
   }
 
+  findPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
+    return this.#options.store.findOwn(orgId, purchaseId);
+  }
+
   /**
    * Finds a purchase of the organization; while it is unfinished, asks the payment provider first
    * and applies the answer. Undefined if the organization has no such purchase.

@@ -14,7 +14,13 @@ import {
 import { describePurchase, isPaid, type PaidPurchase, receiptPaper } from "../billing/documents.ts";
 import type { WalletLine } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import {
+  conflict,
+  ConsoleRefusal,
+  invalidField,
+  notFound,
+  rateLimited,
+} from "./console-refusal.ts";
 import type { Billing } from "./contract.ts";
 import { Purchase, CreditEntry, Receipt, type billingRoutes } from "./contract/billing.ts";
 import { paperFile } from "./file-answer.ts";
@@ -104,8 +110,11 @@ export function presentPurchase(purchase: PurchaseRecord): Purchase {
   });
 }
 
+const HOUR_SECONDS = 3_600;
+
 function toPurchaseRefusal({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
   if (fault.kind === "bad_amount") return invalidField("amount_usd", fault.message);
+  if (fault.kind === "too_many") return rateLimited(fault.message, HOUR_SECONDS);
   if (fault.kind === "not_configured") {
     return conflict(
       "credit cannot be bought here; ask the operator of this installation to add it",
@@ -189,8 +198,7 @@ async function findPaid(
   orgId: OrgId,
   purchaseId: string,
 ): Promise<PaidPurchase | ConsoleRefusal> {
-  const purchases = await deps.billing.listPurchases(orgId);
-  const purchase = purchases.find((each) => each.purchaseId === purchaseId);
+  const purchase = await deps.billing.findPurchase(orgId, purchaseId);
   if (purchase === undefined) return notFound("purchase");
   return isPaid(purchase) ? purchase : NOT_PAID;
 }

@@ -9,16 +9,18 @@ import { presentConnection, presentEndpoint } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { Key } from "./contract/keys.ts";
 import { Invitation, Member } from "./contract/members.ts";
+import { CompanyData } from "./contract/statements.ts";
 import { requireOrg } from "./known-org.ts";
 import { present } from "./present.ts";
 import { presentOrigin } from "./present-key.ts";
 import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
+import { presentTopUp } from "./top-up-routes.ts";
 
 /**
- * Yields everything that is stored about an organization as one JSON document. It leaves out the
- * organization's attempts, which are in `requests.csv`, and all secrets of its own and of provider
- * keys.
+ * Yields everything that is stored about an organization as one JSON document. It leaves out what
+ * has files of its own (attempts, monthly statements and the change log), and all secrets of its
+ * own and of provider keys.
  */
 export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);
@@ -35,16 +37,19 @@ export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): Async
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
   const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
-  const [org, profile, keys, limits, policy, endpoints, holds, alerts] = await Promise.all([
-    requireOrg(deps, session),
-    deps.identity.profile(session),
-    accounts.listOwnKeys(orgId),
-    rules.listLimits(orgId),
-    rules.findPolicy(orgId),
-    rules.listEndpoints(orgId),
-    abuseRestrictions.list({ orgId, isWithPast: true }),
-    readAlerts(deps, session),
-  ]);
+  const [org, profile, keys, limits, policy, endpoints, holds, alerts, company] = await Promise.all(
+    [
+      requireOrg(deps, session),
+      deps.identity.profile(session),
+      accounts.listOwnKeys(orgId),
+      rules.listLimits(orgId),
+      rules.findPolicy(orgId),
+      rules.listEndpoints(orgId),
+      abuseRestrictions.list({ orgId, isWithPast: true }),
+      readAlerts(deps, session),
+      deps.companies.find(orgId),
+    ],
+  );
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {
     exported_at: instant(deps.clock.nowMs()),
@@ -82,6 +87,8 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       state,
       created_at: instant(createdAtMs),
     })),
+    company: company === undefined ? null : present(CompanyData, company),
+    top_up: presentTopUp(await billing.topUps?.read(orgId)),
     purchases: (await billing.listPurchases(orgId)).map(presentPurchase),
     optimize_searches: (await optimize.list(orgId)).map(presentSearch),
   };

@@ -87,7 +87,8 @@ function inviting(
     "POST /api/console/invitations/:invitation_id/renew": async ({ session, params, by }) => {
       const from = await invitingFrom(deps, session);
       const sent = await team.invitations.renew(from, params.invitation_id, by);
-      return sent === undefined ? NO_SUCH_INVITATION : presentSent(deps, sent);
+      if (sent === undefined) return NO_SUCH_INVITATION;
+      return sent === "full" ? INVITE_REFUSALS.full : presentSent(deps, sent);
     },
   };
 }

@@ -1,13 +1,9 @@
 import { mayRole, type Role } from "../../kernel/index.ts";
+import { shortAddress } from "../alerts/alert-store.ts";
 
-/**
- * The address of an alert destination as this role may see it. A webhook's address can contain a
- * token that allows anyone to post there, so roles that cannot change destinations see only its
- * scheme and host.
- */
+/** The address of an alert destination, whole only for roles that can change destinations. */
 export function presentAddress(address: string, role: Role): string {
-  if (mayRole(role, "billing") || !/^https?:/i.test(address)) return address;
-  return URL.canParse(address) ? `${new URL(address).origin}/…` : "…";
+  return mayRole(role, "billing") ? address : shortAddress(address);
 }
 
 type Facts = Readonly<Record<string, unknown>>;

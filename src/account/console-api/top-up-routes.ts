@@ -71,7 +71,7 @@ export function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typ
 const NOT_AVAILABLE = conflict("automatic top-up is not available here; ask your operator");
 const NO_CARD = conflict("there is no saved card to remove; reload the page");
 
-function presentTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_usd"> {
+export function presentTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_usd"> {
   const { rule, pause, card } = view ?? {};
   return {
     is_available: view !== undefined,

@@ -166,3 +166,11 @@ export const SELECT_ACCOUNT_SQL = `
   select a.account_id, a.org_id, a.email, a.email_norm,
     a.email_verified_at is not null as is_verified
   from console_account a`;
+
+export interface AccountRow {
+  readonly account_id: string;
+  readonly org_id: OrgId;
+  readonly email: string;
+  readonly email_norm: string;
+  readonly is_verified: boolean;
+}

@@ -10,7 +10,7 @@ import {
   createRecordId,
   type OrgId,
 } from "../../kernel/index.ts";
-import { findNewAlerts } from "../alerts/postgres-alert-store.ts";
+import { findNewAlerts, moveMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
   toEmailChange,
@@ -22,6 +22,7 @@ import {
   verifiedAccount,
 } from "./identity-changes.ts";
 import {
+  type AccountRow,
   type AskedFrom,
   END_SESSION_SQL,
   type ResolvedSignIn,
@@ -159,14 +160,6 @@ interface FoundAccount {
   readonly changes: readonly Change[];
 }
 
-interface AccountRow {
-  readonly account_id: string;
-  readonly org_id: OrgId;
-  readonly email: string;
-  readonly email_norm: string;
-  readonly is_verified: boolean;
-}
-
 async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim } = signIn;
   const known = await run<AccountRow>(
@@ -198,7 +191,7 @@ async function followEmail(
   if (account.is_verified && !claim.isVerified) return isKept;
   const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
   if (isTaken) return { isEmailTaken: true, changes: [] };
-  return { isEmailTaken: false, changes: [await setEmail(run, account, claim)] };
+  return { isEmailTaken: false, changes: await setEmail(run, account, claim) };
 }
 
 /** Handles a known account whose address the provider now reports as verified. */
@@ -213,11 +206,13 @@ async function verify(
     await moveIdentity(run, account, older);
     return linked(older, claim);
   }
+  // First the address: once the account is verified, its alerts go there.
+  const moved = await setEmail(run, account, claim);
   await run("update console_account set email_verified_at = $2 where account_id = $1", [
     account.account_id,
     new Date(nowMs),
   ]);
-  const changes = [verifiedAccount(account), await setEmail(run, account, claim)];
+  const changes = [verifiedAccount(account), ...moved];
   const vouched = await findVouchedOrg(run, claim);
   if (vouched === undefined) {
     await run("update org set email_verified = true where org_id = $1", [account.org_id]);
@@ -309,14 +304,20 @@ async function linkIdentity(run: Run, accountId: string, signIn: SignInToResolve
   );
 }
 
-async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<Change> {
+async function setEmail(
+  run: Run,
+  account: AccountRow,
+  claim: SignInClaim,
+): Promise<readonly Change[]> {
   await run("update console_account set email = $2, email_norm = $3 where account_id = $1", [
     account.account_id,
     claim.email,
     claim.emailNorm,
   ]);
   await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
-  return toEmailChange(account, { before: account.email, after: claim.email });
+  const { account_id: accountId, email: from } = account;
+  const moved = await moveMemberDestinations(run, { accountId, from, to: claim.email });
+  return [toEmailChange(account, { before: from, after: claim.email }), ...moved];
 }
 
 /**
@@ -363,7 +364,8 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
       expires_at, last_seen_at, idp_checked_at, idp_tried_at, user_agent, org_id)
     values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
-      (select org_id from console_session where account_id = $2 order by started_at desc limit 1))`,
+      (select org_id from console_session where account_id = $2
+        order by last_seen_at desc, started_at desc limit 1))`,
     [
       session.sessionId,
       accountId,

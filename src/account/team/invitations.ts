@@ -70,11 +70,11 @@ export class Invitations {
     from: Inviting,
     invitationId: string,
     by: ChangedBy,
-  ): Promise<SentInvitation | undefined> {
+  ): Promise<SentInvitation | "full" | undefined> {
     const { token, ...link } = this.#newLink();
     const asked = { invitationId, invitedBy: from.accountId, ...link };
     const made = await this.#options.store.renew(from.orgId, asked, by);
-    return made === undefined ? undefined : await this.#send(from, made, token);
+    return typeof made === "object" ? await this.#send(from, made, token) : made;
   }
 
   #newLink(): { token: string; tokenHash: Buffer; nowMs: number; expiresAtMs: number } {

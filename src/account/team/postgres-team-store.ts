@@ -25,10 +25,12 @@ import {
   DROP_REVEALS_SQL,
   EMAILS_SQL,
   END_EXPIRED_SQL,
+  END_INVITATIONS_SQL,
   type Invitation,
   invitationColumns,
   type InvitationLink,
   INVITATIONS_SQL,
+  IS_EXPIRED_SQL,
   type KnownPerson,
   LOCK_ORG_SQL,
   MADE_BY_SQL,
@@ -45,6 +47,7 @@ import {
   type PeopleById,
   type PersonRow,
   RECEIVED_SQL,
+  RENEW_SQL,
   receivedColumns,
   type ReceivedInvitation,
   TEAM_MAX,
@@ -197,16 +200,19 @@ export class PostgresTeamStore {
 
   /**
    * Replaces the link; the former one stops working. Undefined if the invitation is not open, or if
-   * `by` may not change the team.
+   * `by` may not change the team; `full`: the invitation has expired, and the team has reached
+   * `TEAM_MAX` since.
    */
   async renew(
     orgId: OrgId,
     link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
     by: ChangedBy,
-  ): Promise<Invitation | undefined> {
-    const { invitationId, tokenHash, expiresAtMs, invitedBy } = link;
+  ): Promise<Invitation | "full" | undefined> {
+    const { invitationId, tokenHash, nowMs, expiresAtMs, invitedBy } = link;
     return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return undefined;
+      const expired = await client.query(IS_EXPIRED_SQL, [orgId, invitationId, new Date(nowMs)]);
+      if (expired.rowCount !== 0 && (await teamSize(client, orgId)) >= TEAM_MAX) return "full";
       const values = [orgId, invitationId, tokenHash, new Date(expiresAtMs), invitedBy];
       const { rows } = await client.query<Row>(RENEW_SQL, values);
       if (rows[0] === undefined) return undefined;
@@ -247,7 +253,8 @@ export class PostgresTeamStore {
 
   /**
    * Accepts an invitation to the account's verified address, and moves the session to the inviting
-   * organization. Undefined if the invitation is not open, or is for another address.
+   * organization. A member keeps their role. Undefined if the invitation is not open, or is for
+   * another address.
    */
   async accept(
     invitationId: string,
@@ -264,34 +271,39 @@ export class PostgresTeamStore {
       const { rows } = await client.query<{ role: Role; email: string }>(ACCEPT_SQL, values);
       const [accepted] = rows;
       if (accepted === undefined) return undefined;
-      await client.query(JOIN_SQL, [orgId, accountId, accepted.role]);
+      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, accepted.role]);
       await client.query(
         "update console_session set org_id = $2 where session_id = $1 and account_id = $3",
         [sessionId, orgId, accountId],
       );
-      note(joined(orgId, accountId, accepted));
+      if (rowCount === 1) note(joined(orgId, accountId, accepted));
       return orgId;
     });
   }
 
-  /** For operators: adds the account of a verified address as a member without an invitation. */
+  /**
+   * For operators: adds the account of a verified address as a member without an invitation. Open
+   * invitations to the address end.
+   */
   async add(
     orgId: OrgId,
     { email, role }: { readonly email: string; readonly role: Role },
     by: ChangedBy,
   ): Promise<"done" | "no_account" | "member" | "full"> {
+    const emailNorm = normaliseEmail(email);
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<{ account_id: string }>(
         `select account_id from console_account
         where email_norm = $1 and email_verified_at is not null`,
-        [normaliseEmail(email)],
+        [emailNorm],
       );
       const accountId = rows[0]?.account_id;
       if (accountId === undefined) return "no_account";
       if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
       const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, role]);
       if (rowCount === 0) return "member";
+      await endInvitations(client, note, { orgId, to: emailNorm });
       note(joined(orgId, accountId, { role, email }));
       return "done";
     });
@@ -379,17 +391,6 @@ const INVITE_SQL = `
     invited_by, created_at, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (org_id, email_norm) where ended_at is null do nothing
-  returning ${invitationColumns.sql}`;
-
-const RENEW_SQL = `
-  update org_invitation set token_hash = $3, expires_at = $4, invited_by = $5
-  where org_id = $1 and invitation_id = $2 and ended_at is null
-  returning ${invitationColumns.sql}`;
-
-const END_INVITATIONS_SQL = `
-  update org_invitation set ended_at = now(), ended_reason = 'revoked'
-  where org_id = $1 and ended_at is null
-    and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
   returning ${invitationColumns.sql}`;
 
 const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";

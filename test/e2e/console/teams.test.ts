@@ -156,6 +156,18 @@ describe("an invitation", () => {
     });
     expect(tooMany.status).toBe(409);
     expect(textAt(tooMany.json, "error.message")).toContain("at most 50");
+    // An expired invitation does not count until its link is renewed.
+    const { json } = await gus.do("GET /api/console/members");
+    const expired = textAt(listAt(json, "invitations")[0], "invitation_id");
+    const expire = "update org_invitation set expires_at = now() where invitation_id = $1";
+    await runSql(fixture.gateway, expire, [expired]);
+    const last = await invite(gus, emailOf("g50"), "viewer");
+    const renewed = await gus.ask(`POST /api/console/invitations/${expired}/renew`);
+    expect([renewed.status, at(renewed.json, "error.message")]).toEqual([
+      409,
+      textAt(tooMany.json, "error.message"),
+    ]);
+    await gus.do(`POST /api/console/invitations/${last.id}/renew`);
   });
 
   test("has its token only in the answer that made it, not in the database or in the log", async () => {
@@ -312,6 +324,7 @@ describe("a member who is removed or may no longer invite", () => {
     await fixture.gateway.backend.teamStore.add(ann.orgId, { email, role: "viewer" }, testOperator);
     expect(await orgsOf(bystander)).toContain(ann.orgId);
     const { json } = await ann.do("GET /api/console/members");
+    expect(listAt(json, "invitations")).toEqual([]);
     const added = listAt(json, "members").find((each) => at(each, "email") === email);
     await ann.do(`POST /api/console/members/${textAt(added, "account_id")}/remove`);
     expect((await accept(bystander, kept)).status).toBe(404);
@@ -485,6 +498,27 @@ describe("a session", () => {
     await bob.do(`POST /api/console/organizations/${ann.orgId}/switch`);
     const again = await fixture.signIn(newcomer((await emailAt(bob)).split("@")[0] ?? ""));
     expect(again.orgId).toBe(ann.orgId);
+    // It worked last in the organization of the session that was used last, not of the newest one.
+    await again.do(`POST /api/console/organizations/${own}/switch`);
+    const use =
+      "update console_session set last_seen_at = now() + interval '1 hour' where org_id = $1";
+    await runSql(fixture.gateway, use, [ann.orgId]);
+    const third = await fixture.signIn(newcomer((await emailAt(bob)).split("@")[0] ?? ""));
+    expect(third.orgId).toBe(ann.orgId);
+  });
+
+  test("of a member who accepts another invitation changes no role, and the log names no join", async () => {
+    const ann = await signedIn("twice");
+    const bob = await joined(ann, "moved", "viewer");
+    const email = `at-${await emailAt(bob)}`;
+    const invitation = await invite(ann, email, "owner");
+    const [subject = ""] = (await emailAt(bob)).split("@");
+    const moved = await fixture.signIn({ ...newcomer(subject), email });
+    expect((await accept(moved, invitation)).json).toEqual({ org_id: ann.orgId });
+    const { json } = await moved.do("GET /api/console/session");
+    expect(textAt(json, "org.role")).toBe("viewer");
+    const joins = (await actionsOf(ann)).filter((action) => action === "member.join");
+    expect(joins).toHaveLength(1);
   });
 
   test("is listed for its account, which can end its other sessions only", async () => {

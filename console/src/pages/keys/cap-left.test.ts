@@ -47,6 +47,9 @@ test("caps that leave the same amount are in the order of refusals", () => {
   const org = capOf({ ...ORG, cap_usd: "5.000000" });
   const order = ["key month", "key week", "key day", "org month"];
   expect(namesOf([org, capOf({})], key)).toEqual(order);
+  const last = { ...RESETS, week_reset_at: "2026-12-07T00:00:00.000Z" };
+  const rows = capRows([capOf({})], { keys: [key], ...last });
+  expect(rows.map(({ period }) => period)).toEqual(["week", "month", "day"]);
 });
 
 test("a key without any cap has one row without a cap, which comes last", () => {

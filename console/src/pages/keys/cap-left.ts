@@ -63,7 +63,7 @@ function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly Cap
     const spentUsd = key[spent] ?? "0.000000";
     return [toRow({ ...cap, spent_usd: spentUsd }, { period, capUsd, resetAt: resets[resetAt] })];
   });
-  if (own.length > 0) return own;
+  if (own.length > 0) return own.toSorted((a, b) => Date.parse(b.resetAt) - Date.parse(a.resetAt));
   return [toRow(cap, { period: "month", capUsd: cap.cap_usd, resetAt: resets.cap_reset_at })];
 }
 

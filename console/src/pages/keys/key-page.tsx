@@ -200,7 +200,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
 }
 
 function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
-  const strictest = strictestCap(detail.key);
+  const strictest = strictestCap(detail.key, Date.now());
   const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
   if (strictest === undefined || cap === undefined) {
     return (

@@ -208,7 +208,7 @@ function KeyModels({ models }: { readonly models: readonly string[] }): ReactNod
 }
 
 function Spent({ by }: { readonly by: Key }): ReactNode {
-  const cap = strictestCap(by);
+  const cap = strictestCap(by, Date.now());
   return (
     <>
       <Money usd={by.spent_month_usd} isBrief />

@@ -1,3 +1,4 @@
+import { periodEndMs } from "../../../../src/kernel/core/cap-period.ts";
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { compareUsd, parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 import { KEY_CAPS } from "./key-caps.ts";
@@ -12,15 +13,14 @@ export interface StrictestCap {
 }
 
 /**
- * The cap of a key with the least amount left, which refuses first. If two are equal, the cap of the
- * longer period. Undefined if the key has no cap.
+ * The cap of a key with the least amount left, which refuses first; of equal ones the cap that resets
+ * last, as in refusals. Undefined if the key has no cap.
  */
-export function strictestCap(key: Caps): StrictestCap | undefined {
-  const caps = KEY_CAPS.map(({ name, field, spent }) =>
-    toStrictestCap(name, key[field], key[spent]),
-  );
-  const [first] = caps
-    .flatMap((cap) => (cap === undefined ? [] : [cap]))
+export function strictestCap(key: Caps, nowMs: number): StrictestCap | undefined {
+  const [first] = KEY_CAPS.toSorted(
+    (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
+  )
+    .flatMap(({ name, field, spent }) => toStrictestCap(name, key[field], key[spent]) ?? [])
     .toSorted((a, b) => compareUsd(a.leftUsd, b.leftUsd));
   return first;
 }

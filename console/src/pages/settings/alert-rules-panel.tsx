@@ -9,6 +9,7 @@ import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { ForRole } from "../../ui/for-role.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { changedRules, typedRules, type EventName } from "./alert-rules.ts";
 
 const PERCENTS = [50, 80, 90, 100];
 
@@ -17,29 +18,25 @@ const EVENTS = [
   ["restrictions", "Requests are restricted after unusual use"],
   ["key_expiry", "A key expires in 7 days, in 1 day, or has expired"],
   ["provider_trouble", "A provider failed most of your calls in an hour"],
-] as const;
-type EventName = (typeof EVENTS)[number][0];
+] as const satisfies readonly (readonly [EventName, string])[];
 
 export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
-  const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
-  const [percents, setPercents] = useState(rules.cap_percents.map(String));
-  const [chosen, setChosen] = useState<Record<EventName, boolean>>({
-    purchases: rules.purchases,
-    restrictions: rules.restrictions,
-    key_expiry: rules.key_expiry,
-    provider_trouble: rules.provider_trouble,
-  });
+  const [opened, setOpened] = useState(rules);
+  const [typed, setTyped] = useState(() => typedRules(rules));
   const change = useChange("PATCH /api/console/alerts", { refreshes: ["GET /api/console/alerts"] });
 
   function save(event: FormEvent): void {
     event.preventDefault();
-    const typed = below.trim().replace(/^\$/, "");
-    const body = {
-      balance_below_usd: typed === "" ? null : typed,
-      cap_percents: percents.map(Number),
-      ...chosen,
-    };
-    change.mutate({ body }, { onSuccess: () => notifyDone("Alerts were saved") });
+    change.mutate(
+      { body: changedRules(opened, typed) },
+      {
+        onSuccess: ({ rules: saved }) => {
+          setOpened(saved);
+          setTyped(typedRules(saved));
+          notifyDone("Alerts were saved");
+        },
+      },
+    );
   }
 
   const wrongAmount = fieldError(change.error, "balance_below_usd");
@@ -53,15 +50,15 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
               description={rules.balance_follows ? FOLLOWS : "Leave blank for no alert."}
               inputMode="decimal"
               maxLength={16}
-              {...controlled(below, setBelow)}
+              {...controlled(typed.below, (below) => setTyped({ ...typed, below }))}
               error={wrongAmount}
               w="100%"
             />
             <Checkbox.Group
               label="Share of a cap used"
               description="Of the organization's monthly cap and of each key's monthly, weekly and daily cap."
-              value={percents}
-              onChange={setPercents}
+              value={[...typed.percents]}
+              onChange={(percents) => setTyped({ ...typed, percents })}
             >
               <Group gap="lg" mt="xs">
                 {[...new Set([...PERCENTS, ...rules.cap_percents])].map((percent) => (
@@ -73,8 +70,8 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
               <Checkbox
                 key={name}
                 label={label}
-                checked={chosen[name]}
-                onChange={(event) => setChosen({ ...chosen, [name]: event.currentTarget.checked })}
+                checked={typed[name]}
+                onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.checked })}
               />
             ))}
             {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
@@ -90,8 +87,3 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
 
 const FOLLOWS =
   "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
-
-/** Writes an amount as people type it: exact, with two decimals or more. Null becomes empty. */
-function plainUsd(usd: string | null): string {
-  return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
-}

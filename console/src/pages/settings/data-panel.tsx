@@ -14,12 +14,19 @@ export function DataPanel(): ReactElement {
     <Panel title="Your data">
       <Stack gap="md" align="flex-start">
         <Text size="sm">
-          The file contains everything stored about your organization except its requests, which you
-          can download on the{" "}
+          The file contains everything stored about your organization except its{" "}
           <AppLink to="/usage" inherit>
-            usage page
+            requests
           </AppLink>
-          . Prompts and answers are not stored.
+          ,{" "}
+          <AppLink to="/billing/statements" inherit>
+            monthly statements
+          </AppLink>
+          , and{" "}
+          <AppLink to="/settings/changes" inherit>
+            changes
+          </AppLink>
+          , which you can download on their pages. Prompts and answers are not stored.
         </Text>
         <Button
           component="a"

@@ -547,7 +547,8 @@ begin
     loop
       if not v.known then
         v.code := 4;
-      -- A week that ends in the next month resets after this month.
+      -- Of several caps, the refusal names the one that resets last: the week's if the week ends in
+      -- the next month.
       elsif v.key_spent + v.key_held + v_key_taken[v.key_at] + v.amount > v.key_cap
           and (v_week + 7 > v_month + interval '1 month'
             and v.of_week + v.key_held + v_key_taken[v.key_at] + v.amount > v.week_cap)

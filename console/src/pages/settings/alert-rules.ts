@@ -1,0 +1,57 @@
+import type { Alerts, BodyOf } from "../../../../src/account/console-api/contract.ts";
+
+type Rules = Alerts["rules"];
+
+export type EventName = "purchases" | "restrictions" | "key_expiry" | "provider_trouble";
+
+/** The form as typed. `below` is empty for no alert. */
+export interface TypedRules extends Pick<Rules, EventName> {
+  readonly below: string;
+  readonly percents: readonly string[];
+}
+
+export function typedRules(rules: Rules): TypedRules {
+  const { purchases, restrictions, key_expiry, provider_trouble } = rules;
+  return {
+    below: plainUsd(rules.balance_below_usd),
+    percents: rules.cap_percents.map(String),
+    purchases,
+    restrictions,
+    key_expiry,
+    provider_trouble,
+  };
+}
+
+/**
+ * What differs from the rules that the form was opened with. The rest is left out: a purchase may
+ * have moved the threshold since, and the form must not set it back.
+ */
+export function changedRules(
+  opened: Rules,
+  typed: TypedRules,
+): BodyOf<"PATCH /api/console/alerts"> {
+  const before = typedRules(opened);
+  const below = typed.below.trim().replace(/^\$/, "");
+  const { percents } = typed;
+  const isSame =
+    percents.length === before.percents.length &&
+    percents.every((percent) => before.percents.includes(percent));
+  const events = EVENT_NAMES.filter((name) => typed[name] !== before[name]);
+  return {
+    ...(below === before.below ? {} : { balance_below_usd: below === "" ? null : below }),
+    ...(isSame ? {} : { cap_percents: percents.map(Number) }),
+    ...Object.fromEntries(events.map((name) => [name, typed[name]])),
+  };
+}
+
+const EVENT_NAMES: readonly EventName[] = [
+  "purchases",
+  "restrictions",
+  "key_expiry",
+  "provider_trouble",
+];
+
+/** An amount as a person would type it: exact, with at least two decimals; empty for null. */
+function plainUsd(usd: string | null): string {
+  return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
+}
