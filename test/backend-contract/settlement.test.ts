@@ -100,21 +100,21 @@ describe("the closing of periods", () => {
   test("neither stops nor loses running traffic", async () => {
     await journal.write([{ provider: "busy", closed: "2026-01-01T05:00Z", cost: 5_000_000n }]);
     const over = new AbortController();
-    const written = { pairs: 0n };
+    const ended = { pairs: 0n };
     const traffic = async (): Promise<void> => {
       while (!over.signal.aborted) {
         await journal.write([
           { provider: "busy", cost: 1_000_000n },
           { provider: "busy", cost: 2_000_000n },
         ]);
-        written.pairs += 1n;
+        ended.pairs += 1n;
       }
     };
     const running = traffic();
     let periods = 0;
     try {
       // Closings that stopped the traffic would make this loop endless, and the test too late.
-      for (let closings = 0; closings < 3 || written.pairs < 4n; closings += 1) {
+      for (let closings = 0; closings < 3 || ended.pairs < 4n; closings += 1) {
         periods += (await closeUntil(backend, new Date().toISOString(), { id: "busy" })).length;
         expect(await brokenSettlement(backend)).toEqual([]);
       }
@@ -124,7 +124,7 @@ describe("the closing of periods", () => {
     await running;
     expect(periods).toBe(1);
     expect(await balanceOf(backend, "busy")).toMatchObject({
-      accruedMicroUsd: written.pairs * 3n,
+      accruedMicroUsd: ended.pairs * 3n,
       payableMicroUsd: 5n,
     });
   });
