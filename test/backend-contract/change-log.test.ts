@@ -220,11 +220,13 @@ describe("one sign-in", () => {
     ]);
     expect(await actionsOf("new", "moved@example.com", true)).toEqual([
       "account.email",
+      "alert.destination",
       "session.start",
     ]);
     // The log shows both alike.
     expect(await actionsOf("new", "mover@example.com", true)).toEqual([
       "account.email",
+      "alert.destination",
       "session.start",
     ]);
     expect(await actionsOf("other", "mover@example.com", true)).toEqual([
