@@ -9,15 +9,6 @@ const CONSOLE = "test/support/global-console.ts";
 const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/**/*.test.ts", "**/*.heavy.deep.test.ts"];
 const DEEP_ONLY = ["**/*.deep.test.ts"];
 const exclude = isDeep ? [] : DEEP_ONLY;
-/**
- * Most code of a worker runs a few times only, so optimizing it costs a sixth of the run's processor
- * time and never pays. The flag has another name before Node 22.
- */
-const OPTIMIZE_LATE = [
-  Number.parseInt(process.versions.node) < 22
-    ? "--interrupt-budget=20000000"
-    : "--invocation-count-for-turbofan=1000000",
-];
 
 /**
  * The projects run in this order, but `stores` and `e2e` are one group: neither waits for the last
@@ -57,7 +48,6 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/kernel/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
           exclude: [...exclude, ...HEAVY],
           pool: "forks",
-          execArgv: OPTIMIZE_LATE,
           maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
@@ -70,7 +60,6 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...exclude, ...HEAVY, "test/e2e/browser/**"],
           globalSetup: [CONSOLE],
           pool: "forks",
-          execArgv: OPTIMIZE_LATE,
           maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
@@ -83,7 +72,6 @@ const config: ViteUserConfig = defineConfig({
           exclude,
           globalSetup: [CONSOLE],
           pool: "forks",
-          execArgv: OPTIMIZE_LATE,
           maxWorkers: 3,
           sequence: { groupOrder: 2 },
         },
