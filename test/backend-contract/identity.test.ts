@@ -175,6 +175,17 @@ describe("an address that is verified later", () => {
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ address: email }]);
   });
 
+  test("unchanged keeps the destination of alerts that it had", async () => {
+    const early = makeClaim({ isVerified: false });
+    const { orgId } = await resolve(early);
+    const wanted = { destinationId: "dst_own", channel: "email", kinds: null } as const;
+    const own = { ...wanted, address: early.email };
+    await backend.alertStore.addDestination(orgId, own, testOperator);
+    await resolve({ ...early, isVerified: true });
+    const kept = await backend.alertStore.destinations(orgId);
+    expect(kept.map(({ destinationId }) => destinationId)).toEqual(["dst_own"]);
+  });
+
   test("and that an older account has joins that account, and the empty organization is gone", async () => {
     const ada = makeClaim();
     const older = await resolve(ada);

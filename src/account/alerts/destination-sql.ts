@@ -100,7 +100,7 @@ export const REMOVE_ADDRESS_SQL = `
 
 /*
  * Moves a member's address $2 to $3 in every organization of account $1. It is removed where alerts
- * go to $3 already. An address that its reader has confirmed stays.
+ * go to $3 already. An address that its reader has confirmed stays, and so does the same mailbox.
  */
 export const MOVE_ADDRESS_SQL = `
   update alert_destination t
@@ -113,6 +113,7 @@ export const MOVE_ADDRESS_SQL = `
         and o.disabled_at is null and lower(o.address) = lower($3)) as is_there
     from alert_destination d join org_member m using (org_id)
     where m.account_id = $1 and d.channel = 'email' and lower(d.address) = lower($2)
+      and lower($2) <> lower($3)
       and d.confirm_until is null and d.disabled_reason is distinct from 'removed'
   ) own
   where t.destination_id = own.destination_id
