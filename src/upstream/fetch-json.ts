@@ -1,6 +1,6 @@
 import { Client, type Dispatcher } from "undici";
 
-import { type Clock, type Deadline, type Deadlines, tryParse } from "../kernel/index.ts";
+import { type Clock, type Deadline, type Deadlines, HeldBytes, tryParse } from "../kernel/index.ts";
 import {
   type FindAddresses,
   guardedLookup,
@@ -70,8 +70,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
   #head: Omit<FetchedAnswer, "body"> | undefined;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  #held = new HeldBytes();
 
   constructor(input: FetchInput) {
     this.#input = input;
@@ -117,13 +116,12 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#input.bytesMax) this.#giveUp(undefined);
-    else this.#chunks.push(chunk);
+    this.#held.add(chunk);
+    if (this.#held.length > this.#input.bytesMax) this.#giveUp(undefined);
   }
 
   onResponseEnd(): void {
-    if (this.#head !== undefined) this.#end({ ...this.#head, body: Buffer.concat(this.#chunks) });
+    if (this.#head !== undefined) this.#end({ ...this.#head, body: this.#held.joined() });
   }
 
   onResponseError(): void {
@@ -139,7 +137,7 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   #end(answer: FetchedAnswer | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#chunks = [];
+    this.#held = new HeldBytes();
     this.#input.deadlines.unwatch(this);
     this.#resolve(answer);
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 import {
   type BufferPool,
+  HeldBytes,
   invalidRequest,
   type LentBuffer,
   type Refusal,
@@ -37,8 +38,8 @@ export function readBody(
     done(tooLarge(bytesMax));
     return;
   }
-  collect(request, bytesMax, (chunks, bytes) => {
-    done(chunks === undefined ? tooLarge(bytesMax) : { ok: true, ...joined(chunks, bytes, pool) });
+  collect(request, bytesMax, (held) => {
+    done(held === undefined ? tooLarge(bytesMax) : { ok: true, ...joined(held, pool) });
   });
 }
 
@@ -46,43 +47,37 @@ export function readBody(
 function collect(
   request: IncomingMessage,
   bytesMax: number,
-  done: (chunks: readonly Buffer[] | undefined, bytes: number) => void,
+  done: (held: HeldBytes | undefined) => void,
 ): void {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let finished = false;
+  let held: HeldBytes | undefined = new HeldBytes();
   request.on("data", (chunk: Buffer) => {
-    if (finished) return;
-    bytes += chunk.length;
-    if (bytes <= bytesMax) {
-      chunks.push(chunk);
-      return;
-    }
-    finished = true;
-    chunks.length = 0;
-    done(undefined, bytes);
+    held?.add(chunk);
+    if (held === undefined || held.length <= bytesMax) return;
+    held = undefined;
+    done(undefined);
   });
   request.on("end", () => {
-    if (finished) return;
-    finished = true;
-    done(chunks, bytes);
+    const whole = held;
+    held = undefined;
+    if (whole !== undefined) done(whole);
   });
   request.on("error", () => {
-    finished = true;
+    held = undefined;
   });
 }
 
 /**
- * Borrows the pooled buffer only when all chunks have arrived, so that slow uploads do not occupy
+ * Borrows the pooled buffer only when all bytes have arrived, so that slow uploads do not occupy
  * the pool.
  */
-function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return { body: only, loan: undefined };
-  const loan = pool.lend(bytes);
-  const body = loan?.bytes ?? Buffer.allocUnsafe(bytes);
+function joined(held: HeldBytes, pool: BufferPool): ReadBody {
+  const pieces = held.pieces();
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return { body: only, loan: undefined };
+  const loan = pool.lend(held.length);
+  const body = loan?.bytes ?? Buffer.allocUnsafe(held.length);
   let at = 0;
-  for (const chunk of chunks) at += chunk.copy(body, at);
+  for (const piece of pieces) at += piece.copy(body, at);
   return { body, loan };
 }
 

@@ -1,11 +1,15 @@
+import { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 
 import { afterEach, describe, expect, test } from "vitest";
 
 import { Listeners } from "../../../test/support/http-listener.ts";
+import { BufferPool } from "../../kernel/core/buffer-pool.ts";
 import { BODY_BYTES_MAX } from "../../kernel/core/constants.ts";
 import { refusal } from "../../kernel/core/refusals.ts";
 import { refused } from "../../kernel/core/result.ts";
+import { readBody } from "./read-body.ts";
 import { post } from "./route-table.ts";
 
 const listeners = new Listeners();
@@ -65,4 +69,24 @@ describe("a client that has sent its whole body sees the refusal", () => {
     expect(end).toBe("orderly");
     expect(text).toMatch(/^HTTP\/1\.1 413 /);
   });
+});
+
+test("a body that arrives byte by byte needs no more memory than its bytes", () => {
+  const text = JSON.stringify({ model: "acme/fast", input: "é".repeat(40_000) });
+  const request = Object.assign(new EventEmitter(), { headers: {} });
+  const read: string[] = [];
+  const bounds = { bytesMax: BODY_BYTES_MAX, pool: new BufferPool() };
+  readBody(request as unknown as IncomingMessage, bounds, (done) => {
+    if (done.ok) read.push(done.body.toString());
+  });
+  const [first, ...others] = Buffer.from(text);
+  request.emit("data", Buffer.of(first ?? 0));
+  // What is kept of a piece is a copy: the piece itself takes 200 times the memory of its byte.
+  const piece = Buffer.alloc(1);
+  for (const byte of others) {
+    piece[0] = byte;
+    request.emit("data", piece);
+  }
+  request.emit("end");
+  expect(read).toEqual([text]);
 });

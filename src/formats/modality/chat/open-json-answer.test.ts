@@ -66,6 +66,18 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     expect(bridge.finish(costUsd)).toHaveLength(0);
   });
 
+  test("in tiny pieces keeps none of them, for each would occupy far more memory than its bytes", () => {
+    const bridge = openJson(wires);
+    bridge.push(Buffer.from(good.slice(0, 1)));
+    const piece = Buffer.alloc(1);
+    for (const byte of good.slice(1)) {
+      piece.write(byte);
+      bridge.push(piece);
+    }
+    bridge.end();
+    expect(bridge).toMatchObject({ state: "complete" });
+  });
+
   test.each([
     ["nothing", ""],
     ["a page", "<html>oops</html>"],

@@ -1,3 +1,5 @@
+import { HeldBytes } from "../../../kernel/index.ts";
+
 /**
  * Collects a base64 text inside a JSON string while it arrives. Characters are only counted,
  * because the client gets the provider's bytes, escapes included; the first ones are decoded to
@@ -110,50 +112,3 @@ function decodeEscape(escape: string): number {
   if (escape === "\\/") return SLASH;
   return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;
 }
-
-/**
- * Keeps bytes without joining them. Large pieces are kept as they are. Small ones are copied into
- * pages, so that an answer in tiny pieces needs no more memory than one in large pieces.
- */
-class HeldBytes {
-  readonly #pieces: Buffer[] = [];
-  #page: Buffer = EMPTY;
-  /** `#page` is filled from `#from` to `#to` with bytes that are not in `#pieces` yet. */
-  #from = 0;
-  #to = 0;
-
-  add(bytes: Buffer): void {
-    if (bytes.length >= LARGE_BYTES) {
-      this.#closePiece();
-      this.#pieces.push(bytes);
-      return;
-    }
-    for (let taken = 0; taken < bytes.length;) {
-      if (this.#to === this.#page.length) this.#turnPage();
-      const copied = bytes.copy(this.#page, this.#to, taken);
-      this.#to += copied;
-      taken += copied;
-    }
-  }
-
-  pieces(): readonly Buffer[] {
-    this.#closePiece();
-    return this.#pieces;
-  }
-
-  #turnPage(): void {
-    this.#closePiece();
-    this.#page = Buffer.allocUnsafeSlow(PAGE_BYTES);
-    this.#from = 0;
-    this.#to = 0;
-  }
-
-  #closePiece(): void {
-    if (this.#to > this.#from) this.#pieces.push(this.#page.subarray(this.#from, this.#to));
-    this.#from = this.#to;
-  }
-}
-
-const EMPTY = Buffer.alloc(0);
-const LARGE_BYTES = 4_096;
-const PAGE_BYTES = 65_536;

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
+import { HeldBytes } from "../../../kernel/index.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
@@ -31,8 +32,7 @@ export class AcceptBridge implements AnswerBridge {
   /** Set exactly if `state` is `complete`. Its `id` is then defined. */
   job: ProviderJob | undefined;
   failure: UpstreamFailure | undefined;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
+  #held = new HeldBytes();
 
   constructor(request: ParsedVideoRequest, deployment: Deployment) {
     this.seconds = resolveSeconds(request, deployment);
@@ -46,13 +46,12 @@ export class AcceptBridge implements AnswerBridge {
 
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
-    this.#bytes += bytes.length;
-    this.#pieces.push(bytes);
-    if (this.#bytes > RECORD_BYTES_MAX) this.#conclude(UNUSABLE);
+    this.#held.add(bytes);
+    if (this.#held.length > RECORD_BYTES_MAX) this.#conclude(UNUSABLE);
   }
 
   end(): void {
-    if (this.state === "waiting") this.#conclude(readAccepted(Buffer.concat(this.#pieces)));
+    if (this.state === "waiting") this.#conclude(readAccepted(this.#held.joined()));
   }
 
   takeOutput(): undefined {
@@ -72,7 +71,7 @@ export class AcceptBridge implements AnswerBridge {
   }
 
   #conclude(read: ReadAnswer<{ readonly job: ProviderJob }>): void {
-    this.#pieces = [];
+    this.#held = new HeldBytes();
     if (read.ok) this.job = read.job;
     else this.failure = read.failure;
   }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import {
   ANSWER_BYTES_MAX,
   asObject,
+  HeldBytes,
   JsonBudget,
   type Refusal,
   type ServedModel,
@@ -48,8 +49,7 @@ export interface JsonBridgeOptions {
 export class JsonBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
   readonly #options: JsonBridgeOptions;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
+  #held = new HeldBytes();
   #answer: ReadyAnswer | undefined;
   #failure: UpstreamFailure | undefined;
   #isClosed = false;
@@ -93,16 +93,13 @@ export class JsonBridge implements AnswerBridge {
 
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
-    this.#bytes += bytes.length;
-    this.#pieces.push(bytes);
-    if (this.#bytes > (this.#options.bytesMax ?? ANSWER_BYTES_MAX)) this.#conclude(TOO_LARGE);
+    this.#held.add(bytes);
+    if (this.#held.length > (this.#options.bytesMax ?? ANSWER_BYTES_MAX)) this.#conclude(TOO_LARGE);
   }
 
   end(): void {
     if (this.state !== "waiting") return;
-    const [first = Buffer.alloc(0)] = this.#pieces;
-    const body = this.#pieces.length < 2 ? first : Buffer.concat(this.#pieces, this.#bytes);
-    this.#conclude(readBody(body, this.#options));
+    this.#conclude(readBody(this.#held.joined(), this.#options));
   }
 
   takeOutput(): Buffer | undefined {
@@ -127,7 +124,7 @@ export class JsonBridge implements AnswerBridge {
   }
 
   #conclude(result: ReadAnswer<ReadyAnswer>): void {
-    this.#pieces = [];
+    this.#held = new HeldBytes();
     if (result.ok) this.#answer = result;
     else this.#failure = result.failure;
   }
