@@ -7,7 +7,6 @@ import {
   isStoreFault,
   JOURNAL_RETRY_AFTER_SECONDS,
   type PlainPage,
-  WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 import { ReportTimeout } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -135,9 +134,6 @@ function sendDocument(
 export function sendFile(reply: FastifyReply, contentType: string, file: OpenedFile): FastifyReply {
   const stream = Readable.from(file.pieces, { highWaterMark: 1 });
   stream.once("close", file.onClosed);
-  // Ends the response of a client that reads nothing for too long. The timeout is set on the
-  // response and not on the connection, which outlives it and would keep the listener.
-  reply.raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
     .type(`${contentType}; charset=utf-8`)
     .headers(file.headers)

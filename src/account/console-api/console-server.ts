@@ -8,6 +8,7 @@ import {
   REQUEST_BODY_TIMEOUT_MS,
   REQUEST_HEADERS_TIMEOUT_MS,
   SMALL_BODY_BYTES_MAX,
+  WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 import { refuseFault } from "./answer-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
@@ -53,6 +54,12 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
     },
   });
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
+  app.addHook("onSend", async (_request, { raw }) => {
+    // Ends the answer of a client that reads nothing for too long, since it would occupy one of the
+    // connections for ever. The timeout is set on the response and not on the connection, which
+    // outlives it and would keep the listener.
+    raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => raw.destroy());
+  });
   app.addHook("onResponse", async (request, reply) => {
     const { method, id, routeOptions } = request;
     // The route's pattern is logged and not the address, since addresses of callbacks contain

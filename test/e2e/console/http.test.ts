@@ -1,10 +1,14 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request } from "node:http";
+import { connect, type Socket } from "node:net";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
+import { WRITE_IDLE_TIMEOUT_MS } from "../../../src/kernel/core/constants.ts";
 import { addKey } from "../../support/add-key.ts";
+import { until } from "../../support/books.ts";
 import { quickOrDeep } from "../../support/depth.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
 import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
@@ -218,6 +222,25 @@ describe("every answer", () => {
       expect(answer.headers["cache-control"]).toBe("no-store");
     }
   });
+});
+
+test("a client that reads no byte of an answer has a minute, and then no connection", async () => {
+  const served = new Set<Socket>();
+  const note = (started: unknown): void => {
+    served.add((started as { readonly socket: Socket }).socket);
+  };
+  subscribe("http.server.request.start", note);
+  const client = connect(Number(new URL(fixture.url).port), "127.0.0.1").pause();
+  onTestFinished(() => {
+    unsubscribe("http.server.request.start", note);
+    client.destroy();
+  });
+  // More than the system takes over for a client that does not read.
+  client.write("GET /api/openapi-v1.json HTTP/1.1\r\nhost: a\r\n\r\n".repeat(400));
+  const isStuck = ({ remotePort, writableNeedDrain }: Socket): boolean =>
+    remotePort === client.localPort && writableNeedDrain;
+  const stuck = await until("an answer does not leave", () => [...served].find(isStuck));
+  expect(stuck.timeout).toBe(WRITE_IDLE_TIMEOUT_MS);
 });
 
 describe("a body", () => {
