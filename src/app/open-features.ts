@@ -22,6 +22,7 @@ import {
   refuseCall,
   RequestLog,
   serveKnownCaller,
+  ArrivingBodies,
   UnreadAnswers,
   Verification,
   type VideoDeps,
@@ -232,6 +233,7 @@ function gatewayServerOptions(
     clientTimeouts: CLIENT_TIMEOUTS,
     connectionsMax: config.maxConnections,
     unread: new UnreadAnswers(config),
+    arriving: new ArrivingBodies(config.arrivingBytesMax),
     clientAddresses: new ClientAddresses(config.trustedProxies),
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,

@@ -8,7 +8,11 @@ import { BufferPool } from "../../src/kernel/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/kernel/core/client-address.ts";
 import { Deadlines, systemClock } from "../../src/kernel/core/time.ts";
 import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
-import { type ClientTimeouts, UnreadAnswers } from "../../src/gateway/http/connections.ts";
+import {
+  ArrivingBodies,
+  type ClientTimeouts,
+  UnreadAnswers,
+} from "../../src/gateway/http/connections.ts";
 import {
   createGatewayServer,
   type GatewayServerOptions,
@@ -61,6 +65,7 @@ export class Listeners {
       clientTimeouts: NO_TIMEOUTS,
       connectionsMax: 1_000,
       unread: new UnreadAnswers({ unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 2 ** 30 }),
+      arriving: new ArrivingBodies(2 ** 30),
       clientAddresses: new ClientAddresses(""),
       authenticator: {
         authenticate: () => ({ ok: true, principal: PRINCIPAL }),

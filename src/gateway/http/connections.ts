@@ -2,10 +2,12 @@ import { type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 import {
+  assert,
   DISCARD_BYTES_MAX,
   JOURNAL_RETRY_AFTER_SECONDS,
   type KeyId,
   LINGER_MS,
+  type OrgId,
   type Refusal,
   refusal,
   REFUSED_CONNECTIONS_MAX,
@@ -193,6 +195,71 @@ export class UnreadAnswers {
     else this.#bytesOf.set(keyId, ofKey);
   }
 }
+
+export interface ArrivingBody {
+  readonly orgId: OrgId;
+  /** How many bytes have arrived so far. */
+  bytes: number;
+  refuse(value: Refusal): void;
+}
+
+/**
+ * Bounds the memory for request bodies that have not arrived whole, because a client can begin one
+ * on each of its connections and end none. Above the bound, refuses a body of the organization with
+ * the most bytes: the one that has waited longest for its next byte.
+ */
+export class ArrivingBodies {
+  readonly #bytesMax: number;
+  /** The bodies of each organization, in the order of their last bytes. */
+  readonly #bodies = new Map<OrgId, Set<ArrivingBody>>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  grew(body: ArrivingBody, bytes: number): void {
+    const ofOrg = this.#bodies.get(body.orgId) ?? new Set();
+    this.#bodies.set(body.orgId, ofOrg);
+    ofOrg.delete(body);
+    ofOrg.add(body);
+    body.bytes += bytes;
+    this.#bytes += bytes;
+    while (this.#bytes > this.#bytesMax) this.#refuseOne();
+  }
+
+  /** Call this when the body is whole, refused or given up. Repeated calls do nothing. */
+  ended(body: ArrivingBody): void {
+    const ofOrg = this.#bodies.get(body.orgId);
+    if (ofOrg?.delete(body) !== true) return;
+    this.#bytes -= body.bytes;
+    if (ofOrg.size === 0) this.#bodies.delete(body.orgId);
+  }
+
+  #refuseOne(): void {
+    let most = 0;
+    let found: ArrivingBody | undefined;
+    for (const ofOrg of this.#bodies.values()) {
+      const [first] = ofOrg;
+      const bytes = [...ofOrg].reduce((sum, body) => sum + body.bytes, 0);
+      if (bytes > most) [most, found] = [bytes, first];
+    }
+    assert(found !== undefined, "bytes that are counted belong to a body");
+    this.ended(found);
+    found.refuse(TOO_MANY_BYTES);
+  }
+}
+
+const TOO_MANY_BYTES: Refusal = refusal(
+  "gateway_error",
+  `this gateway is receiving as many bytes of request bodies as it can keep; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  {
+    status: 503,
+    origin: "gateway_infrastructure",
+    limit: { scope: "platform", kind: "capacity" },
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+  },
+);
 
 /**
  * Returns a response class that closes its connection while the instance drains, because the next

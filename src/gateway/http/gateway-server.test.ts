@@ -9,9 +9,17 @@ import {
   type Listening,
   type RawClient,
 } from "../../../test/support/http-listener.ts";
+import { plainPrincipal } from "../../../test/support/plain-ports.ts";
 import { type Clock, type Deadline, Deadlines, systemClock } from "../../kernel/core/time.ts";
-import { type UnreadAnswer, UnreadAnswers } from "./connections.ts";
+import {
+  ArrivingBodies,
+  type ArrivingBody,
+  type UnreadAnswer,
+  UnreadAnswers,
+} from "./connections.ts";
+import type { AuthOutcome } from "../accounts/authenticate.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
+import type { HttpExchange } from "./http-exchange.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */
@@ -173,6 +181,53 @@ describe("a connection is closed when its client is too slow", () => {
     socket.destroy();
     await vi.waitFor(() => expect([waiting.length, deadlines.size]).toEqual([0, 0]), PATIENCE);
     expect(left).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("bodies that do not arrive whole", () => {
+  const KB_400 = Buffer.alloc(400_000, 0x20);
+  const serve = async (exchange: HttpExchange): Promise<void> => {
+    exchange.answer("application/json", {}, `${exchange.body.length}`);
+  };
+  const callerOf = (authorization = ""): AuthOutcome => {
+    const [orgId = "", keyId = ""] = authorization.split("/");
+    return { ok: true, principal: plainPrincipal(orgId, keyId) };
+  };
+
+  async function begin(port: number, caller: string): Promise<RawClient> {
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: a\r\nauthorization: ${caller}\r\n`;
+    const bytes = Buffer.concat([Buffer.from(`${head}content-length: 400001\r\n\r\n`), KB_400]);
+    return await listeners.client(port, bytes);
+  }
+
+  test("take bounded memory, and those who sent the most are refused first", async () => {
+    const waiting: number[] = [];
+    class Watched extends ArrivingBodies {
+      override grew(body: ArrivingBody, bytes: number): void {
+        super.grew(body, bytes);
+        waiting.push(bytes);
+      }
+    }
+    const hasArrived = async (bodies: number): Promise<void> => {
+      const sum = (): number => waiting.reduce((before, bytes) => before + bytes, 0);
+      await vi.waitFor(() => expect(sum()).toBe(bodies * KB_400.length), PATIENCE);
+    };
+    const { port } = await listen([post("/v1/messages", serve)], {
+      arriving: new Watched(1_500_000),
+      authenticator: { authenticate: callerOf, forget: () => undefined },
+    });
+    const clients: RawClient[] = [];
+    for (const caller of ["org_a/key_1", "org_b/key_2", "org_b/key_3", "org_b/key_4"]) {
+      clients.push(await begin(port, caller));
+      await hasArrived(clients.length);
+    }
+    const [refused, ...others] = clients.splice(1, 1).concat(clients);
+    await vi.waitFor(() => expect(refused?.text()).toMatch(/^HTTP\/1.1 503 /), PATIENCE);
+    expect(refused?.text()).toContain("retry-after: 2");
+    for (const client of others) client.socket.write(" ");
+    for (const client of others) {
+      await vi.waitFor(() => expect(client.text()).toMatch(/^HTTP\/1.1 200 .*400001$/s), PATIENCE);
+    }
   });
 });
 

@@ -21,6 +21,7 @@ import {
 import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest, type RequestLog } from "./client-errors.ts";
 import {
+  type ArrivingBodies,
   type ClientTimeouts,
   ConnectionBound,
   drainingResponse,
@@ -40,6 +41,7 @@ export interface GatewayServerOptions {
    */
   readonly connectionsMax: number;
   readonly unread: UnreadAnswers;
+  readonly arriving: ArrivingBodies;
   readonly authenticator: Authenticator;
   readonly clientAddresses: ClientAddresses;
   readonly routes: RouteTable;
@@ -235,9 +237,11 @@ class RequestWalk implements OpenRequest {
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isLetIn = true;
     this.#isReading = true;
-    const { bodyPool: pool, clock } = this.#options;
+    const { bodyPool: pool, arriving, clock } = this.#options;
+    const { orgId } = principal;
     const readFromMs = clock.monotonicMs();
-    readBody(this.#request, { bytesMax: known.route.bodyBytesMax, pool }, (read) => {
+    const bounds = { bytesMax: known.route.bodyBytesMax, pool, arriving, orgId };
+    readBody(this.#request, bounds, (read) => {
       // More of a body can arrive while the connection of its refused request is being closed.
       if (this.#exchange.isAnswered) {
         if (read.ok) read.loan?.giveBack();

@@ -5,17 +5,26 @@ import {
   HeldBytes,
   invalidRequest,
   type LentBuffer,
+  type OrgId,
   type Refusal,
   refusal,
   type Refused,
   refused,
   type Result,
 } from "../../kernel/index.ts";
+import type { ArrivingBodies } from "./connections.ts";
 
 export interface ReadBody {
   readonly body: Buffer;
   /** The loan of the pooled buffer that `body` uses; undefined if it uses none. */
   readonly loan: LentBuffer | undefined;
+}
+
+export interface BodyBounds {
+  readonly bytesMax: number;
+  readonly pool: BufferPool;
+  readonly arriving: ArrivingBodies;
+  readonly orgId: OrgId;
 }
 
 /**
@@ -24,9 +33,10 @@ export interface ReadBody {
  */
 export function readBody(
   request: IncomingMessage,
-  { bytesMax, pool }: { readonly bytesMax: number; readonly pool: BufferPool },
+  bounds: BodyBounds,
   done: (read: Result<ReadBody>) => void,
 ): void {
+  const { bytesMax, pool } = bounds;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
     const message = "content-encoding is not accepted on requests; send the JSON body uncompressed";
@@ -38,32 +48,39 @@ export function readBody(
     done(tooLarge(bytesMax));
     return;
   }
-  collect(request, bytesMax, (held) => {
-    done(held === undefined ? tooLarge(bytesMax) : { ok: true, ...joined(held, pool) });
+  collect(request, bounds, (read) => {
+    done(read.ok ? { ok: true, ...joined(read.held, pool) } : read);
   });
 }
 
-/** Calls `done` with undefined if the body has more than `bytesMax` bytes. */
 function collect(
   request: IncomingMessage,
-  bytesMax: number,
-  done: (held: HeldBytes | undefined) => void,
+  { bytesMax, arriving, orgId }: BodyBounds,
+  done: (read: Result<{ readonly held: HeldBytes }>) => void,
 ): void {
   let held: HeldBytes | undefined = new HeldBytes();
-  request.on("data", (chunk: Buffer) => {
-    held?.add(chunk);
-    if (held === undefined || held.length <= bytesMax) return;
+  const giveUp = (): void => {
     held = undefined;
-    done(undefined);
+    arriving.ended(body);
+  };
+  const refuse = (value: Refused): void => {
+    giveUp();
+    done(value);
+  };
+  const body = { orgId, bytes: 0, refuse: (value: Refusal) => refuse(refused(value)) };
+  request.on("data", (chunk: Buffer) => {
+    if (held === undefined) return;
+    held.add(chunk);
+    if (held.length > bytesMax) refuse(tooLarge(bytesMax));
+    else arriving.grew(body, chunk.length);
   });
   request.on("end", () => {
     const whole = held;
-    held = undefined;
-    if (whole !== undefined) done(whole);
+    giveUp();
+    if (whole !== undefined) done({ ok: true, held: whole });
   });
-  request.on("error", () => {
-    held = undefined;
-  });
+  request.on("error", giveUp);
+  request.on("close", giveUp);
 }
 
 /**

@@ -5,10 +5,12 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { Listeners } from "../../../test/support/http-listener.ts";
+import { plainPrincipal } from "../../../test/support/plain-ports.ts";
 import { BufferPool } from "../../kernel/core/buffer-pool.ts";
 import { BODY_BYTES_MAX } from "../../kernel/core/constants.ts";
 import { refusal } from "../../kernel/core/refusals.ts";
 import { refused } from "../../kernel/core/result.ts";
+import { ArrivingBodies } from "./connections.ts";
 import { readBody } from "./read-body.ts";
 import { post } from "./route-table.ts";
 
@@ -75,7 +77,9 @@ test("a body that arrives byte by byte needs no more memory than its bytes", () 
   const text = JSON.stringify({ model: "acme/fast", input: "é".repeat(40_000) });
   const request = Object.assign(new EventEmitter(), { headers: {} });
   const read: string[] = [];
-  const bounds = { bytesMax: BODY_BYTES_MAX, pool: new BufferPool() };
+  const arriving = new ArrivingBodies(BODY_BYTES_MAX);
+  const { orgId } = plainPrincipal("org_test", "key_test");
+  const bounds = { bytesMax: BODY_BYTES_MAX, pool: new BufferPool(), arriving, orgId };
   readBody(request as unknown as IncomingMessage, bounds, (done) => {
     if (done.ok) read.push(done.body.toString());
   });

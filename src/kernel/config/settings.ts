@@ -1,4 +1,6 @@
 import {
+  ARRIVING_BYTES_MAX,
+  BODY_BYTES_MAX,
   CONNECTIONS_MAX,
   UNREAD_BYTES_MAX,
   UNREAD_BYTES_MAX_PER_KEY,
@@ -60,6 +62,14 @@ export const SETTINGS = {
     UNREAD_BYTES_MAX_PER_KEY,
     1,
     "The same for the answers of one key.",
+  ),
+  arrivingBytesMax: integer(
+    "arriving_bytes_max",
+    ARRIVING_BYTES_MAX,
+    BODY_BYTES_MAX,
+    "Bytes of request bodies that have not arrived whole, per process. Above it one of them is " +
+      "answered with 503: of the organization with the most bytes, the one that has waited longest " +
+      "for its next byte.",
   ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and other local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),

@@ -104,6 +104,8 @@ export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
  */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
+/** The default of a setting: bytes of request bodies that have not arrived whole, per process. */
+export const ARRIVING_BYTES_MAX: number = 512 * MiB;
 /**
  * Longer answers are written in slices of this size, because each slice that goes out shows that
  * the client still reads.
@@ -270,6 +272,7 @@ assert(
   PAGE_STATEMENT_BODY_BYTES_MAX > 2 * PAGE_STATEMENT_BYTES_MAX,
   "a statement with many quotes is refused with its own sentence",
 );
+assert(ARRIVING_BYTES_MAX >= BODY_BYTES_MAX, "a body that arrives alone is not refused");
 assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the general body bound");
 assert(POOLED_BYTES_MAX <= POOL_BYTES_MAX, "each length that is lent fits into the pool");
 assert(UNFUNDED_REQUESTS_PER_MINUTE <= ORG_REQUESTS_PER_MINUTE, "unfunded organizations get less");
