@@ -5,6 +5,7 @@ import {
   type Deadline,
   type Deadlines,
   ERROR_BODY_BYTES_MAX,
+  HeldBytes,
   SSE_LINE_BYTES_MAX,
 } from "../kernel/index.ts";
 import {
@@ -142,7 +143,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #firstByteMs: number | null = null;
   #firstOutputMs: number | null = null;
   #headers: FailedAnswer["headers"] = {};
-  #errorBody: Buffer[] = [];
+  readonly #errorBody = new HeldBytes();
   #bytes = 0;
   #hasOutput = false;
   #sawData = false;
@@ -340,12 +341,12 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   }
 
   #takeErrorBytes(chunk: Buffer): void {
-    this.#errorBody.push(chunk);
+    this.#errorBody.add(chunk);
     if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#end(this.#classifyErrorBody());
   }
 
   #classifyErrorBody(): UpstreamFailure {
-    const body = Buffer.concat(this.#errorBody).subarray(0, ERROR_BODY_BYTES_MAX);
+    const body = this.#errorBody.joined().subarray(0, ERROR_BODY_BYTES_MAX);
     return this.#input.classify.answer({
       status: this.#status ?? 200,
       headers: this.#headers,

@@ -34,8 +34,6 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     misses.release(network);
     return sendPlainPage(reply, 200, show(found));
   };
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, _body, done) => done(null));
   app.get("/alerts/link", async (request, reply) => {
     const find: Find = (hash) => deps.alerts.store.findLink(hash);
     return answer({ request, reply }, find, askPage(readToken(request)));

@@ -29,8 +29,6 @@ import { PublicDocument } from "./public-document.ts";
 import { openReportGates, type ReportGates } from "./concurrency-gate.ts";
 
 export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   const gates = openReportGates();
   const handlers: object = consoleHandlers(deps, gates);
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {

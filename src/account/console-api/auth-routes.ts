@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isEmail, textOf } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity.ts";
 import { sendPlainPage, sendRefusal } from "./answer-request.ts";
-import { readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
+import { readBytes, readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
@@ -48,10 +48,13 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      "application/x-www-form-urlencoded",
-      { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
-      (_request, body, done) => done(null, new URLSearchParams(String(body))),
+    scope.addContentTypeParser("application/x-www-form-urlencoded", (request, payload, done) =>
+      readBytes(
+        request,
+        payload,
+        (fault, body) => done(fault, new URLSearchParams(body?.toString())),
+        FORM_BYTES_MAX,
+      ),
     );
     backChannelLogout(scope, deps);
     if (identity.isLocal) linkRoutes(scope, deps);

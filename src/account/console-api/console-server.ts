@@ -11,6 +11,7 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 import { refuseFault } from "./answer-request.ts";
+import { readBytes } from "./guard-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
 import { apiRoutes } from "./api-routes.ts";
 import { authRoutes } from "./auth-routes.ts";
@@ -71,6 +72,8 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
     if (isRead && status < 400) deps.log.debug(line, "console request");
     else deps.log.info(line, "console request");
   });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", readBytes);
   app.setErrorHandler((fault, _request, reply) => refuseFault(deps, fault, reply));
   app.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply));
   register(app, deps);

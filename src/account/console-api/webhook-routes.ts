@@ -1,21 +1,12 @@
 import type { FastifyInstance } from "fastify";
 
-import { SMALL_BODY_BYTES_MAX, asText } from "../../kernel/index.ts";
+import { asText } from "../../kernel/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
-/**
- * The route for events of the payment provider. A signature over the raw bytes proves an event, so
- * the body is not parsed here.
- */
+/** The route for events of the payment provider. A signature over the raw bytes proves an event. */
 export function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    "*",
-    { parseAs: "buffer", bodyLimit: SMALL_BODY_BYTES_MAX },
-    (_request, body, done) => done(null, body),
-  );
   app.post("/webhooks/stripe", async (request, reply) => {
     const signature = request.headers["stripe-signature"];
     const outcome = await billing.webhook({

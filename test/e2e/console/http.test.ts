@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
@@ -40,6 +42,9 @@ const DATED = simulatorManifest({
     textModel("dated/same", { released: "2026-05-01", display_name: "Alpha" }),
   ],
 });
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const fixture = withProviderConsole({
   manifests: [
@@ -265,6 +270,33 @@ describe("a body", () => {
     expect(answer.status).toBe(413);
   });
 });
+
+test.each(["/webhooks/stripe", "/alerts/link", "/auth/sign-out", "/nothing"])(
+  "a stranger's body for %s in chunks of one byte takes no more memory than its bytes",
+  async (path) => {
+    const chunks: WeakRef<object>[] = [];
+    const note = (started: unknown): void => {
+      const { request: arriving } = started as { readonly request: IncomingMessage };
+      const push = arriving.push.bind(arriving);
+      arriving.push = (chunk: Buffer | null, ...rest) => {
+        if (chunk !== null) chunks.push(new WeakRef(chunk));
+        return push(chunk, ...rest);
+      };
+    };
+    subscribe("http.server.request.start", note);
+    const client = connect(Number(new URL(fixture.url).port), "127.0.0.1").resume();
+    onTestFinished(() => {
+      unsubscribe("http.server.request.start", note);
+      client.destroy();
+    });
+    const head = `POST ${path} HTTP/1.1\r\nhost: a\r\norigin: ${fixture.url}\r\n`;
+    client.write(`${head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`);
+    client.write("1\r\n \r\n".repeat(2_000));
+    await until("the chunks have arrived", () => chunks.length === 2_000);
+    collectGarbage();
+    expect(chunks.filter((each) => each.deref() !== undefined).length).toBeLessThan(20);
+  },
+);
 
 describe("the list of models for sale", () => {
   test("does not name private and staged listings, nor their owners", async () => {
