@@ -356,6 +356,11 @@ describe("an unusual but valid sequence of bytes", () => {
     expect(answer.text).toContain("You said: Hello");
   });
 
+  test("is served when it expects what the gateway does not know", async () => {
+    const headers = [LENGTH, "Expect: 200-ok"];
+    expect((await rawHttp(gateway.url, requestBytes({ headers }))).statuses).toEqual([200]);
+  });
+
   test("is served when it offers an upgrade, which is ignored, and gets the 100 that it expects", async () => {
     const headers = [LENGTH, "Upgrade: websocket", "Expect: 100-continue"];
     const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");

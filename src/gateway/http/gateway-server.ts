@@ -91,6 +91,9 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       else walk.refuseLast(refused);
     },
   );
+  // Node would answer any other expectation than 100-continue with a bare 417, without a request id
+  // and past the bound on connections. It may be ignored (RFC 9110, section 10.1.1).
+  server.on("checkExpectation", (...exchange) => server.emit("request", ...exchange));
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
   const { clock, metrics, log, routes } = options;
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
