@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { Logger } from "pino";
 
 import {
+  ArrivingBodies,
   type KeyVault,
   type CallPorts,
   startUsageRollup,
@@ -172,6 +173,7 @@ export async function openConsole(
     serverResponse: parts.serverResponse,
     changes: backend.changeStore,
     clientAddresses: new ClientAddresses(config.trustedProxies),
+    arriving: new ArrivingBodies(config.arrivingBytesMax),
     config,
     clock,
     log,

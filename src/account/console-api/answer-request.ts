@@ -12,6 +12,7 @@ import { ReportTimeout } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleError } from "./contract.ts";
+import { BusyFault } from "./guard-request.ts";
 import type { OpenedFile } from "./file-answer.ts";
 import { isKept, PublicDocument } from "./public-document.ts";
 
@@ -73,6 +74,13 @@ const STORE_UNAVAILABLE = new ConsoleRefusal(
   { retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS },
 );
 
+const BUSY = new ConsoleRefusal(
+  503,
+  "gateway_error",
+  `the console is receiving as many bytes as it can keep; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  { retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS },
+);
+
 const TOO_SLOW = new ConsoleRefusal(
   503,
   "gateway_error",
@@ -82,6 +90,7 @@ const TOO_SLOW = new ConsoleRefusal(
 
 function toRefusal(fault: unknown): ConsoleRefusal | undefined {
   if (fault instanceof ReportTimeout) return TOO_SLOW;
+  if (fault instanceof BusyFault) return BUSY;
   const statusCode = findStatus(fault);
   if (statusCode === undefined) return undefined;
   if (statusCode === 413) {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isEmail, textOf } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity.ts";
 import { sendPlainPage, sendRefusal } from "./answer-request.ts";
-import { readBytes, readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
+import { bytesReader, readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
@@ -48,13 +48,9 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   });
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
+    const read = bytesReader(deps, FORM_BYTES_MAX);
     scope.addContentTypeParser("application/x-www-form-urlencoded", (request, payload, done) =>
-      readBytes(
-        request,
-        payload,
-        (fault, body) => done(fault, new URLSearchParams(body?.toString())),
-        FORM_BYTES_MAX,
-      ),
+      read(request, payload, (fault, body) => done(fault, new URLSearchParams(body?.toString()))),
     );
     backChannelLogout(scope, deps);
     if (identity.isLocal) linkRoutes(scope, deps);

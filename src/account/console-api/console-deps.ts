@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type {
+  ArrivingBodies,
   AbuseRestrictionStore,
   AccountStore,
   ConnectionStore,
@@ -144,6 +145,7 @@ export interface ConsoleDeps {
   readonly abuseRestrictions: AbuseRestrictionStore;
   readonly changes: Pick<ChangeStore, "page">;
   readonly clientAddresses: ClientAddresses;
+  readonly arriving: ArrivingBodies;
   readonly catalog: { readonly current: Catalog };
   readonly limitUse: LimitUseDeps;
   readonly health: Pick<DeploymentHealth, "mayTry">;

@@ -11,7 +11,7 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 import { refuseFault } from "./answer-request.ts";
-import { readBytes } from "./guard-request.ts";
+import { bytesReader } from "./guard-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
 import { apiRoutes } from "./api-routes.ts";
 import { authRoutes } from "./auth-routes.ts";
@@ -73,7 +73,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
     else deps.log.info(line, "console request");
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", readBytes);
+  app.addContentTypeParser("*", bytesReader(deps));
   app.setErrorHandler((fault, _request, reply) => refuseFault(deps, fault, reply));
   app.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply));
   register(app, deps);

@@ -12,6 +12,8 @@ import {
   asText,
   HeldBytes,
 } from "../../kernel/index.ts";
+import { clientNetwork } from "../../gateway/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
 import type { SignedIn } from "../identity/identity.ts";
 import type { Identity } from "../identity/open-identity.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -19,30 +21,47 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Reads a body as bytes, up to `bytesMax` (default: the route's limit). Unlike the framework's own parsers, it keeps no
- * single chunks: anyone can send a megabyte in chunks of one byte, and each would take 200 bytes.
+ * Returns a parser that reads a body as bytes, up to `bytesMax` (default: the route's limit).
+ * Unlike the framework's parsers, it keeps no single chunks, because a chunk of one byte would take
+ * 200, and it bounds the memory of all bodies that have begun: many are read without a session.
  */
-export function readBytes(
-  { headers, routeOptions }: FastifyRequest,
+export function bytesReader(
+  { arriving, clientAddresses }: Pick<ConsoleDeps, "arriving" | "clientAddresses">,
+  bytesMax?: number,
+): BytesReader {
+  return (request, payload, done) => {
+    const limit = bytesMax ?? request.routeOptions.bodyLimit;
+    const owner = clientNetwork(findClientAddress(clientAddresses, request) ?? "");
+    const held = new HeldBytes();
+    const end = (fault: Error | null, whole?: Buffer): void => {
+      arriving.ended(body);
+      payload.off("data", add).off("end", finish).off("error", breakOff);
+      done(fault, whole);
+    };
+    const body = { owner, bytes: 0, refuse: () => end(new BusyFault()) };
+    const add = (chunk: Buffer): void => {
+      held.add(chunk);
+      if (held.length > limit) end(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+      else arriving.grew(body, chunk.length);
+    };
+    const finish = (): void => end(null, held.joined());
+    const breakOff = (): void => end(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH());
+    if (Number(request.headers["content-length"]) > limit) {
+      return done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+    }
+    payload.on("data", add).on("end", finish).on("error", breakOff);
+  };
+}
+
+type BytesReader = (
+  request: FastifyRequest,
   payload: IncomingMessage,
   done: (fault: Error | null, body?: Buffer) => void,
-  bytesMax: number = routeOptions.bodyLimit,
-): void {
-  const held = new HeldBytes();
-  const end = (fault: Error | null, body?: Buffer): void => {
-    payload.off("data", add).off("end", finish).off("error", breakOff);
-    done(fault, body);
-  };
-  const add = (chunk: Buffer): void => {
-    held.add(chunk);
-    if (held.length > bytesMax) end(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
-  };
-  const finish = (): void => end(null, held.joined());
-  const breakOff = (): void => end(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH());
-  if (Number(headers["content-length"]) > bytesMax) {
-    return done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
-  }
-  payload.on("data", add).on("end", finish).on("error", breakOff);
+) => void;
+
+/** The bodies that have begun and not ended take too much memory. */
+export class BusyFault extends Error {
+  override readonly name = "BusyFault";
 }
 
 export interface GuardedRequest {
@@ -138,6 +157,6 @@ export function readOrigin(
   { clientAddresses }: { readonly clientAddresses: ClientAddresses },
   request: Pick<FastifyRequest, "id" | "ip" | "headers">,
 ): { readonly requestId: string; readonly clientNetwork: string | null } {
-  const clientNetwork = wideNetwork(findClientAddress(clientAddresses, request));
-  return { requestId: request.id, clientNetwork };
+  const network = wideNetwork(findClientAddress(clientAddresses, request));
+  return { requestId: request.id, clientNetwork: network };
 }

@@ -7,7 +7,6 @@ import {
   JOURNAL_RETRY_AFTER_SECONDS,
   type KeyId,
   LINGER_MS,
-  type OrgId,
   type Refusal,
   refusal,
   REFUSED_CONNECTIONS_MAX,
@@ -197,7 +196,8 @@ export class UnreadAnswers {
 }
 
 export interface ArrivingBody {
-  readonly orgId: OrgId;
+  /** The organization that sends the body, or the network of a client that is not known. */
+  readonly owner: string;
   /** How many bytes have arrived so far. */
   bytes: number;
   refuse(value: Refusal): void;
@@ -205,13 +205,13 @@ export interface ArrivingBody {
 
 /**
  * Bounds the memory for request bodies that have not arrived whole, because a client can begin one
- * on each of its connections and end none. Above the bound, refuses a body of the organization with
- * the most bytes: the one that has waited longest for its next byte.
+ * on each of its connections and end none. Above the bound, refuses a body of the owner with the
+ * most bytes: the one that has waited longest for its next byte.
  */
 export class ArrivingBodies {
   readonly #bytesMax: number;
-  /** The bodies of each organization, in the order of their last bytes. */
-  readonly #bodies = new Map<OrgId, Set<ArrivingBody>>();
+  /** The bodies of each owner, in the order of their last bytes. */
+  readonly #bodies = new Map<string, Set<ArrivingBody>>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -219,10 +219,10 @@ export class ArrivingBodies {
   }
 
   grew(body: ArrivingBody, bytes: number): void {
-    const ofOrg = this.#bodies.get(body.orgId) ?? new Set();
-    this.#bodies.set(body.orgId, ofOrg);
-    ofOrg.delete(body);
-    ofOrg.add(body);
+    const ofOwner = this.#bodies.get(body.owner) ?? new Set();
+    this.#bodies.set(body.owner, ofOwner);
+    ofOwner.delete(body);
+    ofOwner.add(body);
     body.bytes += bytes;
     this.#bytes += bytes;
     while (this.#bytes > this.#bytesMax) this.#refuseOne();
@@ -230,18 +230,18 @@ export class ArrivingBodies {
 
   /** Call this when the body is whole, refused or given up. Repeated calls do nothing. */
   ended(body: ArrivingBody): void {
-    const ofOrg = this.#bodies.get(body.orgId);
-    if (ofOrg?.delete(body) !== true) return;
+    const ofOwner = this.#bodies.get(body.owner);
+    if (ofOwner?.delete(body) !== true) return;
     this.#bytes -= body.bytes;
-    if (ofOrg.size === 0) this.#bodies.delete(body.orgId);
+    if (ofOwner.size === 0) this.#bodies.delete(body.owner);
   }
 
   #refuseOne(): void {
     let most = 0;
     let found: ArrivingBody | undefined;
-    for (const ofOrg of this.#bodies.values()) {
-      const [first] = ofOrg;
-      const bytes = [...ofOrg].reduce((sum, body) => sum + body.bytes, 0);
+    for (const ofOwner of this.#bodies.values()) {
+      const [first] = ofOwner;
+      const bytes = [...ofOwner].reduce((sum, body) => sum + body.bytes, 0);
       if (bytes > most) [most, found] = [bytes, first];
     }
     assert(found !== undefined, "bytes that are counted belong to a body");

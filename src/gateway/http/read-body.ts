@@ -67,7 +67,7 @@ function collect(
     giveUp();
     done(value);
   };
-  const body = { orgId, bytes: 0, refuse: (value: Refusal) => refuse(refused(value)) };
+  const body = { owner: orgId, bytes: 0, refuse: (value: Refusal) => refuse(refused(value)) };
   request.on("data", (chunk: Buffer) => {
     if (held === undefined) return;
     held.add(chunk);

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
-import { WRITE_IDLE_TIMEOUT_MS } from "../../../src/kernel/core/constants.ts";
+import { BODY_BYTES_MAX, WRITE_IDLE_TIMEOUT_MS } from "../../../src/kernel/core/constants.ts";
 import { addKey } from "../../support/add-key.ts";
 import { until } from "../../support/books.ts";
 import { quickOrDeep } from "../../support/depth.ts";
@@ -47,6 +47,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const fixture = withProviderConsole({
+  settings: { arrivingBytesMax: BODY_BYTES_MAX },
   manifests: [
     ...STANDARD_MANIFESTS,
     { ...HIDDEN, provider: { ...PROVIDER, listing: "private" } },
@@ -297,6 +298,20 @@ test.each(["/webhooks/stripe", "/alerts/link", "/auth/sign-out", "/nothing"])(
     expect(chunks.filter((each) => each.deref() !== undefined).length).toBeLessThan(20);
   },
 );
+
+test("strangers' bodies that do not arrive whole take bounded memory", async () => {
+  const begun = Array.from({ length: 12 }, () => {
+    const client = connect(Number(new URL(fixture.url).port), "127.0.0.1");
+    const head = "POST /webhooks/stripe HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
+    client.write(head + "n".repeat(999_999));
+    let text = "";
+    client.on("data", (bytes: Buffer) => (text += bytes.toString()));
+    onTestFinished(() => void client.destroy());
+    return () => text;
+  });
+  const isRefused = (text: () => string): boolean => text().includes("HTTP/1.1 503");
+  expect(await until("one is refused", () => begun.some(isRefused))).toBe(true);
+});
 
 describe("the list of models for sale", () => {
   test("does not name private and staged listings, nor their owners", async () => {
