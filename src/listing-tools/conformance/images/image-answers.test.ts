@@ -139,6 +139,20 @@ describe("only C11 is for shapes and costs", () => {
     ["a cost above the ceiling", byCost, dearCost],
     ["no cost", byCost, (report) => ({ ...report, usage: {} })],
     [
+      "no usable image in a declared size",
+      byToken,
+      (report, { body }) =>
+        body["size"] === "96x64" ? { body: { ...report, data: [] }, unusable: "no image" } : report,
+    ],
+    [
+      "another file format than the declared one",
+      imageListing("token", {
+        size: { type: "enum", values: ["64x64"] },
+        output_format: { type: "enum", values: ["jpg"] },
+      }),
+      (report) => report,
+    ],
+    [
       "a declared size is refused",
       byToken,
       (report, { body }) => (body["size"] === "96x64" ? { status: 400 } : report),
@@ -146,6 +160,15 @@ describe("only C11 is for shapes and costs", () => {
   ])("%s", async (_what, deployment, cheat) => {
     expect(await statusesOf(deployment, cheat)).toEqual({ ...GOOD, C11: "fail" });
   });
+});
+
+test("a file format that promises no kind of picture is not held against a provider", async () => {
+  const output_format = { type: "enum", values: ["auto", "PNG"] } as const;
+  const deployment = imageListing("token", {
+    size: { type: "enum", values: ["64x64", "96x64"] },
+    output_format,
+  });
+  expect(await statusesOf(deployment)).toEqual(GOOD);
 });
 
 test("what was not asked for want of budget is said, and what was seen before still counts", async () => {
