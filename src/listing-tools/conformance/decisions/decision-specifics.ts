@@ -26,7 +26,7 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
     ...kinds.parts,
     await sameNameFinding(lab),
     await countFinding(lab),
-    ...(await checkTold(lab)),
+    ...(await checkTold(lab, isServed(plain))),
   ];
   const sure = passed(`${probes.length} kinds of question are answered`, {
     kinds: probes.map(({ questions }) => questions[0]?.kind ?? ""),
