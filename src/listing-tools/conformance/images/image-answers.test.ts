@@ -11,6 +11,7 @@ import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
 import { renderPng } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
+import { modelVerdict } from "../report/verdict.ts";
 
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
@@ -181,6 +182,17 @@ test("what was not asked for want of budget is said, and what was seen before st
       ? "unsent"
       : { ...report, data: report.data.map(() => ({ b64_json: pngOfSize(9, 9) })) };
   expect(await statusesOf(byToken, wrong)).toEqual({ ...GOOD, C11: "fail" });
+});
+
+test("shapes that the budget does not cover leave the verdict on a listing open", async () => {
+  const lab = stubLab(byToken, (probe) =>
+    probe.body["size"] === "auto" ? "unsent" : { body: honest(probe, byToken) },
+  );
+  const checks = [
+    { id: "C2", ...(await imageShape(lab)) } as const,
+    { id: "C11", ...(await imageSpecifics(lab)) } as const,
+  ];
+  expect(modelVerdict(checks)).toBe("inconclusive");
 });
 
 test("where a usual request is refused, C11 has nothing to say", async () => {

@@ -7,7 +7,12 @@ import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
 import { type AskedShape, parseShape, hasShape } from "./image-shapes.ts";
 import type { ImageSize } from "./image-size.ts";
 import type { Lab } from "../probing/lab.ts";
-import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
+import {
+  describeFailure,
+  isServed,
+  type Observation,
+  toUnsentFinding,
+} from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** C11 of images: every declared shape is rendered, and no image costs more than the ceiling. */
@@ -36,19 +41,11 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
       ? passed(`${shapes.length} declared shapes are made, each under the ceiling`, {
           shapes: shapes.map(({ value }) => value),
         })
-      : notAll(unsent, shaped.parts.length, shapes.length);
+      : toUnsentFinding(
+          unsent,
+          `${shaped.parts.length} of ${shapes.length} shapes were tried: ${unsent.message}`,
+        );
   return chooseWorst(parts, otherwise);
-}
-
-function notAll(
-  unsent: { status: "skip" | "error"; message: string },
-  sent: number,
-  of: number,
-): Finding {
-  return {
-    status: unsent.status,
-    message: `${sent} of ${of} shapes were tried: ${unsent.message}`,
-  };
 }
 
 function shapeFinding(
