@@ -195,6 +195,13 @@ describe("GET /v1/models", () => {
       id: "acme/rich-1",
       display_name: "Rich One",
       created_at: "2026-03-01T00:00:00Z",
+      lifecycle: "deprecated",
+      deprecated_at: null,
+      retires_at: "2100-01-01T00:00:00Z",
+      max_input_tokens: 128_000,
+      max_tokens: 16_384,
+      capabilities: null,
+      line: null,
       architecture: {
         input_modalities: ["text", "image", "file"],
         output_modalities: ["text"],

@@ -2,9 +2,17 @@ import { expect, test } from "vitest";
 
 import type { Deployment } from "../../catalog/catalog.ts";
 import { type Check, forAll } from "./checks/check.ts";
-import { type CheckId, failed, type Finding, passed } from "./report/finding.ts";
+import {
+  type CheckId,
+  chooseWorst,
+  failed,
+  type Finding,
+  passed,
+  warned,
+} from "./report/finding.ts";
 import { Lab } from "./probing/lab.ts";
-import { ProbeNotSent } from "./probing/observation.ts";
+import { guardFinding, ProbeNotSent } from "./probing/observation.ts";
+import { modelVerdict } from "./report/verdict.ts";
 import { runChecks } from "./run-checks.ts";
 
 const listing = { modelId: "m", modality: "text" } as Deployment;
@@ -54,6 +62,15 @@ test("a probe that was not sent is no failure of the provider", async () => {
     ["C3", "error", "no answer in 3 tries"],
     ["C4", "skip", "does not apply"],
   ]);
+});
+
+test("a check of which a part was not asked gives no verdict, whatever its other parts say", async () => {
+  const unsent = () => Promise.reject(new ProbeNotSent("skip", "over the budget of the run"));
+  for (const other of [passed("read"), warned("odd")]) {
+    const parts = [other, await guardFinding("audio input", unsent)];
+    const finding = chooseWorst(parts, parts[1] ?? other);
+    expect(modelVerdict([{ id: "C10", ...finding }])).toBe("inconclusive");
+  }
 });
 
 test("after the end of a run nothing more is asked", async () => {

@@ -1,7 +1,7 @@
 import { type Check, whyNotChecked } from "./checks/check.ts";
 import { type CheckId, type CheckReport, type Finding, skipped } from "./report/finding.ts";
 import type { Lab } from "./probing/lab.ts";
-import { ProbeNotSent } from "./probing/observation.ts";
+import { ProbeNotSent, toUnsentFinding } from "./probing/observation.ts";
 
 export interface CheckRun {
   readonly checks: readonly Check[];
@@ -47,11 +47,7 @@ function inRunningOrder(checks: readonly Check[]): readonly Check[] {
   );
 }
 
-async function runCheck(
-  check: Check,
-  lab: Lab,
-  signal: AbortSignal,
-): Promise<Finding & { readonly isUnasked?: boolean }> {
+async function runCheck(check: Check, lab: Lab, signal: AbortSignal): Promise<Finding> {
   const reason = whyNotChecked(check, lab.deployment);
   const run = check.runs[lab.deployment.modality];
   if (run === undefined || reason !== undefined) return skipped(reason ?? "");
@@ -60,6 +56,6 @@ async function runCheck(
     return await run(lab);
   } catch (fault) {
     if (!(fault instanceof ProbeNotSent)) throw fault;
-    return { status: fault.status, message: fault.message, isUnasked: fault.status === "skip" };
+    return toUnsentFinding(fault);
   }
 }

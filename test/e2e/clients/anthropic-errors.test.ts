@@ -37,6 +37,15 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       });
     });
 
+    test("each has every field that the client's type declares", async () => {
+      const { data } = await client.models.list({ limit: 1 });
+      const model: Partial<Anthropic.ModelInfo> = data[0] ?? {};
+      expect(model).toMatchObject({ lifecycle: "active", deprecated_at: null, retires_at: null });
+      expect(model).toMatchObject({ max_tokens: expect.any(Number) as number });
+      expect(model).toMatchObject({ max_input_tokens: expect.any(Number) as number });
+      expect([model.capabilities, model.line]).toEqual([null, null]);
+    });
+
     test("the client pages through it, two at a time", async () => {
       const ids: string[] = [];
       for await (const model of client.models.list({ limit: 2 })) ids.push(model.id);

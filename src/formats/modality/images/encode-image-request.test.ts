@@ -123,8 +123,12 @@ describe("the provider is sent", () => {
     }
   });
 
-  test("n of 1 if the host's default is another number", () => {
-    const listing = imageListing({ ...PARAMETERS, n: { type: "integer", default: 2 } });
+  test.each([
+    { type: "integer", default: 2 },
+    { type: "range", min: 1, max: 4, default: 2 },
+    { type: "enum", values: ["1", "2", "3"], default: "2" },
+  ] as const)("n of 1 if the host's default is another number: %j", (descriptor) => {
+    const listing = imageListing({ ...PARAMETERS, n: descriptor });
     expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
     expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
     expect(sent({ n: 3 }, listing)).toContain('"n":3}');

@@ -41,7 +41,14 @@ function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deplo
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  return descriptor?.type === "integer" && (descriptor.default ?? 1) !== 1;
+  switch (descriptor?.type) {
+    case "integer":
+    case "range":
+    case "enum":
+      return Number(descriptor.default ?? 1) !== 1;
+    default:
+      return false;
+  }
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {

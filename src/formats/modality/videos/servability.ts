@@ -6,12 +6,16 @@ import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 
 export function servabilityProblem(
-  { doc, nodes, seconds }: ParsedVideoRequest,
+  request: ParsedVideoRequest,
   deployment: Deployment,
 ): Unservable | undefined {
+  const { doc, nodes } = request;
   const { min = 1, max = min } = secondsDescriptor(deployment);
-  if (seconds !== undefined && (seconds < min || seconds > max)) {
-    const message = `seconds is ${seconds}; this model accepts ${min} to ${max}`;
+  // A default outside the listing's own bounds is checked too: with 0 seconds nothing is reserved.
+  const asked = resolveSeconds(request, deployment);
+  if (asked < min || asked > max) {
+    const sent = request.seconds === undefined ? "missing" : asked;
+    const message = `seconds is ${sent}; this model accepts ${min} to ${max}`;
     return { field: "seconds", message };
   }
   const forListing = [...nodes].filter(([name]) => name !== "prompt");

@@ -72,6 +72,17 @@ describe("the fields that a listing accepts", () => {
   });
 });
 
+test.each([-5, 0, 11])("a default of %i s outside the listing's bounds makes no video", (usual) => {
+  const odd = buildDeployment("wire_a", {
+    supportedParameters: new Map([
+      ["seconds", { type: "integer", min: 2, max: 10, default: usual }],
+    ]),
+  });
+  const message = "seconds is missing; this model accepts 2 to 10";
+  expect(videos.servabilityProblem(read({}), odd)).toEqual({ field: "seconds", message });
+  expect(videos.servabilityProblem(read({ seconds: 2 }), odd)).toBeUndefined();
+});
+
 describe("the request to the provider", () => {
   test("has its own model id, the prompt as it was sent, and the seconds as a number", () => {
     const text =

@@ -21,6 +21,7 @@ import {
   MaybeText,
   nullable,
   oneOf,
+  OUTPUT_TOKENS_MAX,
   type ReadRoute,
   shape,
   Whole,
@@ -251,16 +252,34 @@ function findLowestPricing({
   return { prompt: usdPerToken(from.prompt), completion: usdPerToken(from.completion) };
 }
 
-/** One model in the wire_b format. */
+const DAY_MS = 86_400_000;
+
+/** One model in the wire_b format, with every field that the official client's type declares. */
 export const messagesModel = shape((is: DefineField<ListedModel>) => ({
   type: is(Type.Literal("model"), () => "model" as const),
   id: is(Type.String(), (model) => model.id),
   display_name: is(Type.String(), (model) => model.displayName),
-  created_at: is(Instant, (model) =>
-    instant(countCreatedSeconds(model) * 1000).replace(".000Z", "Z"),
+  created_at: is(Instant, (model) => wholeSeconds(countCreatedSeconds(model) * 1000)),
+  lifecycle: is(oneOf("active", "deprecated"), ({ deprecationDate }) =>
+    deprecationDate === undefined ? "active" : "deprecated",
   ),
+  deprecated_at: is(Type.Null(), () => null),
+  // A model is still served on its last day.
+  retires_at: is(MaybeInstant, ({ deprecationDate: day }) =>
+    day === undefined ? null : wholeSeconds(Date.parse(`${day}T00:00:00Z`) + DAY_MS),
+  ),
+  max_input_tokens: is(MaybeInteger, ({ contextLength }) => contextLength ?? null),
+  max_tokens: is(MaybeInteger, ({ modality, maxOutputTokens = OUTPUT_TOKENS_MAX }) =>
+    modality === "text" ? Math.min(maxOutputTokens, OUTPUT_TOKENS_MAX) : null,
+  ),
+  capabilities: is(Type.Null(), () => null),
+  line: is(Type.Null(), () => null),
   architecture: is(architecture.schema, architecture.show),
 }));
+
+function wholeSeconds(atMs: number): string {
+  return instant(atMs).replace(".000Z", "Z");
+}
 
 export const ModelList = Type.Object({
   object: Type.Literal("list"),

@@ -173,13 +173,28 @@ test("where a usual request is not answered, C10 has nothing to say", async () =
 
 describe("a decisions listing that declares images", () => {
   const listing = decisionListing({ decisions_image_parts: true });
-  const answerOf = (share: number): Answer => ({
-    body: { answers: { colour: { choice: "red", probabilities: { red: share } } } },
+  const answerOf = (share: number, choice = "red"): Answer => ({
+    body: { answers: { colour: { choice, probabilities: { red: share } } } },
   });
 
   test("is asked about two, whose answers differ", async () => {
     const read: Say = ({ name }) => answerOf(name.endsWith("red") ? 0.9 : 0.8);
     expect(await findingOf(listing, read)).toMatchObject({ status: "pass" });
     expect(await findingOf(listing, () => answerOf(0.9))).toMatchObject({ status: "fail" });
+  });
+
+  test("is not taken to read them for probabilities that vary by themselves", async () => {
+    let asked = 0;
+    const vary = (choose: (name: string) => string): Say => {
+      return ({ name }) => answerOf(1 / ++asked, choose(name));
+    };
+    expect(
+      await findingOf(
+        listing,
+        vary(() => "red"),
+      ),
+    ).toMatchObject({ status: "warn" });
+    const read = vary((name) => (name.includes("blue") ? "blue" : "red"));
+    expect(await findingOf(listing, read)).toMatchObject({ status: "pass" });
   });
 });

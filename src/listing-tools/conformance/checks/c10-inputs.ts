@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
+
 import { chatProbes } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { listAnswers, openBody } from "../decisions/decision-flaws.ts";
+import { chosenIn, listAnswers, openBody } from "../decisions/decision-flaws.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import {
@@ -184,7 +186,6 @@ function textIn({ deployment }: Lab, seen: Observation): string {
 }
 
 async function decisionImages(lab: Lab): Promise<Finding> {
-  const { decisions } = lab.deployment;
   if (!isServed(await lab.ask(decisionProbes.one(lab.deployment)))) {
     return skipped("a usual request is not answered either");
   }
@@ -192,11 +193,21 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   const second = await lab.ask(decisionProbes.image(renderPng(BLUE), "image in the state: blue"));
   const refused = [first, second].find((seen) => !isServed(seen));
   if (refused !== undefined) return toRefusedFinding("a declared image", refused);
-  const [one, other] = [first, second].map(({ body }) => {
-    const opened = openBody(parseFields(body) ?? {}, decisions);
-    return JSON.stringify(listAnswers(opened, decisions?.wire ?? "systemone"));
-  });
-  return one === other
-    ? failed("two different images in the state get the same answer")
-    : passed("image: the answer depends on it");
+  const [one, other] = [listDecided(lab, first), listDecided(lab, second)];
+  if (chosenIn(one[0]?.[1]) === "red" && chosenIn(other[0]?.[1]) === "blue") {
+    return passed("image: read");
+  }
+  if (isDeepStrictEqual(one, other)) {
+    return failed("two different images in the state get the same answer");
+  }
+  // Probabilities may vary by chance, so only an answer that can be repeated depends on the image.
+  const probe = decisionProbes.image(renderPng(RED), "image in the state, again: red");
+  return isDeepStrictEqual(listDecided(lab, await lab.ask(probe)), one)
+    ? passed("image: the answer depends on it")
+    : warned("answers about an image in the state vary, and do not say what is in it");
+}
+
+function listDecided({ deployment: { decisions } }: Lab, { body }: Observation) {
+  const opened = openBody(parseFields(body) ?? {}, decisions);
+  return listAnswers(opened, decisions?.wire ?? "systemone");
 }

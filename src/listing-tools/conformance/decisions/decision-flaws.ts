@@ -111,21 +111,24 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
     : undefined;
 }
 
-/** The label that the answer chooses, in the format of System One or of GLiNER. */
+/**
+ * The label that the answer chooses, in the format of System One or of GLiNER, or as a plain
+ * `value`, which the gateway reads too.
+ */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
   if (typeof answer === "string") return answer;
-  const { choice, label } = asObject(answer) ?? {};
-  const chosen = choice ?? label;
-  return asText(chosen);
+  const { choice, label, value } = asObject(answer) ?? {};
+  return asText(choice ?? label ?? value);
 }
 
 /**
- * The level that a score answer chooses, counted from 1 although the wire counts from 0. NaN if the
- * answer has none.
+ * The level that a score answer chooses, counted from 1 although the wire counts from 0. A plain
+ * `value` counts from 1, as the probe does. NaN if the answer has none.
  */
 export function levelIn(answer: unknown): number {
-  return Number(asObject(answer)?.["score"]) + 1;
+  const { score, value } = asObject(answer) ?? {};
+  return typeof score === "number" ? score + 1 : Number(value);
 }
 
 function distributionFlaw(value: unknown): string | undefined {

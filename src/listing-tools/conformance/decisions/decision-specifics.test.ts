@@ -9,6 +9,7 @@ import {
   stubLab,
 } from "../../../../test/fixtures/conformance/stub-lab.ts";
 import type { Probe } from "../probing/probe.ts";
+import type { ToldProbe } from "./decision-probes.ts";
 
 const STATE_TOKENS = 400;
 const QUESTION_TOKENS = 20;
@@ -76,6 +77,48 @@ describe("how often the state is billed is what the listing declares", () => {
     expect(await findingOf(deployment, answer)).toMatchObject({ status });
   });
 });
+
+describe("questions whose answer the state says", () => {
+  const isTold = (probe: Probe): probe is ToldProbe => "truth" in probe;
+  /** A provider that answers as the state says, each answer in the form that `write` gives it. */
+  const answering =
+    (write: (truth: unknown) => unknown) =>
+    (probe: Probe): Answer => {
+      if (!isTold(probe)) return once(probe);
+      const answers = Object.entries(probe.truth).map(([id, truth]) => [id, write(truth)]);
+      return { ...once(probe), body: { answers: Object.fromEntries(answers) as unknown } };
+    };
+
+  test.each<[string, (truth: unknown) => unknown]>([
+    ["as plain values", (value) => ({ value })],
+    ["under the names of the wire", (truth) => wireAnswer(truth)],
+    ["as nothing but the value", (truth) => (typeof truth === "number" ? { value: truth } : truth)],
+  ])("may be answered %s", async (_how, write) => {
+    expect(await findingOf(decisionListing(), answering(write))).toMatchObject({ status: "pass" });
+  });
+
+  test.each<[string, (probe: Probe) => Answer]>([
+    [
+      "the same answer to all",
+      answering((truth) => wireAnswer(typeof truth === "string" ? "red" : truth)),
+    ],
+    ["no usable answer", (probe) => (isTold(probe) ? { status: 500 } : once(probe))],
+    [
+      "wrong answers, and then none",
+      (probe) =>
+        probe.name.endsWith(", again") && isTold(probe)
+          ? { status: 500 }
+          : answering(() => ({ value: "red" }))(probe),
+    ],
+  ])("with %s, the provider fails", async (_how, answer) => {
+    expect(await findingOf(decisionListing(), answer)).toMatchObject({ status: "fail" });
+  });
+});
+
+function wireAnswer(truth: unknown): object {
+  if (typeof truth === "boolean") return { noul: truth ? 0.9 : 0.1 };
+  return typeof truth === "number" ? { score: truth - 1 } : { choice: truth };
+}
 
 describe("two questions of one name", () => {
   test("are not answered", async () => {

@@ -4,7 +4,7 @@ import { askEach } from "../probing/ask-each.ts";
 import { decisionProbes } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation } from "../probing/observation.ts";
+import { isServed, type Observation, toUnsentFinding } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
 import type { Probe } from "../probing/probe.ts";
 
@@ -26,14 +26,14 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
     ...kinds.parts,
     await sameNameFinding(lab),
     await countFinding(lab),
-    ...(await checkTold(lab)),
+    ...(await checkTold(lab, isServed(plain))),
   ];
   const sure = passed(`${probes.length} kinds of question are answered`, {
     kinds: probes.map(({ questions }) => questions[0]?.kind ?? ""),
     is_state_per_question: isDeclaredPerQuestion(deployment),
   });
   const { unsent } = kinds;
-  return chooseWorst(parts, unsent ? { status: unsent.status, message: unsent.message } : sure);
+  return chooseWorst(parts, unsent ? toUnsentFinding(unsent) : sure);
 }
 
 /**

@@ -1,25 +1,33 @@
 import { asObject } from "../../../kernel/index.ts";
 import { parseFields } from "../chat/read-chat.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation } from "../probing/observation.ts";
+import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import { failed, type Finding } from "../report/finding.ts";
 import { listAnswers, chosenIn, levelIn, openBody } from "./decision-flaws.ts";
 import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 
 /**
  * Checks that the model reads the start and the end of the state, and every question. A question
- * counts as unread if it is answered wrongly for two different states.
+ * counts as unread if it is answered wrongly for two different states. `judgesAnswer` is false if C2
+ * reports that usual answers cannot be used.
  */
-export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined)[]> {
+export async function checkTold(
+  lab: Lab,
+  judgesAnswer: boolean,
+): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
   // Two of the three states start with the same long text, which exposes a provider that caches
   // answers by the start of a state.
   for (const [at, isFirst] of [true, false, false].entries()) {
     const first = decisionProbes.told(lab, { at, isFirst });
-    const wrong = findWrong(lab, first, await lab.ask(first));
+    const seen = await lab.ask(first);
+    const wrong = findWrong(lab, first, seen);
+    if (judgesAnswer) parts.push(unusableFinding(seen));
     if (wrong.size === 0) continue;
     const second = decisionProbes.told(lab, { at, isFirst, wrong });
-    const again = findWrong(lab, second, await lab.ask(second));
+    const seenAgain = await lab.ask(second);
+    const again = findWrong(lab, second, seenAgain);
+    if (judgesAnswer) parts.push(unusableFinding(seenAgain));
     const name = [...wrong.keys()].find((each) => again.has(each));
     if (name === undefined) continue;
     const place = isFirst ? "start" : "end";
@@ -30,6 +38,11 @@ export async function checkTold(lab: Lab): Promise<readonly (Finding | undefined
     );
   }
   return parts;
+}
+
+function unusableFinding(seen: Observation): Finding | undefined {
+  if (isServed(seen)) return undefined;
+  return failed(`${seen.probe}: no usable answer: ${describeFailure(seen)}`);
 }
 
 /** Returns the choice or level of each wrong answer, by question id. */
@@ -60,9 +73,10 @@ function isTrue(
   // A neighboring level also passes, because the level can be a matter of opinion.
   if (typeof truth === "number") return Math.abs(levelIn(answer) - truth) <= 1.5;
   if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
-  const { noul, probability = noul } = fields;
-  if (typeof probability === "number") return probability > 0.5 === truth;
-  return /^(yes|true)$/i.test(chosenIn(answer) ?? String(answer)) === truth;
+  const { noul, boolean, probability, value } = fields;
+  const likely = noul ?? boolean ?? probability ?? value ?? answer;
+  if (typeof likely === "number") return likely > 0.5 === truth;
+  return /^(yes|true)$/i.test(chosenIn(answer) ?? String(likely)) === truth;
 }
 
 function textsIn(answer: unknown): readonly string[] {

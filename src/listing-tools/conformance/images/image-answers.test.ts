@@ -11,6 +11,7 @@ import { imageCount } from "./image-probes.ts";
 import { imageSpecifics } from "./image-specifics.ts";
 import { renderPng } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
+import { modelVerdict } from "../report/verdict.ts";
 
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
@@ -139,6 +140,20 @@ describe("only C11 is for shapes and costs", () => {
     ["a cost above the ceiling", byCost, dearCost],
     ["no cost", byCost, (report) => ({ ...report, usage: {} })],
     [
+      "no usable image in a declared size",
+      byToken,
+      (report, { body }) =>
+        body["size"] === "96x64" ? { body: { ...report, data: [] }, unusable: "no image" } : report,
+    ],
+    [
+      "another file format than the declared one",
+      imageListing("token", {
+        size: { type: "enum", values: ["64x64"] },
+        output_format: { type: "enum", values: ["jpg"] },
+      }),
+      (report) => report,
+    ],
+    [
       "a declared size is refused",
       byToken,
       (report, { body }) => (body["size"] === "96x64" ? { status: 400 } : report),
@@ -146,6 +161,15 @@ describe("only C11 is for shapes and costs", () => {
   ])("%s", async (_what, deployment, cheat) => {
     expect(await statusesOf(deployment, cheat)).toEqual({ ...GOOD, C11: "fail" });
   });
+});
+
+test("a file format that promises no kind of picture is not held against a provider", async () => {
+  const output_format = { type: "enum", values: ["auto", "PNG"] } as const;
+  const deployment = imageListing("token", {
+    size: { type: "enum", values: ["64x64", "96x64"] },
+    output_format,
+  });
+  expect(await statusesOf(deployment)).toEqual(GOOD);
 });
 
 test("what was not asked for want of budget is said, and what was seen before still counts", async () => {
@@ -158,6 +182,17 @@ test("what was not asked for want of budget is said, and what was seen before st
       ? "unsent"
       : { ...report, data: report.data.map(() => ({ b64_json: pngOfSize(9, 9) })) };
   expect(await statusesOf(byToken, wrong)).toEqual({ ...GOOD, C11: "fail" });
+});
+
+test("shapes that the budget does not cover leave the verdict on a listing open", async () => {
+  const lab = stubLab(byToken, (probe) =>
+    probe.body["size"] === "auto" ? "unsent" : { body: honest(probe, byToken) },
+  );
+  const checks = [
+    { id: "C2", ...(await imageShape(lab)) } as const,
+    { id: "C11", ...(await imageSpecifics(lab)) } as const,
+  ];
+  expect(modelVerdict(checks)).toBe("inconclusive");
 });
 
 test("where a usual request is refused, C11 has nothing to say", async () => {

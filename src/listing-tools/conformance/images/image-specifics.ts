@@ -7,14 +7,19 @@ import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
 import { type AskedShape, parseShape, hasShape } from "./image-shapes.ts";
 import type { ImageSize } from "./image-size.ts";
 import type { Lab } from "../probing/lab.ts";
-import type { Observation } from "../probing/observation.ts";
+import {
+  describeFailure,
+  isServed,
+  type Observation,
+  toUnsentFinding,
+} from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** C11 of images: every declared shape is rendered, and no image costs more than the ceiling. */
 export async function imageSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
-  const { status } = await lab.ask(imageProbes.one(lab));
-  if (status !== 200) return skipped(`a usual request is answered with ${status}`);
+  const usual = await lab.ask(imageProbes.one(lab));
+  if (usual.status !== 200) return skipped(`a usual request is answered with ${usual.status}`);
   const shapes = imageProbes.shapes(lab);
   const two = imageProbes.two(lab);
   const plain: readonly Probe[] =
@@ -23,7 +28,10 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
   const shaped = await askEach(
     lab,
     shapes.map((shape) => ({ ...shape.probe, shape })),
-    (seen, { shape }) => shapeFinding(deployment, shape, seen),
+    (seen, { shape }) =>
+      shapeFinding(deployment, shape, seen) ??
+      // C2 reports a provider whose usual answers cannot be used either.
+      (isServed(usual) ? unusableFinding(shape, seen) : undefined),
   );
   const others = await askEach(lab, [imageProbes.other(lab)], (seen) => seen);
   const parts = [...priced.parts, ...shaped.parts, await sameFinding(lab, others.parts[0])];
@@ -33,19 +41,11 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
       ? passed(`${shapes.length} declared shapes are made, each under the ceiling`, {
           shapes: shapes.map(({ value }) => value),
         })
-      : notAll(unsent, shaped.parts.length, shapes.length);
+      : toUnsentFinding(
+          unsent,
+          `${shaped.parts.length} of ${shapes.length} shapes were tried: ${unsent.message}`,
+        );
   return chooseWorst(parts, otherwise);
-}
-
-function notAll(
-  unsent: { status: "skip" | "error"; message: string },
-  sent: number,
-  of: number,
-): Finding {
-  return {
-    status: unsent.status,
-    message: `${sent} of ${of} shapes were tried: ${unsent.message}`,
-  };
 }
 
 function shapeFinding(
@@ -62,11 +62,27 @@ function shapeFinding(
   const made = answer.sizes.slice(0, imageCount(probe));
   const other = asked && made.find((size) => size !== undefined && !hasShape(size, asked));
   if (asked !== undefined && other !== undefined) return misshapen(parameter, asked, other);
-  const otherFormat = made.find((size) => format !== undefined && size?.format !== format)?.format;
+  const promised = FORMAT_OF[format?.toLowerCase() ?? ""];
+  const otherFormat = made.find((size) => promised && size?.format !== promised)?.format;
   if (otherFormat !== undefined) {
     return failed(`an image is a ${otherFormat} where output_format ${format} was asked for`);
   }
   return costFinding(deployment, probe, seen);
+}
+
+/** Other values, such as `auto`, promise none of these formats. */
+const FORMAT_OF: Readonly<Record<string, ImageSize["format"]>> = {
+  png: "png",
+  jpeg: "jpeg",
+  jpg: "jpeg",
+  webp: "webp",
+};
+
+function unusableFinding({ parameter, value }: ShapeProbe, seen: Observation): Finding | undefined {
+  if (isServed(seen)) return undefined;
+  return failed(
+    `${parameter} ${value}: the gateway cannot use the answer: ${describeFailure(seen)}`,
+  );
 }
 
 async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Finding | undefined> {

@@ -56,8 +56,12 @@ export async function guardFinding(what: string, find: () => Promise<Finding>): 
     return await find();
   } catch (fault) {
     if (!(fault instanceof ProbeNotSent)) throw fault;
-    return { status: fault.status, message: `${what}: ${fault.message}` };
+    return toUnsentFinding(fault, `${what}: ${fault.message}`);
   }
+}
+
+export function toUnsentFinding({ status, message }: ProbeNotSent, said = message): Finding {
+  return { status, message: said, ...(status === "skip" && { isUnasked: true }) };
 }
 
 export function describeFailure({ failure }: Observation): string {

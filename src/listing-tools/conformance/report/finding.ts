@@ -32,14 +32,14 @@ export interface Finding {
   readonly evidence?: Evidence;
   /** True if the endpoint gives no usable answer. The other checks are then skipped. */
   readonly isUnreachable?: boolean;
+  /** True if a part was not asked, because the budget was used up or the run ended. */
+  readonly isUnasked?: boolean;
 }
 
 export interface CheckReport extends Finding {
   readonly id: CheckId;
   readonly title: string;
   readonly durationMs: number;
-  /** True if the check applies but was skipped, because the budget was used up or the run ended. */
-  readonly isUnasked?: boolean;
 }
 
 export function passed(message: string, evidence?: Evidence): Finding {
@@ -58,14 +58,15 @@ export function skipped(message: string, evidence?: Evidence): Finding {
   return found("skip", message, evidence);
 }
 
-/** The worst part that fails, has an error or warns; `otherwise` if there is none. */
+/**
+ * The worst part that fails, has an error or warns; `otherwise` if there is none. It also says
+ * whether any part was not asked.
+ */
 export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const real = parts.filter((part) => part !== undefined);
-  for (const status of SEVERITY) {
-    const first = real.find((part) => part.status === status);
-    if (first !== undefined) return first;
-  }
-  return otherwise;
+  const worst = SEVERITY.flatMap((status) => real.filter((part) => part.status === status))[0];
+  const isUnasked = [...real, otherwise].some((part) => part.isUnasked === true);
+  return { ...(worst ?? otherwise), ...(isUnasked && { isUnasked }) };
 }
 
 const SEVERITY: readonly CheckStatus[] = ["fail", "error", "warn"];
