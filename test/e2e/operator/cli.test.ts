@@ -285,6 +285,17 @@ describe("manifests", () => {
     }
   });
 
+  test("manifest check refuses manifests that the server refuses together", async () => {
+    const first = folder.writeManifest("first.txt", operatorManifest(simulator.url, ["x/y"]));
+    const twin = folder.writeManifest("twin.txt", operatorManifest(simulator.url, ["x/z"]));
+    const conflict = { file: twin, pointer: "/provider/id", rule: "catalog-conflict" };
+    expect(await jsonCommand(["manifest", "check", first, twin])).toMatchObject({
+      code: 1,
+      json: { ok: false, issues: [conflict] },
+    });
+    expect(await jsonCommand(["manifest", "check", first, first])).toMatchObject({ code: 0 });
+  });
+
   test("catalog build writes what the server would route, manifest schema the published schema", async () => {
     const out = join(folder.root, "catalog.json");
     const built = ["catalog", "build", "--manifests", folder.manifestsDir, "--out", out];
