@@ -207,13 +207,13 @@ async function findOrgId(
   if (keyId !== undefined) {
     const key = await backend.accountStore.findKey("anyone", keyId);
     if (key !== undefined) return key.orgId;
-    throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list\` has the ids`);
+    throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list --org ID\` has the ids`);
   }
   if (connectionId !== undefined) {
     const connection = await backend.connectionStore.find(connectionId, "operator");
     if (connection !== undefined) return connection.orgId;
     throw new UsageFault(
-      `there is no connection ${connectionId}; \`tokenmarket connection list\` has the ids`,
+      `there is no connection ${connectionId}; \`tokenmarket connection list --org ID\` has the ids`,
     );
   }
   const asked = isNamedByFlag(operation) ? flags["org"] : orgId;
@@ -229,7 +229,9 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
   const flag = field?.replace(/\[.*/, "");
   const isFlag = fields.some(([name]) => name === flag);
-  if (flag === undefined || !isFlag || !message.startsWith(flag)) return new UsageFault(message);
+  // The field `ref` is not meant by a message that begins with `reference`.
+  const isNamed = isFlag && new RegExp(`^${flag}\\b`).test(message);
+  if (flag === undefined || !isNamed) return new UsageFault(message);
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }
 

@@ -67,7 +67,8 @@ describe("on the data of a running server", () => {
     const granted = { balance_usd: "25.000000", is_new: true };
     expect((await run(...grant, "25.00")).json).toEqual(granted);
     expect((await run(...grant, "25.00")).json).toEqual({ ...granted, is_new: false });
-    expect(await refused(...grant, "26")).toContain("r1");
+    const taken = "tokenmarket: reference r1 belongs to another grant";
+    expect(await refused(...grant, "26")).toContain(taken);
     const named = ["key", "create", "--org", orgId, "--name", "ci"];
     const created = await run(...named, "--rpm", "7", "--cap-usd", "5");
     ({ key, keyId } = createdKey(created));
@@ -88,6 +89,24 @@ describe("on the data of a running server", () => {
       expect.objectContaining({ amount_usd: expect.stringMatching(/^-0\.\d{6}$/) }),
       expect.objectContaining({ kind: "grant", ref: "r1", amount_usd: "25.000000" }),
     ]);
+  });
+
+  test("org create takes no blank name and none with hidden characters, as the console", async () => {
+    const create = (name: string) => refused("org", "create", name, "--email", "a@example.com");
+    expect(await create(" ")).toContain("name must not be blank");
+    expect(await create("A\u202eB")).toContain("without characters that are not seen");
+  });
+
+  test("a command that does not know an id names the command that lists the ids", async () => {
+    for (const [group, command] of [
+      ["key", "show"],
+      ["connection", "disable"],
+    ] as const) {
+      const said = await refused(group, command, "none");
+      const list = /`tokenmarket (\w+ list) --org ID` has the ids/.exec(said)?.[1];
+      expect(list).toBe(`${group} list`);
+      expect(await run(group, "list", "--org", orgId)).toMatchObject({ code: 0 });
+    }
   });
 
   test("key change sets what it names, keeps the rest, and asks before it stops a key", async () => {
