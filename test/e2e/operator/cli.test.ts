@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
+import { builtProgram } from "../../support/build-program.ts";
 import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
@@ -17,7 +18,7 @@ import {
   withOperatorFolder,
 } from "../../support/operator.ts";
 import { emptyDatabase, runOnce } from "../../support/postgres.ts";
-import { runCommand, runProgram, startProgram } from "../../support/program.ts";
+import { type ProgramPlace, runCommand, runProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const simulator = withSimulator();
@@ -391,6 +392,21 @@ test("the operating system gets the same codes and output as commands give in th
   expect(await runCommand(check, OPERATOR_ENV)).toEqual(negative);
   const wrong = await runProgram(["org", "create", "x", "--json"], OPERATOR_ENV);
   expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
+});
+
+test("output that cannot be written changes no exit code to that of a negative answer", async () => {
+  const { mainFile } = await builtProgram();
+  const onFullDisk = (output: string, ...args: readonly string[]) => {
+    const shell = ["sh", "-c", `exec "$0" "$@" ${output}>/dev/full`, process.execPath] as const;
+    const shelled: ProgramPlace = { command: [...shell, mainFile], cwd: folder.root };
+    return runProgram(args, OPERATOR_ENV, { place: shelled });
+  };
+  expect(await onFullDisk("", "manifest", "schema")).toMatchObject({
+    code: 2,
+    stderr: "tokenmarket: standard output cannot be written (ENOSPC)\n",
+  });
+  expect(await onFullDisk("2", "frobnicate")).toMatchObject({ code: 2 });
+  expect(await onFullDisk("2", "version")).toMatchObject({ code: 0 });
 });
 
 test("no virtual key and no provider key is in a log", () => {
