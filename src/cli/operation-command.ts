@@ -1,4 +1,4 @@
-import { createWriteStream, existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
@@ -32,6 +32,7 @@ import {
 } from "./operation-flags.ts";
 import { csvText, plainText } from "./plain-text.ts";
 import { providerKeyProblem } from "../gateway/index.ts";
+import { writeNewFile } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
@@ -179,7 +180,7 @@ async function writeFile(
 ): Promise<CommandAnswer> {
   const text = Readable.from(pieces);
   if (out === undefined) await pipeline(text, stdout, { end: false });
-  else await pipeline(text, createWriteStream(out, { flags: "wx", flush: true }));
+  else await writeNewFile(out, text);
   return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
 }
 
