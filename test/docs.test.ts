@@ -1,7 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
+import type { Command } from "commander";
 import { expect, test } from "vitest";
+import { SecretFiles } from "../src/app/secret-files.ts";
+import type { CommandIo } from "../src/cli/command-io.ts";
+import { commandLine } from "../src/cli/run-cli.ts";
 import { ACTIONS } from "../src/kernel/changes/actions.ts";
 import { parse } from "yaml";
 
@@ -122,6 +126,46 @@ async function isCommand(words: string): Promise<boolean> {
   const inner = await helpOf(command, second);
   const isInner = inner.startsWith(`Usage: tokenmarket ${command} ${second} `);
   return isInner && hasOptions(inner, options);
+}
+
+test("every command in a block of code has the options that the program requires", async () => {
+  const file = "deploy/helm/tokenmarket/templates/NOTES.txt";
+  const notes = { file, text: `\`\`\`sh\n${readFileSync(join(ROOT, file), "utf8")}\n\`\`\`` };
+  const program = await commandLine({
+    ...IO,
+    secrets: new SecretFiles({}),
+    setExitCode: () => undefined,
+  });
+  expect([...pages, notes].flatMap((page) => incompleteCommands(page, program))).toEqual([]);
+  const planted = "```sh\ndocker compose run migrate org create X\ntokenmarket key list\n```";
+  expect(incompleteCommands({ file: "x", text: planted }, program)).toEqual([
+    "x: org create X: --email",
+    "x: key list: --org",
+  ]);
+});
+
+/** For listing the commands; none of them runs. */
+const IO: CommandIo = {
+  env: {},
+  stdin: () => process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  exit: () => undefined,
+};
+
+function incompleteCommands({ file, text }: Page, program: Command): string[] {
+  const blocks = [...text.replaceAll(/\\\n\s*/g, " ").matchAll(/^```sh\n(.*?)^```/gms)];
+  const lines = blocks.flatMap(([, block = ""]) => block.split("\n"));
+  return lines.flatMap((line) => {
+    const written = /(?:tokenmarket|main\.js|run (?:--rm )?migrate) ([a-z][^#|]*)/.exec(line)?.[1];
+    const words = written?.trim() ?? "";
+    const [first, second] = words.split(" ");
+    const group = program.commands.find((each) => each.name() === first);
+    const command = group?.commands.find((each) => each.name() === second) ?? group;
+    const needed = command?.options.filter(({ mandatory }) => mandatory) ?? [];
+    const missing = needed.flatMap(({ long = "" }) => (words.includes(long) ? [] : [long]));
+    return missing.map((option) => `${file}: ${words}: ${option}`);
+  });
 }
 
 const helps = new Map<string, Promise<string>>();

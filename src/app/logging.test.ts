@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { openLogging, type Logging } from "./logging.ts";
+import { openLogFile, openLogging, type Logging } from "./logging.ts";
 
 let written: string[];
 let logging: Logging;
@@ -112,4 +112,13 @@ test("a secret that replaces another is hidden as well, and the old one stays so
   logging.log.info({ next: "s3cret-next", quoted: 's3cret"second\\' }, "s3cret-plain");
   const [line] = writtenLines();
   expect(line).toMatchObject({ msg: "[redacted]", next: "[redacted]", quoted: "[redacted]" });
+});
+
+test("a log on a full disk ends no program, however much is written", () => {
+  const log = openLogging({ level: "info", secrets: [], output: openLogFile("/dev/full") });
+  const text = "x".repeat(1024 * 1024);
+  expect(() => {
+    for (let n = 0; n < 20; n++) log.log.info(text);
+    log.flush();
+  }).not.toThrow();
 });

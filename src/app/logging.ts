@@ -74,14 +74,29 @@ class HiddenValues {
   }
 }
 
-/** Empties the file, and creates its folder. Writes are synchronous. */
+/** Empties the file, and creates its folder. */
 export function openLogFile(file: string): TextOutput {
-  return destination({ dest: file, sync: true, mkdir: true, append: false });
+  return openOutput({ dest: file, mkdir: true, append: false });
 }
 
-/** Writes are synchronous, so that no text is lost when the process exits. */
 export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
-  return Object.assign(destination({ dest: 2, sync: true }), { isTTY: isatty(2) });
+  return Object.assign(openOutput({ dest: 2 }), { isTTY: isatty(2) });
+}
+
+/** What a full disk keeps waiting in memory. Later lines are lost. */
+const UNWRITTEN_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Writes are synchronous, so that no text is lost when the process exits. A log that cannot be
+ * written, as on a full disk, does not end the program, because calls can still be served.
+ */
+function openOutput(to: {
+  readonly dest: string | number;
+  readonly mkdir?: boolean;
+  readonly append?: boolean;
+}): TextOutput {
+  const output = destination({ ...to, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
+  return output.on("error", () => undefined);
 }
 
 function inBatches(output: TextOutput): TextOutput & { flush(): void } {

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
@@ -10,6 +9,7 @@ import { addReopenCommand } from "./ledger-reopen-command.ts";
 import { addAuditCommand } from "./ledger-audit-command.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";
 import { readDay } from "./read-flags.ts";
+import { writeNewFile } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 
 export function addLedgerCommand(program: Command, context: CommandContext): void {
@@ -54,9 +54,6 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
   addRetireCommands(ledger, context);
 }
 
-/** Only the owner can read the file, because it names every customer. */
-const FILE_MODE = 0o600;
-
 function addExportCommand(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("export"))
     .description("write the attempts and transfers of a day that is over, one JSON document a line")
@@ -82,10 +79,7 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
             await pipeline(facts, context.stdout, { end: false });
             return { json: undefined, text: "" };
           }
-          await pipeline(
-            facts,
-            createWriteStream(out, { mode: FILE_MODE, flags: "wx", flush: true }),
-          );
+          await writeNewFile(out, facts);
           const text = `${lines} lines of ${day} written to ${out}`;
           return { json: { day, lines, file: out }, text };
         }),

@@ -37,7 +37,7 @@ export function addManifestCommand(program: Command, context: CommandContext): v
     .option(...JSON_OPTION)
     .action(
       answering(context, (named: string[]) => {
-        const files = named.flatMap(manifestFiles);
+        const files = [...new Set(named.flatMap(manifestFiles))];
         const { providerKeyOrigins } = readConfig(context, {});
         const { issues, notes } = checkFiles(files, providerKeyOrigins);
         const ok = issues.length === 0;
@@ -142,11 +142,15 @@ function checkFiles(
   });
   const misplaced = keyProblems(manifests, { isOwnVariable, origins: parsed.origins });
   const rules = { own_variable: "key-own-variable", other_origin: "key-other-origin" };
+  const all = manifests.map((each) => ({ ...each, sha256: "" }));
+  const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
+  const together = compileCatalog({ manifests: all, hasKey: () => true, today });
+  const conflicts = together.ok ? [] : together.issues;
   const notes = manifests.flatMap(({ file, manifest }) =>
     pastPriceChanges(manifest, clock.nowMs()).map((note) => ({ file, ...note })),
   );
-  const priced = manifests.flatMap(({ file, manifest }) => {
-    const each = { file, manifest, sha256: "" };
+  const priced = all.flatMap((each) => {
+    const { file } = each;
     const built = compileCatalog({ manifests: [each], hasKey: () => true, today: "2000-01-01" });
     const found = built.ok ? built.notes : [];
     return found.flatMap(({ reason, message }) =>
@@ -159,6 +163,7 @@ function checkFiles(
     issues: [
       ...issues,
       ...misplaced.map(({ kind, ...problem }) => ({ ...problem, rule: rules[kind] })),
+      ...conflicts.map((problem) => ({ ...problem, rule: "catalog-conflict" })),
     ],
     notes: [...notes, ...priced],
   };

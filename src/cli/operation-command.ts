@@ -1,4 +1,4 @@
-import { createWriteStream, existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
@@ -32,6 +32,7 @@ import {
 } from "./operation-flags.ts";
 import { csvText, plainText } from "./plain-text.ts";
 import { providerKeyProblem } from "../gateway/index.ts";
+import { writeNewFile } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
@@ -179,7 +180,7 @@ async function writeFile(
 ): Promise<CommandAnswer> {
   const text = Readable.from(pieces);
   if (out === undefined) await pipeline(text, stdout, { end: false });
-  else await pipeline(text, createWriteStream(out, { flags: "wx", flush: true }));
+  else await writeNewFile(out, text);
   return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
 }
 
@@ -207,13 +208,13 @@ async function findOrgId(
   if (keyId !== undefined) {
     const key = await backend.accountStore.findKey("anyone", keyId);
     if (key !== undefined) return key.orgId;
-    throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list\` has the ids`);
+    throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list --org ID\` has the ids`);
   }
   if (connectionId !== undefined) {
     const connection = await backend.connectionStore.find(connectionId, "operator");
     if (connection !== undefined) return connection.orgId;
     throw new UsageFault(
-      `there is no connection ${connectionId}; \`tokenmarket connection list\` has the ids`,
+      `there is no connection ${connectionId}; \`tokenmarket connection list --org ID\` has the ids`,
     );
   }
   const asked = isNamedByFlag(operation) ? flags["org"] : orgId;
@@ -229,7 +230,9 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
   const flag = field?.replace(/\[.*/, "");
   const isFlag = fields.some(([name]) => name === flag);
-  if (flag === undefined || !isFlag || !message.startsWith(flag)) return new UsageFault(message);
+  // The field `ref` is not meant by a message that begins with `reference`.
+  const isNamed = isFlag && new RegExp(`^${flag}\\b`).test(message);
+  if (flag === undefined || !isNamed) return new UsageFault(message);
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
 }
 

@@ -9,9 +9,26 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
+import { open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 import { UsageFault } from "./command-context.ts";
+
+/**
+ * Writes a new file that only its owner can read, because exports name customers. A failure leaves
+ * no file, because a part of an export looks like all of it.
+ */
+export async function writeNewFile(path: string, pieces: Readable): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await pipeline(pieces, file.createWriteStream({ flush: true }));
+  } catch (fault) {
+    await rm(path, { force: true });
+    throw fault;
+  }
+}
 
 export interface Replacement {
   readonly read: { readonly file: string; readonly text: string };

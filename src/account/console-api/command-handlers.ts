@@ -35,6 +35,7 @@ import { settlementFiles } from "./settlement-files.ts";
 import { presentParties } from "./operator-desk-routes.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
 import { present } from "./present.ts";
+import { readName } from "./read-values.ts";
 
 export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
   return {
@@ -64,7 +65,9 @@ function organizationCommands(
 ): Group<"org"> & Group<"member"> & Group<"credit"> & Group<"topup"> {
   const { accounts, rules, team, operator, topUps, clock } = deps;
   return {
-    "org create <name>": async ({ body: { name, email }, by }) => {
+    "org create <name>": async ({ body: { name: text, email }, by }) => {
+      const name = readName(text);
+      if (name instanceof ConsoleRefusal) return name;
       if (!isEmail(email)) return noEmail(email);
       const made = await accounts.createOrg({ name, email }, by);
       return { org_id: made.orgId, name: made.name, email: made.email };

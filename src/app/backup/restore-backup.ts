@@ -3,9 +3,12 @@ import { basename, join, resolve } from "node:path";
 
 import {
   checkSchema,
+  isAlive,
   type Logger,
   openPool,
+  ownIdentity,
   restoreEmbedded,
+  RestoreFault,
   startEmbeddedPostgres,
 } from "../../kernel/index.ts";
 import { auditLedger } from "../../ledger/index.ts";
@@ -138,17 +141,19 @@ const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
  * Restores a backup into a temporary folder, starts a server on it, compares the sums, audits the
- * books, and removes the folder.
+ * books, and removes the folder. A copy that cannot be restored is the answer and no fault.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
   const { log, scratchDir } = options;
+  const from = await findNewest(options.from);
   await mkdir(scratchDir, { recursive: true });
-  const dataDir = await mkdtemp(join(scratchDir, "verify-"));
+  await removeLeftovers(scratchDir);
+  const dataDir = await mkdtemp(join(scratchDir, `verify-${ownIdentity()}-`));
   // PostgreSQL's user must enter this folder; the folders below it belong to that user.
   await chmod(dataDir, 0o711);
   let home: string | undefined;
   try {
-    const restored = await restoreBackup({ ...options, dataDir });
+    const restored = await restoreBackup({ ...options, from, dataDir });
     home = restored.dataDir;
     const copied = `${restored.manifest.files.length} files are as they were copied`;
     const checks: readonly BackupCheck[] = [
@@ -156,10 +161,25 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
       ...(await checkBooks(dataDir, log, restored)),
     ];
     return { folder: restored.folder, checks };
+  } catch (fault) {
+    if (!(fault instanceof BackupFault || fault instanceof RestoreFault)) throw fault;
+    return { folder: from, checks: [{ id: "copy", ok: false, detail: fault.message }] };
   } finally {
     await rm(dataDir, { recursive: true, force: true });
     // If PostgreSQL's user could not enter `dataDir`, the restored database is in another folder.
     if (home !== undefined) await rm(home, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Removes what runs that were killed left behind: each a whole database. Its server, if one still
+ * runs, ends by itself without its files.
+ */
+async function removeLeftovers(scratchDir: string): Promise<void> {
+  for (const name of await readdir(scratchDir)) {
+    const owner = /^verify-(\d+-\d+)-\w{6}$/.exec(name)?.[1];
+    if (owner === undefined || isAlive(owner)) continue;
+    await rm(join(scratchDir, name), { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -45,6 +45,16 @@ test("all problems are reported together, each with its place and the right form
   });
 });
 
+test("a settings file without settings is refused, and an empty one is not", () => {
+  const problems = ["tokenmarket.yaml must have settings, each as `name: value`"];
+  for (const yamlText of ["port 9000\n", "- port: 9000\n", "9000\n"]) {
+    expect(loadConfig({ flags: {}, env: {}, yamlText })).toEqual({ kind: "invalid", problems });
+  }
+  for (const yamlText of ["", "# none yet\n", "---\n"]) {
+    expect(loadConfig({ flags: {}, env: {}, yamlText })).toMatchObject({ kind: "loaded" });
+  }
+});
+
 test("a value of the right type can still be refused, with the reason", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" } });
   expect(outcome).toEqual({

@@ -122,7 +122,10 @@ function readYaml(text: string | undefined, problems: string[]): Map<string, unk
   const flat = new Map<string, unknown>();
   if (text === undefined) return flat;
   try {
-    flatten(parseYaml(text), "", flat);
+    const parsed: unknown = parseYaml(text) ?? {};
+    // Without this, a file with `port 9000` and no colon would silently change nothing.
+    if (typeof parsed === "object" && !Array.isArray(parsed)) flatten(parsed, "", flat);
+    else problems.push("tokenmarket.yaml must have settings, each as `name: value`");
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     problems.push(`tokenmarket.yaml is not valid YAML: ${reason}`);

@@ -7,7 +7,7 @@ import { choosePort, rememberPort } from "./embedded-port.ts";
 import { emptyCluster, findServer, launch, resetPassword, stopServer } from "./embedded-process.ts";
 import { withStartLock } from "./start-lock.ts";
 
-class RestoreFault extends Error {
+export class RestoreFault extends Error {
   override readonly name = "RestoreFault";
 }
 

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { restoreBackup, verifyBackup } from "../../../src/app/backup/restore-backup.ts";
-import { microUsd } from "../../../src/kernel/index.ts";
+import { microUsd, ownIdentity } from "../../../src/kernel/index.ts";
 import { changesOf } from "../../support/change-writes.ts";
 import { until } from "../../support/books.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
@@ -174,6 +174,25 @@ test("a backup that was changed anywhere is refused, and its restore leaves noth
     expect(await failedChecks()).toEqual([expect.stringMatching(/^found .* noted .* credits 9,/)]);
   });
   expect(await refusal({ from: join(books.root, "nowhere") })).toMatch(/there is no backup in/);
+});
+
+test("verify answers no for a damaged copy, and removes what a killed run left", async () => {
+  const dataDir = join(books.root, "verifying");
+  const nameOf = (owner: string): string => `verify-${owner}-abcdef`;
+  const running = nameOf(ownIdentity());
+  for (const name of [nameOf("999999999-1"), running]) {
+    mkdirSync(join(dataDir, name, "postgres"), { recursive: true });
+  }
+  const flipped = (bytes: Buffer): Buffer => bytes.fill(1, 0, 9);
+  await withChanged(join(newest(), "files", "pg_xact/0000"), flipped, async () => {
+    const verify = ["backup", "verify", "--from", books.backups, "--data", dataDir];
+    const detail = expect.stringContaining("pg_xact/0000 is not what was copied");
+    expect(await jsonCommand(verify)).toMatchObject({
+      code: 1,
+      json: { ok: false, folder: newest(), checks: [{ id: "copy", ok: false, detail }] },
+    });
+  });
+  expect(readdirSync(dataDir)).toEqual([running]);
 });
 
 test("a restore refuses a running database and a folder that is not empty", async () => {

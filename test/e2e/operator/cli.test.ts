@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
+import { builtProgram } from "../../support/build-program.ts";
 import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
@@ -17,7 +18,7 @@ import {
   withOperatorFolder,
 } from "../../support/operator.ts";
 import { emptyDatabase, runOnce } from "../../support/postgres.ts";
-import { runCommand, runProgram, startProgram } from "../../support/program.ts";
+import { type ProgramPlace, runCommand, runProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const simulator = withSimulator();
@@ -67,7 +68,8 @@ describe("on the data of a running server", () => {
     const granted = { balance_usd: "25.000000", is_new: true };
     expect((await run(...grant, "25.00")).json).toEqual(granted);
     expect((await run(...grant, "25.00")).json).toEqual({ ...granted, is_new: false });
-    expect(await refused(...grant, "26")).toContain("r1");
+    const taken = "tokenmarket: reference r1 belongs to another grant";
+    expect(await refused(...grant, "26")).toContain(taken);
     const named = ["key", "create", "--org", orgId, "--name", "ci"];
     const created = await run(...named, "--rpm", "7", "--cap-usd", "5");
     ({ key, keyId } = createdKey(created));
@@ -88,6 +90,24 @@ describe("on the data of a running server", () => {
       expect.objectContaining({ amount_usd: expect.stringMatching(/^-0\.\d{6}$/) }),
       expect.objectContaining({ kind: "grant", ref: "r1", amount_usd: "25.000000" }),
     ]);
+  });
+
+  test("org create takes no blank name and none with hidden characters, as the console", async () => {
+    const create = (name: string) => refused("org", "create", name, "--email", "a@example.com");
+    expect(await create(" ")).toContain("name must not be blank");
+    expect(await create("A\u202eB")).toContain("without characters that are not seen");
+  });
+
+  test("a command that does not know an id names the command that lists the ids", async () => {
+    for (const [group, command] of [
+      ["key", "show"],
+      ["connection", "disable"],
+    ] as const) {
+      const said = await refused(group, command, "none");
+      const list = /`tokenmarket (\w+ list) --org ID` has the ids/.exec(said)?.[1];
+      expect(list).toBe(`${group} list`);
+      expect(await run(group, "list", "--org", orgId)).toMatchObject({ code: 0 });
+    }
   });
 
   test("key change sets what it names, keeps the rest, and asks before it stops a key", async () => {
@@ -285,6 +305,17 @@ describe("manifests", () => {
     }
   });
 
+  test("manifest check refuses manifests that the server refuses together", async () => {
+    const first = folder.writeManifest("first.txt", operatorManifest(simulator.url, ["x/y"]));
+    const twin = folder.writeManifest("twin.txt", operatorManifest(simulator.url, ["x/z"]));
+    const conflict = { file: twin, pointer: "/provider/id", rule: "catalog-conflict" };
+    expect(await jsonCommand(["manifest", "check", first, twin])).toMatchObject({
+      code: 1,
+      json: { ok: false, issues: [conflict] },
+    });
+    expect(await jsonCommand(["manifest", "check", first, first])).toMatchObject({ code: 0 });
+  });
+
   test("catalog build writes what the server would route, manifest schema the published schema", async () => {
     const out = join(folder.root, "catalog.json");
     const built = ["catalog", "build", "--manifests", folder.manifestsDir, "--out", out];
@@ -361,6 +392,21 @@ test("the operating system gets the same codes and output as commands give in th
   expect(await runCommand(check, OPERATOR_ENV)).toEqual(negative);
   const wrong = await runProgram(["org", "create", "x", "--json"], OPERATOR_ENV);
   expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
+});
+
+test("output that cannot be written changes no exit code to that of a negative answer", async () => {
+  const { mainFile } = await builtProgram();
+  const onFullDisk = (output: string, ...args: readonly string[]) => {
+    const shell = ["sh", "-c", `exec "$0" "$@" ${output}>/dev/full`, process.execPath] as const;
+    const shelled: ProgramPlace = { command: [...shell, mainFile], cwd: folder.root };
+    return runProgram(args, OPERATOR_ENV, { place: shelled });
+  };
+  expect(await onFullDisk("", "manifest", "schema")).toMatchObject({
+    code: 2,
+    stderr: "tokenmarket: standard output cannot be written (ENOSPC)\n",
+  });
+  expect(await onFullDisk("2", "frobnicate")).toMatchObject({ code: 2 });
+  expect(await onFullDisk("2", "version")).toMatchObject({ code: 0 });
 });
 
 test("no virtual key and no provider key is in a log", () => {

@@ -129,8 +129,9 @@ describe("a first run", () => {
     const flags = ["--yes", "--email", "b@example.com", "--org", "Twice", "--json"];
     const all = [...args, ...flags, "--base-url", elsewhere()];
     const runs: Readonly<Record<string, unknown>>[] = [];
-    for (const _run of [1, 2]) {
-      const { stdout } = await runCommand(all, { ...env, OPENAI_API_KEY: SECRET });
+    for (const usd of ["10.00", "25.00"]) {
+      const init = [...all, "--credit-usd", usd];
+      const { stdout } = await runCommand(init, { ...env, OPENAI_API_KEY: SECRET });
       runs.push(JSON.parse(stdout) as Readonly<Record<string, unknown>>);
     }
     const [first, second] = runs;

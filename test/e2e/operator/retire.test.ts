@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { beforeAll, describe, expect, test } from "vitest";
@@ -164,6 +164,19 @@ describe("after ledger retire", () => {
       runCommand(["ledger", "verify-export", join(root, "none.json")], env),
     ]);
     expect([unknown.code, known.code, missing.code]).toEqual([1, 0, 2]);
+  });
+
+  test("an export that cannot be whole leaves no file that looks whole", async () => {
+    const out = join(root, "attempts.csv");
+    const [period] = await gateway.backend.settlementStore.periods();
+    const named = [String(period?.providerId), new Date(period?.startMs ?? 0).toISOString()];
+    const attempts = ["settlement", "attempts", ...named, "--out", out];
+    const { code, stderr } = await runCommand(attempts, env);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/journal has/),
+    });
+    expect(existsSync(out)).toBe(false);
   });
 
   test("retired requests are a 404 for customers, kept ones are shown, and the balance stays", async () => {

@@ -15,6 +15,7 @@ import {
   MaybeInstant,
   MaybeInteger,
   MaybeText,
+  Name,
   nullable,
   oneOf,
   RoleName,
@@ -149,7 +150,10 @@ export const COMMANDS = {
     summary: "Creates an organization with an empty wallet",
     access: "command",
     changes: ["org.create"],
-    body: Type.Object({ name: ShortText("a name of 1 to 200 characters"), email: Email }),
+    body: Type.Object({
+      name: Type.String({ ...Name, maxLength: 200, description: "a name of 1 to 200 characters" }),
+      email: Email,
+    }),
     answer: Type.Object({ org_id: Id, name: Type.String(), email: Type.String() }),
   },
   "org policy <org_id>": {
