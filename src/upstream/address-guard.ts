@@ -24,7 +24,8 @@ for (const network of [
   "240.0.0.0/4",
   // Unspecified, loopback, and IPv4 addresses in the deprecated compatible form.
   "::/96",
-  // Translated to IPv4 (NAT64, 6to4, Teredo): the real target is unknown.
+  // Translated to IPv4 (SIIT, NAT64, 6to4, Teredo): the real target is unknown.
+  "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
   "2001::/32",
