@@ -12,7 +12,7 @@ const CALL_EVERY_MS = 100;
  * Far longer than anything takes on a busy machine, but shorter than a test may take, so that the
  * failure names what did not happen.
  */
-const UNTIL_MS = 50_000;
+const UNTIL_MS = 90_000;
 
 /** Leaves out annulled attempts, whose rows stay for an hour but hold nothing. */
 export const OPEN_HOLDS_SQL = `
