@@ -63,7 +63,7 @@ export function readConfig(
     flags: { ...forced, ...pickSettings(flags) },
     env: secrets.env,
     fileProblems: secrets.problems,
-    ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
+    ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8"), yamlFile: file } : {}),
   });
   if (outcome.kind === "invalid") throw new UsageFault(outcome.problems.join("\n"));
   return outcome.config;

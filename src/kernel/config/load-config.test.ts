@@ -50,8 +50,17 @@ test("a settings file without settings is refused, and an empty one is not", () 
   for (const yamlText of ["port 9000\n", "- port: 9000\n", "9000\n"]) {
     expect(loadConfig({ flags: {}, env: {}, yamlText })).toEqual({ kind: "invalid", problems });
   }
-  for (const yamlText of ["", "# none yet\n", "---\n"]) {
+  for (const yamlText of ["", "# none yet\n", "---\n", "timeouts:\n  # generation_ms: 1\n"]) {
     expect(loadConfig({ flags: {}, env: {}, yamlText })).toMatchObject({ kind: "loaded" });
+  }
+});
+
+test("a problem of a settings file is told with the name of the file", () => {
+  const yamlFile = "/etc/tokenmarket/eu.yaml";
+  for (const yamlText of ["port: x\n", "prt: 1\n", "a: [\n", "- 1\n"]) {
+    const outcome = loadConfig({ flags: {}, env: {}, yamlText, yamlFile });
+    const problems = outcome.kind === "invalid" ? outcome.problems : [];
+    expect(problems).toEqual([expect.stringContaining(yamlFile)]);
   }
 });
 

@@ -16,6 +16,8 @@ export interface ConfigSources {
   /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly yamlText?: string;
+  /** The name of the file with `yamlText`, for messages. */
+  readonly yamlFile?: string;
 }
 
 export type ConfigOutcome =
@@ -28,11 +30,12 @@ const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"
 /** The command line wins over the environment, which wins over the file, then the defaults. */
 export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const problems: string[] = [];
-  const file = readYaml(sources.yamlText, problems);
+  const { yamlText, yamlFile = "tokenmarket.yaml" } = sources;
+  const file = readYaml(yamlText, yamlFile, problems);
   const config: Record<string, string | number | boolean> = {};
   for (const [name, setting] of Object.entries<Setting<string | number | boolean>>(SETTINGS)) {
     if (setting.secret === true) problems.push(...findFileProblems(setting, sources));
-    const found = findValue(name as SettingName, setting, { sources, file });
+    const found = findValue(name as SettingName, setting, { sources, file, yamlFile });
     file.delete(setting.path);
     if (found === undefined) {
       config[name] = setting.fallback;
@@ -49,7 +52,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   }
   problems.push(...misspelledProblems(sources.env));
   for (const path of file.keys()) {
-    problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
+    problems.push(`${yamlFile}: there is no setting ${path}; see docs/reference/config.md`);
   }
   const read = Object.freeze(config) as unknown as Config;
   // Settings that are valid one by one may still contradict each other.
@@ -106,7 +109,7 @@ function findFileProblems(
 function findValue(
   name: SettingName,
   setting: Setting<unknown>,
-  from: { sources: ConfigSources; file: ReadonlyMap<string, unknown> },
+  from: { sources: ConfigSources; file: ReadonlyMap<string, unknown>; yamlFile: string },
 ): { value: unknown; where: string } | undefined {
   const flagged = from.sources.flags[name];
   if (flagged !== undefined) return { value: flagged, where: "command line" };
@@ -115,25 +118,31 @@ function findValue(
     if (value !== undefined && value !== "") return { value, where: env };
   }
   if (!from.file.has(setting.path)) return undefined;
-  return { value: from.file.get(setting.path), where: "tokenmarket.yaml" };
+  return { value: from.file.get(setting.path), where: from.yamlFile };
 }
 
-function readYaml(text: string | undefined, problems: string[]): Map<string, unknown> {
+function readYaml(
+  text: string | undefined,
+  name: string,
+  problems: string[],
+): Map<string, unknown> {
   const flat = new Map<string, unknown>();
   if (text === undefined) return flat;
   try {
     const parsed: unknown = parseYaml(text) ?? {};
     // Without this, a file with `port 9000` and no colon would silently change nothing.
     if (typeof parsed === "object" && !Array.isArray(parsed)) flatten(parsed, "", flat);
-    else problems.push("tokenmarket.yaml must have settings, each as `name: value`");
+    else problems.push(`${name} must have settings, each as \`name: value\``);
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    problems.push(`tokenmarket.yaml is not valid YAML: ${reason}`);
+    problems.push(`${name} is not valid YAML: ${reason}`);
   }
   return flat;
 }
 
 function flatten(value: unknown, path: string, into: Map<string, unknown>): void {
+  // All settings of this group are commented out.
+  if (value === null && GROUPS.has(path)) return;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     for (const [key, inner] of Object.entries(value)) {
       flatten(inner, path === "" ? key : `${path}.${key}`, into);
@@ -142,6 +151,10 @@ function flatten(value: unknown, path: string, into: Map<string, unknown>): void
   }
   if (path !== "") into.set(path, value);
 }
+
+const GROUPS: ReadonlySet<string> = new Set(
+  Object.values<Setting<unknown>>(SETTINGS).flatMap(({ path }) => path.split(".").slice(0, -1)),
+);
 
 function readValue(setting: Setting<unknown>, raw: unknown): string | number | boolean | undefined {
   switch (setting.kind) {
