@@ -72,8 +72,10 @@ export class StripeTopUps {
    */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
-    checkRule(rule, bounds);
-    const { card } = await topUps.read(orgId, isTestMoney, monthStartMs(clock.nowMs()));
+    const month = monthStartMs(clock.nowMs());
+    const { card, rule: saved } = await topUps.read(orgId, isTestMoney, month);
+    // The operator may have changed the bounds since, and turning the rule off must still work.
+    if (rule.isOn || !hasAmountsOf(rule, saved)) checkRule(rule, bounds);
     if (rule.isOn && card === undefined) {
       throw new TopUpFault("card", "save a card before you turn on automatic top-up");
     }
@@ -113,6 +115,14 @@ function checkRule(rule: TopUpRule, { minMicroUsd, maxMicroUsd }: PurchaseBounds
   if (monthMaxMicroUsd < amountMicroUsd) {
     throw new TopUpFault("month_max_usd", "month_max_usd must be at least amount_usd");
   }
+}
+
+function hasAmountsOf(rule: TopUpRule, other: TopUpRule | undefined): boolean {
+  return (
+    rule.belowMicroUsd === other?.belowMicroUsd &&
+    rule.amountMicroUsd === other.amountMicroUsd &&
+    rule.monthMaxMicroUsd === other.monthMaxMicroUsd
+  );
 }
 
 export function inCents(amount: MicroUsd): string {

@@ -161,6 +161,18 @@ describe("a rule of automatic top-up", () => {
     expect((await view()).rule).toBeUndefined();
   });
 
+  test("is turned off although the operator no longer allows its amounts", async () => {
+    orgId = await orgWithRule(fixture);
+    await fixture.backend.query("update top_up_rule set amount = 10000 where org_id = $1", [orgId]);
+    const { rule } = await view();
+    if (rule === undefined) throw new Error("the rule is gone");
+    const setRule = (isOn: boolean): Promise<void> =>
+      topUpsOf(fixture).setRule(orgId, { ...rule, isOn }, testOperator);
+    await expect(setRule(true)).rejects.toMatchObject({ field: "amount_usd" });
+    await setRule(false);
+    expect((await view()).rule).toEqual({ ...rule, isOn: false });
+  });
+
   test("buys once when the balance is below, with several instances, and not when it is above", async () => {
     orgId = await orgWithRule(fixture);
     await Promise.all([rounds(fixture), rounds(fixture)]);

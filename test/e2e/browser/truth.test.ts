@@ -114,6 +114,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     await panel.getByRole("button", { name: "Turn on automatic top-up" }).click();
     await expectSays("Active");
     expect(await rule()).toMatchObject({ is_on: true, below_usd: "10.000000" });
+    await panel.getByLabel(/^Buy, in dollars/).fill("1");
     await panel.getByRole("button", { name: "Turn off" }).click();
     await expectSays("Off");
     expect(await rule()).toMatchObject({ is_on: false });

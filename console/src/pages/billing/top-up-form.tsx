@@ -28,7 +28,9 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
   });
 
   function save(wanted: boolean): void {
-    const dollars = (field: Field): string => typed[field].trim().replace(/^\$/, "");
+    const dollars = (field: Field): string =>
+      // Turning off saves no amounts, for one that is not allowed would keep the rule on.
+      wanted || rule === null ? typed[field].trim().replace(/^\$/, "") : rule[field];
     const body = {
       is_on: wanted,
       below_usd: dollars("below_usd"),
