@@ -1,6 +1,12 @@
 import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
+import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
+import {
+  type AttemptId,
+  createRecordId,
+  type KeyId,
+  type OrgId,
+} from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
@@ -119,6 +125,50 @@ test("a cap change waits for the lock of its wallet", async () => {
   await blocker.query("commit");
   expect(await change).toBe(true);
 });
+
+/** Begins to credit the organization, by one of the two ways in which it can get credit. */
+function credit({ orgId }: Org, way: "a grant" | "a purchase"): Promise<unknown> {
+  const amountMicroUsd = microUsd(5_000_000n);
+  const ref = createRecordId("pur");
+  const { creditStore, purchaseStore } = backend;
+  if (way === "a grant") return creditStore.grant({ orgId, amountMicroUsd, ref }, testOperator);
+  const times = { nowMs: 1, expiresAtMs: 2, countedFromMs: 1, purchasesMax: 1 };
+  const wanted = { purchaseId: ref, orgId, amountMicroUsd, isTestMoney: false, ...times };
+  const paid = { purchaseId: ref, paymentId: ref, receiptUrl: null };
+  return purchaseStore.create(wanted, testOperator).then(() => purchaseStore.grant(paid));
+}
+
+test.each(["a grant", "a purchase"] as const)(
+  "%s and changes of caps at the same time all succeed",
+  async (way) => {
+    const { accountStore } = backend;
+    const org = await newOrg();
+    const { orgId, keyId } = org;
+    await blocker.query(...lockWallet(org));
+    const caps = { month: microUsd(500n) };
+    const { digest, label } = createVirtualKey();
+    const key = { orgId, name: "capped", origin: "console", digest, label, caps } as const;
+    const limit = {
+      target: { source: "self", scope: "key", keyId },
+      change: { concurrent: 1 },
+    } as const;
+    const steps = [
+      () => credit(org, way),
+      () => accountStore.editKeys(orgId, [keyId], { caps, limit }, testOperator),
+      () => accountStore.setOrgCap(orgId, microUsd(500n), testOperator),
+      () => accountStore.createOwnKey({ ...key, requestsPerMinuteCeiling: 1 }, testOperator),
+    ];
+    const running: Promise<unknown>[] = [];
+    for (const step of steps) {
+      running.push(step());
+      await waitingFor(running.length);
+    }
+    await blocker.query("commit");
+    await Promise.all(running);
+    const { settledMicroUsd } = await backend.recordStore.balance(orgId);
+    expect(settledMicroUsd).toBe(5_001_000n);
+  },
+);
 
 test("a take-over waits for holds in progress, so that recovery sees all of them", async () => {
   const store = backend.ledgerBatchStore;

@@ -134,6 +134,13 @@ export async function editKeys(
 ): Promise<readonly KeySummary[] | undefined> {
   const { edit, where, values } = asked;
   const keyIds = [...new Set(asked.keyIds)];
+  // A changed cap locks the wallet, and rows of organizations are locked before wallets.
+  await client.query(
+    `select from org
+    where org_id in (select org_id from api_key where key_id = any ($1) and ${where})
+    order by org_id for no key update`,
+    [keyIds, ...values],
+  );
   const { rows: locked } = await client.query<Row>(
     `select ${keyColumns.sql} from api_key where key_id = any ($1) and ${where}
     order by key_id for no key update`,

@@ -97,7 +97,9 @@ create trigger finished_attempt_is_final before update on attempt
 
 -- Locks the wallets of organizations. A wallet's lock also protects the reserved amounts, attempts,
 -- spend and caps of its organization. To avoid deadlocks, every transaction locks in this order:
--- the settlement gate, the row of `instance`, wallets by id, accounts of the platform by id.
+-- the settlement gate, the row of `instance`, rows of `org` by id, rows of `api_key`, wallets by id,
+-- accounts of the platform by id. A change of a cap locks the wallet by a trigger, so the rows that
+-- it changes are locked before; whatever else changes such a row and a wallet must do the same.
 create function lock_wallets(p_orgs text[]) returns void language sql as $$
   select 1 from account
   where account_id in (select distinct 'wallet:' || org from unnest(p_orgs) as t(org))
@@ -908,6 +910,7 @@ create function grant_credit(p_org text, p_amount bigint, p_ref text,
 declare
   v_wallet constant text := 'wallet:' || p_org;
 begin
+  perform 1 from org where org_id = p_org for no key update;
   perform lock_wallets(array[p_org]);
   if not exists (select from account where account_id = v_wallet) then
     raise exception 'no organization %', p_org using errcode = 'TM404';
@@ -1211,6 +1214,10 @@ declare
   v record;
   v_more bigint;
 begin
+  perform 1 from org where org_id in (
+    select coalesce(k.org_id, c.id) from jsonb_to_recordset(p_changes) as c(id text)
+    left join api_key k on k.key_id = c.id)
+  order by org_id for no key update;
   update api_key k set disabled_at = clock_timestamp()
   from jsonb_to_recordset(p_changes) as c(kind text, id text)
   where c.kind = 'key' and k.key_id = c.id and k.disabled_at is null;
@@ -1317,6 +1324,8 @@ begin
   update instance set epoch = epoch + 1000000;
   perform advance_settlement_horizon(lost_until);
 
+  -- Changes rows of `org` and `api_key`, so it comes before the closings, which lock wallets.
+  select to_jsonb(c) into access from close_access_again(p_changes) c;
   closed_attempts := 0;
   loop
     exit when p_open = 'kept';
@@ -1338,7 +1347,6 @@ begin
   if not p_is_nothing_lost then
     ended_sessions := end_all_console_access();
   end if;
-  select to_jsonb(c) into access from close_access_again(p_changes) c;
 end $$;
 
 -- Records costs that are owed to providers for attempts that a restore has removed, once per
@@ -1473,6 +1481,8 @@ declare
   v_purchase purchase;
   v_series text;
 begin
+  perform 1 from org where org_id = (select org_id from purchase where purchase_id = p_purchase)
+  for no key update;
   v_purchase := lock_purchase(p_purchase);
   if v_purchase.granted_at is not null then
     update purchase set receipt_url = coalesce(receipt_url, p_receipt),
