@@ -18,7 +18,11 @@ const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
 const CLAIMS_EVERY_MS = DAY_MS;
-const CLAIMS_SINCE_MS = 3 * DAY_MS;
+/**
+ * A refund takes no credit while it is pending, so it is not stored and must be listed again. A bank
+ * transfer can be pending for 45 days.
+ */
+const CLAIMS_SINCE_MS = 60 * DAY_MS;
 const CLAIMS_PER_ROUND = 5_000;
 /** Older claims are not polled: disputes are decided, and refunds fail, within months. */
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;

@@ -138,15 +138,18 @@ export class StripePayments {
     );
   }
 
-  /** Yields the refunds created since `sinceMs`, then the disputes, each newest first. */
+  /**
+   * Yields the disputes created since `sinceMs`, then the refunds, each newest first. Disputes come
+   * first because they are few: a caller that reads a limited number gets all of them.
+   */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
-    for await (const refund of this.#stripe.refunds.list(range)) {
-      const update = readRefund(refund);
-      if (update !== undefined) yield update;
-    }
     for await (const dispute of this.#stripe.disputes.list(range)) {
       const update = readDispute(dispute);
+      if (update !== undefined) yield update;
+    }
+    for await (const refund of this.#stripe.refunds.list(range)) {
+      const update = readRefund(refund);
       if (update !== undefined) yield update;
     }
   }

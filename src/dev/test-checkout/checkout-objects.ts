@@ -108,7 +108,7 @@ export interface CheckoutReturn {
 export interface CheckoutRefund extends CheckoutReturn {
   readonly id: string;
   readonly object: "refund";
-  status: "succeeded" | "failed";
+  status: "pending" | "succeeded" | "failed";
   readonly created: number;
 }
 

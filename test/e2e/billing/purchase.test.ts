@@ -175,6 +175,20 @@ describe("a purchase whose event never arrives", () => {
     expect(await undelivered.broken()).toEqual([]);
   });
 
+  test("loses the credit of a refund that was pending for weeks, at the daily reconciliation", async () => {
+    const bought = await undelivered.buy(await undelivered.newOrg(), 20);
+    const payment = undelivered.checkout.book.pay(bought.session);
+    const refund = undelivered.checkout.book.refund(payment, 500);
+    if (refund !== undefined) refund.status = "pending";
+    undelivered.clock.moveOn(20 * MINUTE_MS);
+    await undelivered.billings[0].reconcileAll();
+    expect(await undelivered.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+    undelivered.clock.moveOn(40 * DAY_MS);
+    if (refund !== undefined) refund.status = "succeeded";
+    await undelivered.billings[0].reconcileAll();
+    expect(await undelivered.balance(bought.orgId)).toBe(15n * MICRO_PER_USD);
+  });
+
   test("expires when the provider no longer knows its checkout, and this is logged", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     undelivered.checkout.book.sessions.delete(bought.session.id);
