@@ -229,7 +229,7 @@ const LOST_MEANINGS: Readonly<Record<LostVerdict, string>> = {
   put_back: "in a period that was put back",
   retired: "of a retired day; check its export",
   outside: "not of a lost time, and not in the journal",
-  impossible: "of an id that no attempt can have",
+  impossible: "of an id or an amount that no attempt can have",
 };
 const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
 

@@ -12,7 +12,7 @@ import type { SettlementTerms } from "./settlement-plan.ts";
  * - `put_back`: its cost is in a period that was put back from a file.
  * - `retired`: its day was taken out of the journal.
  * - `outside`: its time is not in a time span that a restore lost.
- * - `impossible`: no attempt can have this id.
+ * - `impossible`: no attempt can have this id or cost this amount.
  */
 export type LostVerdict =
   "borne" | "borne_before" | "ours" | "put_back" | "retired" | "outside" | "impossible";
@@ -73,6 +73,8 @@ export interface LostCost {
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
+/** A million dollars. */
+const LARGEST_COST = 10n ** 18n;
 
 /**
  * Enters the costs that the books lost in a restore, from a provider's statement. Each lost line
@@ -125,8 +127,9 @@ function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
   return claims;
 }
 
-function isPossible({ of, id }: ClaimLine): boolean {
-  return of === "request" || BigInt(id) <= LARGEST_ID;
+function isPossible({ of, id, costPicoUsd }: ClaimLine): boolean {
+  const isId = of === "request" || BigInt(id) <= LARGEST_ID;
+  return isId && costPicoUsd >= 0n && costPicoUsd <= LARGEST_COST;
 }
 
 interface JudgedRow {
