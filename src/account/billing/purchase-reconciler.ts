@@ -36,7 +36,7 @@ const FAILURES_MAX = 5;
 
 export interface ReconcilerDeps extends Pick<
   TopUpChargesDeps,
-  "store" | "service" | "clock" | "log"
+  "store" | "service" | "isTestMoney" | "clock" | "log"
 > {
   readonly payments: StripePayments;
   readonly charges: Pick<TopUpCharges, "check">;
@@ -105,8 +105,11 @@ export class PurchaseReconciler {
   }
 
   async check(purchase: KnownPurchase): Promise<void> {
-    const { store, payments, service, charges, clock, log } = this.#deps;
+    const { store, payments, service, charges, isTestMoney, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;
+    // Test money and real money have separate accounts, and this key's account does not know the
+    // payments of the other one.
+    if (purchase.isTestMoney !== isTestMoney) return;
     if (purchase.isAutomatic) return await charges.check(purchaseId);
     const session = sessionId === null ? undefined : await payments.session(sessionId);
     if (session !== undefined) return await service.takeSession(session);

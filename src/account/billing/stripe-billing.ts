@@ -79,7 +79,7 @@ export class StripeBilling {
     const isOn = options.config.autoTopUp;
     this.#charges = new TopUpCharges({ ...deps, ...common, keeper, cards, isOn });
     this.#topUps = new StripeTopUps({ ...common, keeper, consoleUrl: options.consoleUrl });
-    this.#reconciler = new PurchaseReconciler({ ...deps, charges: this.#charges });
+    this.#reconciler = new PurchaseReconciler({ ...deps, isTestMoney, charges: this.#charges });
     const message = "automatic top-ups could not be checked; this will be retried";
     this.#topUpJob = new Job(
       TOP_UP_TICK_MS,

@@ -189,6 +189,32 @@ describe("a purchase whose event never arrives", () => {
     expect(await undelivered.balance(bought.orgId)).toBe(15n * MICRO_PER_USD);
   });
 
+  test("stays pending while the gateway runs with a key for the other kind of money", async () => {
+    const { backend, checkout, clock, billings } = undelivered;
+    const bought = await undelivered.buy(await undelivered.newOrg(), 20);
+    const setTestMoney = (isTestMoney: boolean): Promise<unknown> =>
+      backend.query("update purchase set is_test_money = $2 where purchase_id = $1", [
+        bought.purchaseId,
+        isTestMoney,
+      ]);
+    checkout.book.pay(bought.session, {}, true);
+    clock.moveOn(20 * MINUTE_MS);
+    await billings[0].reconcileAll();
+    // The account of this key does not know checkouts of real money.
+    await setTestMoney(false);
+    checkout.book.sessions.delete(bought.session.id);
+    clock.moveOn(20 * MINUTE_MS);
+    await billings[0].reconcileAll();
+    await billings[0].checkPurchase(bought.orgId, bought.purchaseId);
+    expect((await undelivered.purchase(bought)).state).toBe("pending");
+    await setTestMoney(true);
+    checkout.book.sessions.set(bought.session.id, bought.session);
+    checkout.book.finish(bought.session, true);
+    clock.moveOn(20 * MINUTE_MS);
+    await billings[0].reconcileAll();
+    expect(await undelivered.balance(bought.orgId)).toBe(20n * MICRO_PER_USD);
+  });
+
   test("expires when the provider no longer knows its checkout, and this is logged", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     undelivered.checkout.book.sessions.delete(bought.session.id);
