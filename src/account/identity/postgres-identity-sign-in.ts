@@ -334,14 +334,14 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
 
 /**
  * Deletes an organization that never had money, a key or a change of caps. If another table still
- * refers to the organization, it stays.
+ * refers to the organization, it stays. Locks its row before its wallet, as every transaction does.
  */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");
   try {
     const dropped = await run(
-      `delete from account w where w.org_id = $1 and w.debits = 0 and w.credits = 0
-        and w.reserved = 0
+      `delete from account w using (select org_id from org where org_id = $1 for update) o
+      where w.org_id = o.org_id and w.debits = 0 and w.credits = 0 and w.reserved = 0
         and not exists (select from cap_change c where c.org_id = w.org_id)
         and not exists (select from api_key k where k.org_id = w.org_id)
       returning w.account_id`,
