@@ -4,7 +4,7 @@ import type { PurchaseRecord } from "./purchase-store.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { Paper, PaperTable } from "./paper.ts";
 import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
-import type { Statement } from "./statements.ts";
+import { negated, type Statement } from "./statements.ts";
 
 export type PaidPurchase = PurchaseRecord & {
   readonly receipt: ReceiptFacts;
@@ -104,6 +104,7 @@ const CREDITS: Readonly<Record<string, string>> = {
 };
 
 function balanceTable(document: StatementDocument): PaperTable {
+  const unlisted = dollars(negated(document.unlisted_usage_usd));
   return {
     title: "Balance",
     columns: [
@@ -116,7 +117,10 @@ function balanceTable(document: StatementDocument): PaperTable {
         `${CREDITS[kind] ?? "Other"} (${count})`,
         dollars(usd),
       ]),
-      ["Usage", dollars(`-${document.usage_usd}`.replace(/^--/, ""))],
+      ["Usage", dollars(negated(document.usage_usd))],
+      ...(/[1-9]/.test(document.unlisted_usage_usd)
+        ? [["Includes archived requests not listed below", unlisted]]
+        : []),
       ["Closing balance", dollars(document.closing_usd)],
     ],
     sums: 1,

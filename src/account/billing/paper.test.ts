@@ -2,6 +2,8 @@ import { inflateSync } from "node:zlib";
 
 import { describe, expect, test } from "vitest";
 
+import type { StatementDocument } from "../console-api/contract/statements.ts";
+import { statementPaper } from "./documents.ts";
 import { drawPaper, type Paper } from "./paper.ts";
 import { printPaper } from "./print-paper.ts";
 
@@ -80,4 +82,40 @@ describe("a document", () => {
     expect(failed.status).toBe("rejected");
     expect(printed.status).toBe("fulfilled");
   });
+});
+
+test("a printed statement lists usage that its tables lack, and prints no usage as $0.00", () => {
+  const month: StatementDocument = {
+    version: 1,
+    org_id: "org_a",
+    month: "2026-10",
+    opening_usd: "5.000000",
+    credits: [],
+    usage_usd: "2.000000",
+    closing_usd: "3.000000",
+    lines: [],
+    lines_left_out: 0,
+    unlisted_usage_usd: "2.000000",
+    models: [],
+    keys: [],
+  };
+  const seller = { name: "", addressLines: [], taxId: "", note: "", noTaxReason: "", url: "u" };
+  const kept = { state: "closed", number: "n", closedAtMs: 0, sha256: "", hasLeft: false } as const;
+  const balanceOf = (change: Partial<StatementDocument>): unknown => {
+    const document = { ...month, ...change };
+    const statement = { ...kept, document, differences: [] };
+    return statementPaper(statement, seller, { name: "A", company: null }).tables[0]?.rows;
+  };
+  expect(balanceOf({})).toEqual([
+    ["Opening balance", "$5.00"],
+    ["Usage", "-$2.00"],
+    ["Includes archived requests not listed below", "-$2.00"],
+    ["Closing balance", "$3.00"],
+  ]);
+  const none = { usage_usd: "0.000000", unlisted_usage_usd: "0.000000", closing_usd: "5.000000" };
+  expect(balanceOf(none)).toEqual([
+    ["Opening balance", "$5.00"],
+    ["Usage", "$0.00"],
+    ["Closing balance", "$5.00"],
+  ]);
 });

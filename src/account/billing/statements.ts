@@ -148,7 +148,7 @@ function renderLine({ line, name = "", count, usd, input, output }: Line): strin
   return csvLine([line, plainCell(name), counted ?? "", usd, sent ?? "", answered ?? ""]);
 }
 
-function negated(usd: string): string {
+export function negated(usd: string): string {
   if (/^0\.0+$/.test(usd)) return usd;
   return usd.startsWith("-") ? usd.slice(1) : `-${usd}`;
 }
