@@ -130,3 +130,19 @@ test("tools, a schema and routing are in every language, each in the format of i
     expect(chatSnippets(wire, called)[2]?.code).toMatch(/\} as (?:OpenAI|Anthropic)\.\w+\)/);
   }
 });
+
+test("a parameter that a client library does not know does not end its call", () => {
+  const parameters = { temperature: 0.5, top_k: 40, thinking_budget: 1024 };
+  const argumentsOf = (wire: "chat" | "messages"): unknown =>
+    (chatSnippets(wire, { ...of, parameters })[1]?.code ?? "").match(
+      /(?<=^ {4}|^ {8})"?\w+(?="?[:=])/gm,
+    );
+  expect(argumentsOf("chat")).toEqual([
+    ...["base_url", "api_key", "model", "messages", "temperature"],
+    ...["extra_body", '"top_k', '"thinking_budget'],
+  ]);
+  expect(argumentsOf("messages")).toEqual([
+    ...["model", "max_tokens", "system", "messages"],
+    ...["extra_body", '"temperature', '"top_k'],
+  ]);
+});

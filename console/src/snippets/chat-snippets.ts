@@ -62,14 +62,14 @@ client = OpenAI(
     api_key=${pythonKey(secret)},
 )
 ${isStream ? "stream" : "answer"} = client.chat.completions.create(
-${pythonArguments(sent, OPENAI_EXTRAS)}
+${pythonArguments(sent, OPENAI_FIELDS)}
 )
 ${isStream ? PYTHON_CHUNKS : "print(answer.choices[0].message.content)"}`,
     },
     {
       label: "TypeScript",
       code: `${openAiClient(root, secret)}
-const ${isStream ? "stream" : "answer"} = await client.chat.completions.create(${typed(sent, OPENAI_EXTRAS, `OpenAI.ChatCompletionCreateParams${isStream ? "Streaming" : "NonStreaming"}`)});
+const ${isStream ? "stream" : "answer"} = await client.chat.completions.create(${typed(sent, OPENAI_FIELDS, `OpenAI.ChatCompletionCreateParams${isStream ? "Streaming" : "NonStreaming"}`)});
 ${isStream ? SCRIPT_CHUNKS : "console.log(answer.choices[0].message.content);"}`,
     },
   ];
@@ -98,12 +98,12 @@ client = Anthropic(base_url=${JSON.stringify(root)}, api_key=${pythonKey(secret)
 ${
   isStream
     ? `with client.messages.stream(
-${pythonArguments(body, MESSAGES_EXTRAS)}
+${pythonArguments(body, MESSAGES_FIELDS)}
 ) as stream:
     for text in stream.text_stream:
         print(text, end="")`
     : `message = client.messages.create(
-${pythonArguments(body, MESSAGES_EXTRAS)}
+${pythonArguments(body, MESSAGES_FIELDS)}
 )
 print(message.content[0].text)`
 }`,
@@ -119,10 +119,10 @@ const client = new Anthropic({
 });
 ${
   isStream
-    ? `const stream = client.messages.stream(${typed(body, MESSAGES_EXTRAS, "Anthropic.MessageStreamParams")});
+    ? `const stream = client.messages.stream(${typed(body, MESSAGES_FIELDS, "Anthropic.MessageStreamParams")});
 stream.on("text", (text) => process.stdout.write(text));
 await stream.finalMessage();`
-    : `const message = await client.messages.create(${typed(body, MESSAGES_EXTRAS, "Anthropic.MessageCreateParamsNonStreaming")});
+    : `const message = await client.messages.create(${typed(body, MESSAGES_FIELDS, "Anthropic.MessageCreateParamsNonStreaming")});
 console.log(message.content[0].text);`
 }`,
     },
@@ -201,32 +201,65 @@ export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** Fields that the client libraries do not know. The examples must pass them as extra fields. */
-const OPENAI_EXTRAS = ["provider", "thinking", "top_k", "min_p", "repetition_penalty"];
-const MESSAGES_EXTRAS = ["provider"];
+/**
+ * Usual fields that the client libraries know. A listing may declare any others, which the examples
+ * pass as extra fields: a Python client refuses an argument that it does not know.
+ */
+const OPENAI_FIELDS = [
+  "frequency_penalty",
+  "max_completion_tokens",
+  "max_tokens",
+  "messages",
+  "model",
+  "presence_penalty",
+  "reasoning_effort",
+  "response_format",
+  "seed",
+  "stop",
+  "stream",
+  "temperature",
+  "tools",
+  "top_logprobs",
+  "top_p",
+  "verbosity",
+];
+/** The Anthropic clients know no `temperature`, `top_p` and `top_k` from their version 1 or 2 on. */
+const MESSAGES_FIELDS = [
+  "max_tokens",
+  "messages",
+  "model",
+  "output_config",
+  "stop_sequences",
+  "stream",
+  "system",
+  "thinking",
+  "tools",
+];
 
-/** Writes a body as Python keyword arguments. Fields in `extras` go into `extra_body`. */
+/** Writes a body as Python keyword arguments. Fields that are not `known` go into `extra_body`. */
 export function pythonArguments(
   body: Readonly<Record<string, unknown>>,
-  extras: readonly string[] = [],
+  known: readonly string[],
 ): string {
   const entries = Object.entries(body);
-  const known = entries.filter(([name]) => !extras.includes(name));
-  const others = Object.fromEntries(entries.filter(([name]) => extras.includes(name)));
-  return [...known, ...(Object.keys(others).length === 0 ? [] : [["extra_body", others] as const])]
+  const others = entries.filter(([name]) => !known.includes(name));
+  return [
+    ...entries.filter(([name]) => known.includes(name)),
+    ...(others.length === 0 ? [] : [["extra_body", Object.fromEntries(others)] as const]),
+  ]
     .map(([name, value]) => `    ${name}=${python(value, "    ")},`)
     .join("\n");
 }
 
-/** Writes a body in TypeScript, cast to `type` if it has fields in `extras`, which `type` lacks. */
-function typed(
+/** Writes a body in TypeScript, cast to `type` if it has fields that are not `known` to `type`. */
+export function typed(
   body: Readonly<Record<string, unknown>>,
-  extras: readonly string[],
+  known: readonly string[],
   type: string,
 ): string {
-  return Object.keys(body).some((name) => extras.includes(name))
-    ? `${script(body)} as ${type}`
-    : script(body);
+  return Object.keys(body).every((name) => known.includes(name))
+    ? script(body)
+    : `${script(body)} as ${type}`;
 }
 
 /** Writes a JSON value as a TypeScript literal. Names are unquoted where TypeScript allows it. */

@@ -53,6 +53,13 @@ describe("the sample calls of a model", () => {
     expect(modelSnippets(model, ROOT)[0]?.code).not.toContain("aspect_ratio");
   });
 
+  test("an image parameter that the client library does not know goes into its extra fields", () => {
+    const parameters = { aspect_ratio: { type: "enum", values: ["16:9"] } } as const;
+    const [, python, script] = modelSnippets(buildModel({ modality: "image", parameters }), ROOT);
+    expect(python?.code).toContain('extra_body={\n        "aspect_ratio": "16:9",\n    },');
+    expect(script?.code).toContain("} as OpenAI.ImageGenerateParamsNonStreaming)");
+  });
+
   test("a video call has the model's default length", () => {
     const model = buildModel({
       modality: "video",

@@ -12,6 +12,7 @@ import {
   script,
   type Snippet,
   type SnippetWire,
+  typed,
 } from "./chat-snippets.ts";
 
 export function modelSnippets(
@@ -65,7 +66,7 @@ client = OpenAI(
     api_key=${pythonKey()},
 )
 answer = client.images.generate(
-${pythonArguments(body)}
+${pythonArguments(body, IMAGE_FIELDS)}
 )
 with open("image.png", "wb") as file:
     file.write(base64.b64decode(answer.data[0].b64_json))`,
@@ -74,11 +75,23 @@ with open("image.png", "wb") as file:
       label: "TypeScript",
       code: `import { writeFile } from "node:fs/promises";
 ${openAiClient(root)}
-const answer = await client.images.generate(${script(body)});
+const answer = await client.images.generate(${typed(body, IMAGE_FIELDS, "OpenAI.ImageGenerateParamsNonStreaming")});
 await writeFile("image.png", Buffer.from(answer.data[0].b64_json, "base64"));`,
     },
   ];
 }
+
+/** Fields that the client library knows; models may also have `aspect_ratio`, `seed` and others. */
+const IMAGE_FIELDS = [
+  "background",
+  "model",
+  "n",
+  "output_compression",
+  "output_format",
+  "prompt",
+  "quality",
+  "size",
+];
 
 function videoCalls(body: Body, root: string): readonly Snippet[] {
   const videos = `${root}/v1/videos`;
