@@ -146,3 +146,12 @@ test("a parameter that a client library does not know does not end its call", ()
     ...["extra_body", '"temperature', '"top_k'],
   ]);
 });
+
+test("an answer that begins with a thought, or has no text, does not end the program", () => {
+  for (const { code } of helloSnippets("messages", {
+    gatewayUrl: "https://g.example",
+    modelId: "m",
+  })) {
+    expect(code).not.toContain("content[0]");
+  }
+});

@@ -105,7 +105,7 @@ ${pythonArguments(body, MESSAGES_FIELDS)}
     : `message = client.messages.create(
 ${pythonArguments(body, MESSAGES_FIELDS)}
 )
-print(message.content[0].text)`
+print("".join(block.text for block in message.content if block.type == "text"))`
 }`,
     },
     {
@@ -123,7 +123,7 @@ ${
 stream.on("text", (text) => process.stdout.write(text));
 await stream.finalMessage();`
     : `const message = await client.messages.create(${typed(body, MESSAGES_FIELDS, "Anthropic.MessageCreateParamsNonStreaming")});
-console.log(message.content[0].text);`
+console.log(message.content.map((block) => (block.type === "text" ? block.text : "")).join(""));`
 }`,
     },
   ];
