@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
   });
 
   test("a video job is followed to its end, its file streams and downloads, and it is charged", async () => {
-    const { page, complaints } = await maker("video", "videos");
+    const { page, complaints, orgId } = await maker("video", "videos");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await page.getByLabel("Seconds").fill("3");
     const prompt = `a ship at sea ${VIDEO_FAULT}`;
@@ -95,6 +95,9 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     await page.getByRole("button", { name: "Generate" }).click();
     const job = page.getByRole("article", { name: prompt });
     await job.getByText("Queued").waitFor();
+    // Without it, a switch of the organization in another tab would make the job a 404, and so lost.
+    const poll = await page.waitForRequest((each) => /\/videos\/[^/]+$/.test(each.url()));
+    expect([poll.method(), await poll.headerValue("x-tm-org")]).toEqual(["GET", orgId]);
     clock.forward(3 * STATE_MS);
     // The job continues when its page is closed, and a reload lists it again.
     await page.reload();

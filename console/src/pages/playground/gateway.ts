@@ -37,7 +37,7 @@ export async function send(
   try {
     response = await fetch(`${ROOT}${path}`, {
       ...(body === undefined
-        ? {}
+        ? { headers: presentOrgHeaders() }
         : {
             method: "POST",
             headers: { "content-type": "application/json", ...presentOrgHeaders() },
