@@ -5,6 +5,10 @@ import { modelSnippets } from "./media-snippets.ts";
 
 const ROOT = "https://api.example.test";
 
+const AsyncFunction = (async () => undefined).constructor as new (
+  ...parts: string[]
+) => (...known: unknown[]) => Promise<void>;
+
 /** The JSON that a curl sample sends. */
 function bodyOf(code: string | undefined): unknown {
   const sent = /-d '([^]*?)'(\n\n|$)/.exec(code ?? "")?.[1] ?? "";
@@ -54,8 +58,11 @@ describe("the sample calls of a model", () => {
   });
 
   test("an image parameter that the client library does not know goes into its extra fields", () => {
-    const parameters = { aspect_ratio: { type: "enum", values: ["16:9"] } } as const;
-    const [, python, script] = modelSnippets(buildModel({ modality: "image", parameters }), ROOT);
+    const model = buildModel({
+      modality: "image",
+      parameters: { aspect_ratio: { type: "enum", values: ["16:9"] } },
+    });
+    const [, python, script] = modelSnippets(model, ROOT);
     expect(python?.code).toContain('extra_body={\n        "aspect_ratio": "16:9",\n    },');
     expect(script?.code).toContain("} as OpenAI.ImageGenerateParamsNonStreaming)");
   });
@@ -66,6 +73,25 @@ describe("the sample calls of a model", () => {
       parameters: { seconds: { type: "integer", min: 1, max: 12, default: 4 } },
     });
     expect(bodyOf(modelSnippets(model, ROOT)[0]?.code)).toMatchObject({ seconds: 4 });
+  });
+
+  test.each([
+    ["that is refused", { error: { message: "out of credit" } }],
+    ["that fails", { id: "video_1", status: "failed", error: { message: "out of credit" } }],
+  ])("the code of a video %s ends with the reason, and writes no file", async (_case, answer) => {
+    const [, python, script] = modelSnippets(buildModel({ modality: "video" }), ROOT);
+    const asked: string[] = [];
+    const known = {
+      process: { env: {} },
+      fetch: async (url: string) => (asked.push(url), { json: async () => answer }),
+      setTimeout: () => expect.fail("the job was waited for"),
+      writeFile: () => expect.fail("a file was written"),
+    };
+    const code = (script?.code ?? "").replace(/^import .*$/m, "");
+    const run = new AsyncFunction(...Object.keys(known), code);
+    await expect(run(...Object.values(known))).rejects.toThrow("out of credit");
+    expect(asked).toEqual([`${ROOT}/v1/videos`]);
+    expect(python?.code).toContain('if video.get("status") != "completed":');
   });
 
   test("a decisions call uses the wire of its model", () => {

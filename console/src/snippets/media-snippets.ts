@@ -119,10 +119,11 @@ video = requests.post(
     headers=headers,
     json=${python(body, "    ")},
 ).json()
-while video["status"] not in ("completed", "failed"):
+while video.get("status") in ("queued", "in_progress"):
     time.sleep(5)
     video = requests.get(f"${videos}/{video['id']}", headers=headers).json()
-
+if video.get("status") != "completed":
+    raise SystemExit(video["error"]["message"])
 with open("video.mp4", "wb") as file:
     file.write(requests.get(f"${videos}/{video['id']}/content", headers=headers).content)`,
     },
@@ -138,10 +139,11 @@ let video = await (
     body: JSON.stringify(${script(body)}),
   })
 ).json();
-while (!["completed", "failed"].includes(video.status)) {
+while (["queued", "in_progress"].includes(video.status)) {
   await new Promise((resolve) => setTimeout(resolve, 5000));
   video = await (await fetch(\`${videos}/\${video.id}\`, { headers })).json();
 }
+if (video.status !== "completed") throw new Error(video.error.message);
 const file = await fetch(\`${videos}/\${video.id}/content\`, { headers });
 await writeFile("video.mp4", Buffer.from(await file.arrayBuffer()));`,
     },
