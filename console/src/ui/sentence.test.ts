@@ -32,6 +32,10 @@ describe("a message of the console's API", () => {
     ["tax_id.value is not valid", "The tax ID is not valid."],
     ["postal_code is missing", "Postal code is missing."],
     ["use `never`, or run `npm run build`", "Use never, or run npm run build."],
+    [
+      'models has "lab/my_model" and “nightly_batch until”',
+      'Models has "lab/my_model" and “nightly_batch until”.',
+    ],
     ["see https://a.example/some_page?my_id=1", "See https://a.example/some_page?my_id=1."],
   ])("%j names fields by their labels", (message, shown) => {
     expect(presentMessage(message)).toBe(shown);

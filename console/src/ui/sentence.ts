@@ -9,9 +9,14 @@ export function sentence(message: string): string {
   return begun === "" || /[.!?…][)”"]?$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** Makes an API message a sentence, and replaces the names of fields by their labels. */
+/**
+ * Makes an API message a sentence, and replaces the names of fields by their labels. What is in
+ * double quotes stays as it is: it is a value, such as the name of a key.
+ */
 export function presentMessage(message: string): string {
-  return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
+  const parts = message.replaceAll("`", "").split(/("[^"]*"|“[^”]*”)/);
+  const shown = parts.map((part, at) => (at % 2 === 0 ? part.replace(FIELD, fieldLabel) : part));
+  return capitalized(sentence(shown.join("")));
 }
 
 function capitalized(text: string): string {

@@ -63,7 +63,7 @@ export async function askAboutCaps(
   if (first === undefined) return undefined;
   if (keys.length === 1) return question("all requests with this key", first);
   const named = [first, ...others.slice(0, NAMED_MAX - 1)].map(
-    ({ name, until, spent }) => `${name} until ${until} (${spent})`,
+    ({ name, until, spent }) => `“${name}” until ${until} (${spent})`,
   );
   const more = stops.length - named.length;
   const list = more === 0 ? named.join("; ") : `${named.join("; ")}; and ${more} more`;

@@ -169,7 +169,7 @@ describe("the cap of the organization", () => {
     const asked = await ask({});
     expect([asked.status, at(asked.json, "error.code")]).toEqual([409, "confirm_needed"]);
     expect(textAt(asked.json, "error.message")).toMatch(
-      /^This stops all requests with 1 of the 3 keys: .+ until 1 .+ \(\$.+ of \$0\.000001 is already spent this month\)\. Confirm/,
+      /^This stops all requests with 1 of the 3 keys: “.+” until 1 .+ \(\$.+ of \$0\.000001 is already spent this month\)\. Confirm/,
     );
     const ofOne = await ann.ask("POST /api/console/keys/change", {
       body: { ...body, key_ids: [key.id] },
