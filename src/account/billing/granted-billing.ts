@@ -24,8 +24,8 @@ export class GrantedBilling implements Billing {
     return Promise.reject(new PurchaseFault("not_configured", message));
   }
 
-  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
-    return this.#store.list(orgId);
+  listPurchases(orgId: OrgId, max?: null): Promise<readonly PurchaseRecord[]> {
+    return this.#store.list(orgId, max);
   }
 
   findPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {

@@ -107,10 +107,11 @@ export class PostgresPurchaseStore {
     return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
   }
 
-  async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
+  /** Lists an organization's purchases, newest first; all of them if `max` is null. */
+  async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly PurchaseRecord[]> {
     return await this.#select(
       "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
-      [orgId, LISTED_MAX],
+      [orgId, max],
     );
   }
 

@@ -181,8 +181,8 @@ export class StripeBilling {
     throw new PurchaseFault("too_many", message);
   }
 
-  listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
-    return this.#options.store.list(orgId);
+  listPurchases(orgId: OrgId, max?: null): Promise<readonly PurchaseRecord[]> {
+    return this.#options.store.list(orgId, max);
   }
 
   findPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {

@@ -89,8 +89,8 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     })),
     company: company === undefined ? null : present(CompanyData, company),
     top_up: presentTopUp(await billing.topUps?.read(orgId)),
-    purchases: (await billing.listPurchases(orgId)).map(presentPurchase),
-    optimize_searches: (await optimize.list(orgId)).map(presentSearch),
+    purchases: (await billing.listPurchases(orgId, null)).map(presentPurchase),
+    optimize_searches: (await optimize.list(orgId, null)).map(presentSearch),
   };
 }
 

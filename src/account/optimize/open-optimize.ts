@@ -68,8 +68,8 @@ export class OptimizeRuns {
     this.#sweeping.startNow();
   }
 
-  list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
-    return this.#options.store.list(orgId);
+  list(orgId: OrgId, max?: null): Promise<readonly OptimizeSearch[]> {
+    return this.#options.store.list(orgId, max);
   }
 
   find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {

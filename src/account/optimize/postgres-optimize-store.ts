@@ -36,11 +36,12 @@ export class PostgresOptimizeStore {
     this.#changes = changes;
   }
 
-  async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
+  /** Lists an organization's searches, newest first; all of them if `max` is null. */
+  async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly OptimizeSearch[]> {
     const order = "order by s.created_at desc, s.search_id limit $2";
     const { rows } = await queryInTime<Row>(this.#pool, {
       text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
-      values: [orgId, LISTED_MAX],
+      values: [orgId, max],
     });
     return rows.map(readSearchRow);
   }

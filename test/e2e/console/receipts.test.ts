@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { at, textAt } from "../../support/http-call.ts";
+import { at, listAt, textAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
@@ -78,6 +78,34 @@ describe("the receipt of a purchase", () => {
     expect((await ann.do(receiptOf(id))).json).toEqual(said);
     const { json: exported } = await ann.do("GET /api/console/export.json");
     expect(exported).toMatchObject({ company: COMPANY, top_up: { rule: null, card: null } });
+  });
+
+  test("is in the export with every purchase and search, however many there are", async () => {
+    const dan = await fixture.signIn(newcomer("dan"));
+    await runSql(
+      fixture.gateway,
+      `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money, created_at,
+         expires_at)
+       select 'pur_old' || n, $1, 10000, 1, 'expired', true, now(), now()
+       from generate_series(1, 1001) n`,
+      [dan.orgId],
+    );
+    await runSql(
+      fixture.gateway,
+      `with made as (
+         insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+         select 'key_old' || n, $1, sha256(n::text::bytea), 'tm_vk_000000', 'old', 'optimize', 60
+         from generate_series(1, 201) n returning key_id
+       )
+       insert into optimize_search (search_id, org_id, key_id, name, objective, model_ids, prompts,
+         budget, state, calls_planned, ended_at, lease_until)
+       select 'search_' || key_id, $1, key_id, 'old', 'fastest', '{a,b}', 3, 1, 'stopped', 6, now(),
+         now() from made`,
+      [dan.orgId],
+    );
+    const { json } = await dan.do("GET /api/console/export.json");
+    const counts = ["purchases", "optimize_searches"].map((name) => listAt(json, name).length);
+    expect(counts).toEqual([1001, 201]);
   });
 
   test("is a PDF file, and the month's statement names its number", async () => {
