@@ -148,5 +148,8 @@ function CopyRows({ table }: Pick<TableToolsProps, "table">): ReactElement {
 }
 
 function cellText(cell: HTMLTableCellElement): string {
-  return cell.innerText.replaceAll(/\s+/g, " ").trim();
+  const text = cell.innerText.replaceAll(/\s+/g, " ").trim();
+  return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
+/** What a spreadsheet would run, as in the files. An amount such as `+$25.00` stays a number. */
+const BEGINS_FORMULA = /^(?!\+\$[\d,.]+$)[=+\-@＝＋－＠]/;

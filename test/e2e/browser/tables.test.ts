@@ -81,6 +81,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
 
   test("remember the chosen columns over a reload, and copy what they show", async () => {
     const { page } = ann;
+    await makeKey(fixture, page, { name: "=1+1" });
     await open(page, "/keys");
     const header = page.getByRole("columnheader", { name: "Ceiling" });
     await page.getByRole("button", { name: "Columns" }).click();
@@ -101,6 +102,8 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
       "Spent this month",
       "Actions",
     ]);
+    // A spreadsheet must not run the name of a key, neither from a file nor from the clipboard.
+    expect(copied.filter((row) => /^'?=1\+1/.test(row))).toEqual([expect.stringMatching(/^'=/)]);
     await page.getByRole("button", { name: "Columns" }).click();
     await page.getByRole("button", { name: "Reset columns" }).click();
     await header.waitFor();
