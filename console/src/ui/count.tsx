@@ -7,9 +7,13 @@ export function formatPart(share: number): string {
   return share < 0.01 ? "<1%" : formatShare(share);
 }
 
-/** Writes a share from 0 to 1 as a percentage with one decimal, such as `"2.5%"`. */
+/**
+ * Writes a share from 0 to 1 as a percentage with one decimal, such as `"2.5%"`. One failure among
+ * thousands is neither `"0%"` nor leaves `"100%"`.
+ */
 export function formatShare(share: number): string {
-  return SHARE.format(share);
+  if (share > 0 && share < 0.0005) return "<0.1%";
+  return SHARE.format(share < 1 ? Math.min(share, 0.999) : share);
 }
 
 /** Writes a duration, such as `"840 ms"`, `"2.4 s"` or `"1.5 min"`. Null becomes a dash. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { formatShare } from "../count.tsx";
 import { measureLength, scaleFor, showTick, showWhole, toWhole } from "./measure.ts";
 
 describe("an amount of a chart", () => {
@@ -39,6 +40,16 @@ describe("a scale", () => {
   test("still has a height if every amount is 0", () => {
     expect(scaleFor(0n)).toEqual({ top: 1n, ticks: [0n, 1n] });
   });
+});
+
+test.each([
+  [0, "0%"],
+  [0.000_1, "<0.1%"],
+  [0.025, "2.5%"],
+  [0.999_9, "99.9%"],
+  [1, "100%"],
+])("the share %d is shown as %s, and as nothing or all only if it is", (share, shown) => {
+  expect(formatShare(share)).toBe(shown);
 });
 
 test("a length never leaves its frame", () => {
