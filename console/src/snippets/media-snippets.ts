@@ -76,7 +76,7 @@ with open("image.png", "wb") as file:
       code: `import { writeFile } from "node:fs/promises";
 ${openAiClient(root)}
 const answer = await client.images.generate(${typed(body, IMAGE_FIELDS, "OpenAI.ImageGenerateParamsNonStreaming")});
-await writeFile("image.png", Buffer.from(answer.data[0].b64_json, "base64"));`,
+await writeFile("image.png", Buffer.from(answer.data?.[0]?.b64_json ?? "", "base64"));`,
     },
   ];
 }
