@@ -67,7 +67,15 @@ export function useChange<N extends RouteName>(
   return useMutation<AnswerOf<N>, ApiFault, ChangeAsked<N>>({
     mutationFn: (asked) => callLoosely(name, (asked ?? {}) as object),
     onSuccess: () => refreshAnswers(client, options.refreshes),
+    onError: (fault) => {
+      if (isAnswerLost(fault)) void refreshAnswers(client, options.refreshes);
+    },
   });
+}
+
+/** True if the change may have been made although this page did not learn of it. */
+export function isAnswerLost({ status }: ApiFault): boolean {
+  return status === 0 || status >= 500;
 }
 
 /** The argument of the call. It may be omitted if the route requires no input. */

@@ -62,6 +62,36 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
+  test("shows what a change has done whose answer was lost, so that nobody repeats it unknowingly", async () => {
+    const { page } = await newcomer(fixture, browser, { name: "lost" });
+    await open(page, "/keys");
+    const loseAnswer = (path: string): Promise<unknown> =>
+      page.route(path, async (route) => {
+        if (route.request().method() === "GET") return await route.fallback();
+        await route.fetch();
+        return await route.abort();
+      });
+    await loseAnswer("**/api/console/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog", { name: "Create key" });
+    await form.getByLabel("Name").fill("twice");
+    await form.getByRole("button", { name: "Create key" }).click();
+    await form.getByText("The console cannot be reached.").waitFor();
+    await form.getByText("has this name already").waitFor();
+    await form.getByRole("button", { name: "Cancel" }).click();
+    await expect.poll(() => page.getByRole("row", { name: /twice/ }).count()).toBe(1);
+
+    await loseAnswer("**/api/console/keys/key_*");
+    await open(page, `/keys/${await keyIdOf(page, "twice")}`);
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    const edit = page.getByRole("dialog", { name: "Edit “twice”" });
+    await edit.getByLabel("Tags").fill("made");
+    await edit.getByRole("button", { name: "Save" }).click();
+    await edit.getByText("The console cannot be reached.").waitFor();
+    await edit.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("made", { exact: true }).waitFor();
+  });
+
   test("makes a key with the keyboard alone", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "hands",

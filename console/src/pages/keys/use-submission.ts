@@ -1,6 +1,8 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 
 import { ApiFault } from "../../api/client.ts";
+import { isAnswerLost } from "../../api/use-answer.ts";
 
 export interface Submission {
   readonly isBusy: boolean;
@@ -20,6 +22,13 @@ export function useSubmission(): Submission {
   const [fault, setFault] = useState<ApiFault>();
   const [isBusy, setIsBusy] = useState(false);
   const isRunning = useRef(false);
+  const client = useQueryClient();
+  const fail = (error: unknown): void => {
+    const failure = toApiFault(error);
+    setFault(failure);
+    // Shows behind the form whether the change was made, before it is sent once more.
+    if (isAnswerLost(failure)) void client.invalidateQueries();
+  };
   return {
     isBusy,
     fault,
@@ -30,7 +39,7 @@ export function useSubmission(): Submission {
       setIsBusy(true);
       setFault(undefined);
       void send()
-        .catch((error: unknown) => setFault(toApiFault(error)))
+        .catch(fail)
         .finally(() => {
           isRunning.current = false;
           setIsBusy(false);
