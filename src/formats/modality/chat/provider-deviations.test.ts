@@ -292,6 +292,28 @@ describe("a relay on the client's own wire corrects deviations", () => {
     }
   });
 
+  test("a stop reason that comes before the end of the last block is the answer's", () => {
+    const call = {
+      type: "content_block_start",
+      index: 0,
+      content_block: { type: "tool_use", id: "t", name: "f", input: {} },
+    };
+    const [reason, end] = close("tool_use") as [{ type: string }, { type: string }];
+    for (const order of [
+      [start, call, reason, stop(0), end],
+      [start, call, stop(0), end],
+      [start, { type: "message_delta", delta: {}, usage: {} }, call, stop(0), end],
+    ]) {
+      const deltas = dataOf(play(openStream(wiresB), [events(...order)]).text).filter(
+        ({ type }) => type === "message_delta",
+      );
+      expect(deltas.at(-1)).toMatchObject({
+        delta: { stop_reason: "tool_use" },
+        usage: { cost: 0.001932 },
+      });
+    }
+  });
+
   test("a chunk without a delta is left out, and one with a finish reason gets an empty one", () => {
     const filter = {
       id: "", object: "", created: 0, model: "",

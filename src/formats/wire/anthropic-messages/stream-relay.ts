@@ -51,6 +51,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
+  /** The last `message_delta` that the client got although the answer went on after it. */
+  #sentDelta: string | undefined;
   #hasStarted = false;
   #hasContent = false;
   #stopReason = "";
@@ -105,10 +107,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    const last = this.#heldDeltas.pop();
+    // Clients keep the stop reason of the last `message_delta`, so one that was sent is repeated.
+    const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
+    const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
+      const word = clientWord(this.#stopReason, this.#hasCalls);
       const usage = usageJson(this.report?.usage, costUsd);
-      return closingText('{"stop_reason":"end_turn","stop_sequence":null}', usage);
+      return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
     }
     const closing = withPart(last, ["usage"], { key: "cost", json: costUsd });
     return (
@@ -191,6 +196,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   #takeHeld(): string {
     if (this.#heldDeltas.length === 0) return "";
+    this.#sentDelta = this.#heldDeltas.at(-1);
     const text = this.#heldDeltas.map((delta) => sseEventText("message_delta", delta)).join("");
     this.#heldDeltas = [];
     return text;
