@@ -12,6 +12,7 @@ import {
   done,
   events,
   marketModel,
+  openJson,
   openStream,
   play,
   type Wires,
@@ -271,6 +272,30 @@ describe("relays", () => {
     ]);
     expect(text).not.toContain('"cost":9');
     expect(text.match(/"cost"/g)).toHaveLength(1);
+  });
+
+  test.each([
+    { cost: 9, cost_details: { upstream_inference_cost: 9.5 } },
+    { cost_in_usd_ticks: 95_000_000_000 },
+  ])("what the provider charges never reaches the client: %j", (costs) => {
+    const ofA = { ...usageChunk, usage: { ...usageChunk.usage, ...costs } };
+    const ofB = { input_tokens: 3, output_tokens: 1, ...costs };
+    const opening = { ...start, message: { model: "up-model", content: [], usage: ofB } };
+    const closing = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: ofB };
+    const wordWithUsage = { ...delta({ content: "a" }), usage: ofA.usage };
+    const streamA = chunks(wordWithUsage, ofA) + END.wire_a;
+    const streamB = events(opening, open) + WORD.wire_b + events(closing) + END.wire_b;
+    const message = { role: "assistant", content: "a" };
+    for (const { text } of [
+      play(openStream(wire_a), [streamA]),
+      play(openStream({ ...wire_a, wantsUsageChunk: true }), [streamA]),
+      play(openStream(wire_b), [streamB]),
+      play(openJson(wire_a), [JSON.stringify({ choices: [{ message }], usage: ofA.usage })]),
+      play(openJson(wire_b), [JSON.stringify({ content: [], usage: ofB })]),
+    ]) {
+      expect(text).toContain(`"cost":${costUsd}`);
+      expect(text).not.toMatch(/cost_details|upstream_inference|ticks|95|"cost":9/);
+    }
   });
 
   test("wire_b: pings are relayed once the answer flows", () => {

@@ -10,7 +10,7 @@ import {
 import { unusableFailure, withoutBlame, failedRead, type ReadAnswer } from "../failure/failures.ts";
 import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText } from "../neutral/relayed-text.ts";
+import { relayText, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
@@ -123,7 +123,7 @@ function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<
   const text = isMended
     ? withMember(json.text, object, { key: "stop_reason", json: JSON.stringify(word) })
     : json.text;
-  const relay = relayText(text, modelId);
+  const relay = relayText(withoutCostDetails(text, json.value["usage"], "usage"), modelId);
   return {
     ok: true,
     report,

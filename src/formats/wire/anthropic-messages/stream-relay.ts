@@ -20,6 +20,7 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
+import { withoutCostDetails } from "../neutral/relayed-text.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -148,7 +149,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#heldDeltas.push(
       asObject(json.value["usage"]) === undefined
         ? withRoot(text, "usage", usageJson(this.report?.usage))
-        : withoutCost(text, "usage"),
+        : withoutCost(text, json.value["usage"], "usage"),
     );
     return "silent";
   }
@@ -228,14 +229,15 @@ function withStart(text: string, message: Fields | undefined, modelId: string): 
   let start = message === undefined ? withRoot(text, "message", "{}") : text;
   start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
   if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
-  if (asObject(usage) !== undefined) return withoutCost(start, "message", "usage");
+  if (asObject(usage) !== undefined) return withoutCost(start, usage, "message", "usage");
   return withPart(start, path, { key: "usage", json: usageJson(undefined) });
 }
 
 /** Removes the provider's cost from the usage at `path`, because it is not the client's. */
-function withoutCost(text: string, ...path: readonly string[]): string {
-  const usage = findPath(text, ...path);
-  return usage === undefined ? text : withoutMember(text, usage, "cost");
+function withoutCost(text: string, usage: unknown, ...path: readonly string[]): string {
+  const object = findPath(text, ...path);
+  const kept = object === undefined ? text : withoutMember(text, object, "cost");
+  return withoutCostDetails(kept, usage, ...path);
 }
 
 /**

@@ -1,4 +1,11 @@
-import { findMembers, findPath, skipSpace, type Span } from "../../../kernel/index.ts";
+import {
+  asObject,
+  findMembers,
+  findPath,
+  skipSpace,
+  type Span,
+  withoutMember,
+} from "../../../kernel/index.ts";
 
 export interface RelayedUsage {
   /** The request's cost in USD as JSON number text. */
@@ -28,6 +35,30 @@ export function relayText(text: string, modelId: string): (usage: RelayedUsage) 
       ? edited(text, modelEdit, usageEdit)
       : edited(text, usageEdit, modelEdit);
   };
+}
+
+/** Members in which OpenRouter and xAI explain `usage.cost`. */
+const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
+
+export function hasCostDetails(usage: unknown): boolean {
+  const fields = asObject(usage) ?? {};
+  return COST_DETAILS.some((key) => fields[key] !== undefined);
+}
+
+/**
+ * Removes the details of the provider's cost from `usage`, to which `path` leads within `text`:
+ * what the provider charges is not what the client pays.
+ */
+export function withoutCostDetails(
+  text: string,
+  usage: unknown,
+  ...path: readonly string[]
+): string {
+  if (!hasCostDetails(usage)) return text;
+  return COST_DETAILS.reduce((kept, key) => {
+    const object = findPath(kept, ...path);
+    return object === undefined ? kept : withoutMember(kept, object, key);
+  }, text);
 }
 
 const OPEN_OBJECT = 123;

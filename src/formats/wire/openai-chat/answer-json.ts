@@ -23,7 +23,7 @@ import type {
   ToolCall,
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText } from "../neutral/relayed-text.ts";
+import { relayText, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
@@ -162,7 +162,8 @@ function relayed(
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
   const message = asObject(choice["message"]) ?? {};
-  const typed = withCallTypes(json.text, message["tool_calls"]);
+  const costless = withoutCostDetails(json.text, json.value["usage"], "usage");
+  const typed = withCallTypes(costless, message["tool_calls"]);
   const oneChoice = withOneChoice(typed, json.value["choices"]);
   const { finish_reason: finish } = choice;
   const hasCalls = containsCalls(message);

@@ -22,6 +22,7 @@ import {
   RepeatedEvent,
   type TextFrame,
 } from "../neutral/stream-events.ts";
+import { hasCostDetails, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   type OutputPieces,
@@ -244,7 +245,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (report === undefined) return;
     this.#report = report;
     const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");
-    this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
+    this.#usageText = span && withoutCostDetails(json.text.slice(span.start, span.end), usage);
   }
 
   /** Relays a chunk without a choice or usage to a client that asked for usage; else drops it. */
@@ -283,7 +284,8 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
 
 /** Replaces usage with a cost by null, because the provider's cost is not the client's. */
 function withoutCost(json: EventJson): string {
-  if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
+  const { usage } = json.value;
+  if (asObject(usage)?.["cost"] === undefined && !hasCostDetails(usage)) return json.text;
   const object = findPath(json.text);
   if (object === undefined) return json.text;
   return withMember(json.text, object, { key: "usage", json: "null" });
