@@ -4,6 +4,7 @@ import {
   delta,
   done,
   events,
+  idTail,
   openJson,
   openStream,
   play,
@@ -249,6 +250,72 @@ describe("a relay on the client's own wire corrects deviations", () => {
     const json = play(openJson(wiresA), [wholeAnswer(message, "tool_calls")]);
     const { tool_calls: sent } = JSON.parse(json.text).choices[0].message;
     expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
+  });
+
+  test("calls without an id get one, and arguments that are an object become their text", () => {
+    const args = { big: 12345678901234567890n };
+    const big = '{"big":12345678901234567890}';
+    const printed = (value: object): string =>
+      JSON.stringify(value).replaceAll('"BIG"', `${args.big}`);
+    const bare = { type: "function", function: { name: "f", arguments: { big: "BIG" } } };
+    const calls = [bare, { ...bare, id: "" }, { ...CALL, function: { name: "g" } }];
+    const deltas = calls.map((call, at) => `data: ${printed(toolDelta(at, call))}\n\n`);
+    const { text } = play(openStream(wiresA), [
+      deltas.join("") + chunks(delta({}, "tool_calls"), done),
+    ]);
+    const ids = [`call_${idTail}_0`, `call_${idTail}_1`, "c1"];
+    const streamed = [...joinedCalls(text).values()];
+    expect(streamed.map((call) => [call.id, call.arguments])).toEqual([
+      [ids[0], big],
+      [ids[1], big],
+      [ids[2], ""],
+    ]);
+    const message = printed({ content: null, tool_calls: calls });
+    const whole = wholeAnswer({ content: "SLOT" }, "tool_calls").replace(
+      '"content":"SLOT"',
+      message.slice(1, -1),
+    );
+    const { tool_calls: sent } = JSON.parse(play(openJson(wiresA), [whole]).text).choices[0]
+      .message;
+    expect(sent).toMatchObject([
+      { id: ids[0], function: { arguments: big } },
+      { id: ids[1], function: { arguments: big } },
+      { id: ids[2], function: { arguments: "{}" } },
+    ]);
+  });
+
+  test("an id that comes after the first fragment of its call does not change the call", () => {
+    const calls = [
+      toolDelta(0, { type: "function", function: { name: "f", arguments: "{" } }),
+      toolDelta(0, { id: "late", function: { arguments: "}" } }),
+    ];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    expect([...joinedCalls(text).values()]).toEqual([
+      { id: `call_${idTail}_0`, name: "f", arguments: "{}" },
+    ]);
+  });
+
+  test("content in parts is one text, and its thinking is reasoning_content", () => {
+    const thinking = [{ type: "text", text: "hm" }];
+    const parts = [
+      { type: "thinking", thinking },
+      { type: "text", text: "Hi" },
+      { type: "reference", reference_ids: [0] },
+    ];
+    const plain = { content: "Hi", reasoning_content: "hm" };
+    const json = play(openJson(wiresA), [wholeAnswer({ content: parts }, "stop")]);
+    expect(JSON.parse(json.text).choices[0].message).toEqual({ role: "assistant", ...plain });
+    const { text } = play(openStream(wiresA), [
+      chunks(delta({ content: parts }), delta({ content: "!" }), delta({}, "stop"), done),
+    ]);
+    expect(choicesOf(text).map((choice) => choice.delta)).toEqual([
+      { role: "assistant", ...plain },
+      { content: "!" },
+      {},
+    ]);
+    const picture = [{ type: "image_url", image_url: { url: "data:" } }];
+    const media = play(openJson(wiresA), [wholeAnswer({ content: picture }, "stop")]);
+    expect(JSON.parse(media.text).choices[0].message.content).toEqual(picture);
   });
 
   test("an end mark without a finish reason is a stop, which counts against the listing", () => {

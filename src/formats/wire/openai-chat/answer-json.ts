@@ -34,9 +34,10 @@ import {
   toReason,
   withChoiceMember,
   withOneChoice,
+  withPlainContent,
   toWord,
 } from "./chunks.ts";
-import { readSignature, withCallTypes } from "./tool-calls.ts";
+import { readSignature, withWholeCalls } from "./tool-calls.ts";
 import { readUsage, usageJson } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -163,8 +164,9 @@ function relayed(
   const report = readUsage(json.value, json.text, reading);
   const message = asObject(choice["message"]) ?? {};
   const costless = withoutCostDetails(json.text, json.value["usage"], "usage");
-  const typed = withCallTypes(costless, message["tool_calls"]);
-  const oneChoice = withOneChoice(typed, json.value["choices"]);
+  const typed = withWholeCalls(costless, message["tool_calls"], label.idTail);
+  const plain = withPlainContent(typed, "message", message);
+  const oneChoice = withOneChoice(plain, json.value["choices"]);
   const { finish_reason: finish } = choice;
   const hasCalls = containsCalls(message);
   const { usesFunctions } = label;

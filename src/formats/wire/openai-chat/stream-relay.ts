@@ -1,6 +1,5 @@
 import {
   asObject,
-  findMember,
   findPath,
   type Refusal,
   textOf,
@@ -48,10 +47,12 @@ import {
   textSpan,
   usageChunkText,
   withChoiceMember,
+  withHeldMember,
   withOneChoice,
+  withPlainContent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, findChoice, readUsage, usageJson } from "./usage.ts";
+import { choiceUsage, readUsage, usageJson } from "./usage.ts";
 
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
@@ -193,9 +194,11 @@ export class OpenaiChatRelay implements StreamDriver {
     let text =
       delta === undefined
         ? withChoiceMember(chunk, "delta", "{}")
-        : this.#withCalls(chunk, delta["tool_calls"]);
+        : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
-    if (!this.#hasRole && textOf(delta?.["role"]) === "") text = withRole(text);
+    if (!this.#hasRole && textOf(delta?.["role"]) === "") {
+      text = withHeldMember(text, "delta", { key: "role", json: '"assistant"' });
+    }
     this.#hasRole = true;
     if (typeof finish !== "string") return text;
     const word = finish === "" ? null : this.#clientWord(finish);
@@ -205,7 +208,7 @@ export class OpenaiChatRelay implements StreamDriver {
 
   #withCalls(chunk: string, calls: unknown): string {
     if (!Array.isArray(calls) || calls.length === 0) return chunk;
-    this.#fragments ??= new CallFragments(this.#reading ?? {});
+    this.#fragments ??= new CallFragments(this.#reading ?? {}, this.#label.idTail);
     return this.#fragments.mend(chunk, calls);
   }
 
@@ -294,13 +297,6 @@ function withoutCost(json: EventJson): string {
 function withoutUsage(json: EventJson): string {
   const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
-}
-
-function withRole(text: string): string {
-  const choice = findChoice(text);
-  const delta = choice && findMember(text, choice.start, "delta");
-  if (delta === undefined) return text;
-  return withMember(text, delta, { key: "role", json: '"assistant"' });
 }
 
 /** What the client sees in a choice: tool calls, other content, or nothing. */
