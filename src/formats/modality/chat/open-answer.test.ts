@@ -173,7 +173,7 @@ describe("what counts as content", () => {
 describe("relays", () => {
   test("wire_a: only the model changes, whatever else a chunk holds", () => {
     const odd =
-      '{"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"role":"assistant","content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
+      '{"id":"a","object":"chat.completion.chunk","created":7,"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"role":"assistant","content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
     const bridge = fed(wire_a, `data: ${odd}\n\n`);
     const expected = odd.replace('"model" : "up-model"', `"model" : "${marketModel}"`);
     expect(bridge.takeOutput()?.toString()).toBe(`data: ${expected}\n\n`);

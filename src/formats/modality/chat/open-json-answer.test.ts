@@ -159,7 +159,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
 describe("relayed", () => {
   test("keeps every byte except the model and the cost, big integers too", () => {
     const body =
-      '{ "model" :"up-model", "big":12345678901234567890,"choices":[{"message":{"content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "cost":5}}';
+      '{ "model" :"up-model", "big":12345678901234567890,"id":"a","object":"chat.completion","created":7,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "completion_tokens":0,"total_tokens":1,"cost":5}}';
     const expected = body
       .replace('"up-model"', `"${marketModel}"`)
       .replace('"cost":5', `"cost":${costUsd}`);

@@ -5,6 +5,7 @@ import {
   done,
   events,
   idTail,
+  marketModel,
   openJson,
   openStream,
   play,
@@ -12,6 +13,7 @@ import {
   wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
+  block,
   close,
   start,
   stop,
@@ -284,6 +286,75 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ]);
   });
 
+  describe("have what the types of official clients declare as always there", () => {
+    const own = { created: 1_800_000_000, model: marketModel };
+    const counts = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+
+    test("on chat completions", () => {
+      const usage = { prompt_tokens: 7, completion_tokens: 2 };
+      const bare = { choices: [{ message: { content: "Hi" } }], usage };
+      const json = JSON.parse(play(openJson(wiresA), [JSON.stringify(bare)]).text) as unknown;
+      expect(json).toEqual({
+        ...own,
+        id: `chatcmpl-${idTail}`,
+        object: "chat.completion",
+        choices: [
+          { index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hi" } },
+        ],
+        usage: { ...counts, cost: 0.001932 },
+      });
+      for (const wantsUsageChunk of [false, true]) {
+        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
+          chunks({ choices: [{ delta: { content: "Hi" } }] }, { choices: [], usage }, done),
+        ]);
+        const sent = dataOf(text);
+        const head = { ...own, id: `chatcmpl-${idTail}`, object: "chat.completion.chunk" };
+        for (const chunk of sent) expect(chunk).toMatchObject(head);
+        expect(sent.at(-1)).toMatchObject({ usage: counts });
+      }
+    });
+
+    test("on messages", () => {
+      const bare = { content: [{ type: "text", text: "Hi" }], usage: { input_tokens: 7 } };
+      const json = JSON.parse(play(openJson(wiresB), [JSON.stringify(bare)]).text) as unknown;
+      const head = { id: `msg_${idTail}`, type: "message", role: "assistant", model: marketModel };
+      const open = { stop_reason: null, stop_sequence: null };
+      expect(json).toEqual({
+        ...head,
+        ...open,
+        content: bare.content,
+        usage: { input_tokens: 7, output_tokens: 0, cost: 0.001932 },
+      });
+      const { text } = play(openStream(wiresB), [
+        events(
+          { type: "message_start", message: { usage: { input_tokens: 7 } } },
+          block(0, { type: "thinking" }),
+          stop(0),
+          block(1, { type: "tool_use", name: "f" }),
+          stop(1),
+          { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: {} },
+          { type: "message_stop" },
+        ),
+      ]);
+      const sent = dataOf(text);
+      expect(sent[0]?.message).toEqual({
+        ...head,
+        ...open,
+        content: [],
+        usage: { input_tokens: 7, output_tokens: 0 },
+      });
+      const blocks = sent.flatMap(({ content_block: each }) => each ?? []);
+      expect(blocks).toEqual([
+        { type: "thinking", thinking: "", signature: "" },
+        { type: "tool_use", id: `toolu_${idTail}_2`, name: "f", input: {} },
+      ]);
+      expect(sent.at(-2)).toMatchObject({
+        delta: { stop_reason: "tool_use", stop_sequence: null },
+        usage: { output_tokens: 0 },
+      });
+    });
+  });
+
   test("an id that comes after the first fragment of its call does not change the call", () => {
     const calls = [
       toolDelta(0, { type: "function", function: { name: "f", arguments: "{" } }),
@@ -494,6 +565,7 @@ interface SentEvent {
   readonly index?: number;
   readonly delta?: { readonly text?: string };
   readonly message?: object;
+  readonly content_block?: object;
   readonly choices?: readonly SentChoice[];
 }
 

@@ -8,18 +8,24 @@ import {
   withMember,
 } from "../../../kernel/index.ts";
 import { unusableFailure, withoutBlame, failedRead, type ReadAnswer } from "../failure/failures.ts";
-import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import type {
+  AnswerCodec,
+  AnswerJson,
+  AnswerLabel,
+  ReadyAnswer,
+  ToolCall,
+} from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
-import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
-import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
+import { clientWord, isCall, isWrongWord, neededInMessage, toReason, toWord } from "./events.ts";
+import { mergeCounts, toUsageReport, usageJson, toUsage, withCounts } from "./usage.ts";
 
 export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
     const blocks = readBlocks(json);
-    return blocks === undefined ? UNUSABLE : relayed(json, blocks, label.modelId);
+    return blocks === undefined ? UNUSABLE : relayed(json, blocks, label);
   },
 
   read(json) {
@@ -114,16 +120,17 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }
 
-function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
+function relayed(json: AnswerJson, blocks: Blocks, label: AnswerLabel): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
-  const { stop_reason: stopReason } = json.value;
+  const { stop_reason: stopReason, usage } = json.value;
   const word = clientWord(textOf(stopReason), blocks.some(isCall));
-  const object = findPath(json.text);
-  const isMended = typeof stopReason === "string" && word !== stopReason && object !== undefined;
-  const text = isMended
-    ? withMember(json.text, object, { key: "stop_reason", json: JSON.stringify(word) })
-    : json.text;
-  const relay = relayText(withoutCostDetails(text, json.value["usage"], "usage"), modelId);
+  let text = withoutCostDetails(json.text, usage, "usage");
+  text = withNeeded(text, (made) => findPath(made), json.value, neededInMessage(label.idTail));
+  text = withCounts(text, usage, { usage: report?.usage, path: ["usage"] });
+  const isMended = typeof stopReason === "string" && word !== stopReason;
+  const object = isMended ? findPath(text) : undefined;
+  if (object) text = withMember(text, object, { key: "stop_reason", json: JSON.stringify(word) });
+  const relay = relayText(text, label.modelId);
   return {
     ok: true,
     report,

@@ -2,9 +2,12 @@ import {
   type Refusal,
   asObject,
   findPath,
+  outputTokensTotal,
+  type Span,
   textOf,
   withMember,
   withoutMember,
+  ZERO_USAGE,
 } from "../../../kernel/index.ts";
 import { type OutputPieces, type SseEvent, sseEventText } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
@@ -20,7 +23,7 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { withoutCostDetails } from "../neutral/relayed-text.ts";
+import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -29,11 +32,12 @@ import {
   eventText,
   isCall,
   isWrongWord,
+  neededInMessage,
   pingText,
   toReason,
 } from "./events.ts";
 import { StreamReporter } from "./stream-decoder.ts";
-import { usageJson } from "./usage.ts";
+import { usageJson, withCounts } from "./usage.ts";
 
 /**
  * Relays a wire_b stream to a wire_b client. The model id is replaced. The closing events are held
@@ -41,7 +45,7 @@ import { usageJson } from "./usage.ts";
  */
 export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
-  readonly #modelId: string;
+  readonly #label: AnswerLabel;
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
@@ -61,7 +65,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   constructor(label: AnswerLabel, note: ServedModelNote) {
     this.#note = note;
-    this.#modelId = label.modelId;
+    this.#label = label;
   }
 
   get report(): UsageReport | undefined {
@@ -132,12 +136,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const message = asObject(json.value["message"]);
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
-    out.add(sseEventText("message_start", withStart(json.text, message, this.#modelId)));
+    out.add(sseEventText("message_start", withStart(json.text, message, this.#label)));
     return "silent";
   }
 
   #delta(json: EventJson): StepOutcome {
-    this.#reporter.read(json, json.value["usage"], ["usage"]);
+    const { usage } = json.value;
+    this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason ||= textOf(delta?.["stop_reason"]);
     const known = this.#stopReason && clientWord(this.#stopReason, this.#hasCalls);
@@ -146,12 +151,18 @@ export class AnthropicMessagesRelay implements StreamDriver {
       delta === undefined
         ? withRoot(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
         : withStopReason(json.text, delta, word);
-    this.#heldDeltas.push(
-      asObject(json.value["usage"]) === undefined
-        ? withRoot(text, "usage", usageJson(this.report?.usage))
-        : withoutCost(text, json.value["usage"], "usage"),
-    );
+    this.#heldDeltas.push(this.#withUsage(text, usage));
     return "silent";
+  }
+
+  /** The `message_delta` with the output tokens, which official clients read without a check. */
+  #withUsage(text: string, usage: unknown): string {
+    const fields = asObject(usage);
+    const known = this.report?.usage ?? ZERO_USAGE;
+    if (fields === undefined) return withRoot(text, "usage", usageJson(known));
+    const tokens = { output_tokens: String(outputTokensTotal(known)) };
+    const counted = withNeeded(text, (made) => findPath(made, "usage"), fields, tokens);
+    return withoutCost(counted, usage, "usage");
   }
 
   #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
@@ -163,7 +174,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (type === "content_block_stop" && !isOpen) return "silent";
     // The held `message_delta` was not the last one, so it is sent before this event.
     out.add(this.#takeHeld());
-    const text = this.#withIndex(type, json);
+    const text = this.#withBlock(this.#withIndex(type, json), json.value["content_block"]);
     out.add(sseEventText(type, text));
     this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
     if (!bearsContent(json.value)) return "silent";
@@ -186,6 +197,25 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const object = findPath(text);
     if (block === undefined || block === index || object === undefined) return text;
     return withMember(text, object, { key: "index", json: String(block) });
+  }
+
+  /** Adds what official clients append to or send back: texts, the id and input of a call. */
+  #withBlock(text: string, started: unknown): string {
+    const block = asObject(started);
+    if (block === undefined) return text;
+    const find = (made: string): Span | undefined => findPath(made, "content_block");
+    switch (block["type"]) {
+      case "text":
+        return withNeeded(text, find, block, { text: '""' });
+      case "thinking":
+        return withNeeded(text, find, block, { thinking: '""', signature: '""' });
+      case "tool_use": {
+        const id = `"toolu_${this.#label.idTail}_${this.#blockCount}"`;
+        return withNeeded(text, find, block, { id, input: "{}" });
+      }
+      default:
+        return text;
+    }
   }
 
   #learn({ text, value }: EventJson): void {
@@ -223,13 +253,18 @@ function withRoot(text: string, key: string, json: string): string {
  * Makes the client's `message_start`: with its model id, without the provider's cost, and with the
  * blocks and the usage that official clients read without a check.
  */
-function withStart(text: string, message: Fields | undefined, modelId: string): string {
+function withStart(text: string, message: Fields = {}, { modelId, idTail }: AnswerLabel): string {
   const path = ["message"];
-  const { content, usage } = message ?? {};
-  let start = message === undefined ? withRoot(text, "message", "{}") : text;
+  const { content, usage } = message;
+  const find = (made: string): Span | undefined => findPath(made, ...path);
+  let start = find(text) === undefined ? withRoot(text, "message", "{}") : text;
+  start = withNeeded(start, find, message, neededInMessage(idTail));
   start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
   if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
-  if (asObject(usage) !== undefined) return withoutCost(start, usage, "message", "usage");
+  if (asObject(usage) !== undefined) {
+    const counted = withCounts(start, usage, { usage: undefined, path: ["message", "usage"] });
+    return withoutCost(counted, usage, "message", "usage");
+  }
   return withPart(start, path, { key: "usage", json: usageJson(undefined) });
 }
 
@@ -242,12 +277,14 @@ function withoutCost(text: string, usage: unknown, ...path: readonly string[]): 
 
 /**
  * Replaces a stop reason that is not of wire_b, or that is missing although an earlier event had it,
- * with `word`, which is JSON text.
+ * with `word`, which is JSON text. Adds a missing stop sequence.
  */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received = null } = delta;
-  if (JSON.stringify(received) === word) return text;
-  return withPart(text, ["delta"], { key: "stop_reason", json: word });
+  const find = (made: string): Span | undefined => findPath(made, "delta");
+  const whole = withNeeded(text, find, delta, { stop_reason: word, stop_sequence: "null" });
+  if (JSON.stringify(received) === word) return whole;
+  return withPart(whole, ["delta"], { key: "stop_reason", json: word });
 }
 
 /** True if the event lacks a member that clients read without a check. */

@@ -1,10 +1,12 @@
 import {
   asObject,
   defined,
+  findPath,
   outputTokensTotal,
   type Usage,
   ZERO_USAGE,
 } from "../../../kernel/index.ts";
+import { withNeeded } from "../neutral/relayed-text.ts";
 import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 export interface ReportedCounts {
@@ -101,6 +103,26 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
     (thinking > 0 ? `,"output_tokens_details":{"thinking_tokens":${thinking}}` : "") +
     (costUsd === undefined ? "}" : `,"cost":${costUsd}}`)
   );
+}
+
+/**
+ * Adds the counts that official clients read without a check to the provider's usage object
+ * `reported`, to which `path` leads within `text`.
+ */
+export function withCounts(
+  text: string,
+  reported: unknown,
+  {
+    usage = ZERO_USAGE,
+    path,
+  }: { readonly usage: Usage | undefined; readonly path: readonly string[] },
+): string {
+  const fields = asObject(reported);
+  if (fields === undefined) return text;
+  return withNeeded(text, (made) => findPath(made, ...path), fields, {
+    input_tokens: String(usage.prompt),
+    output_tokens: String(outputTokensTotal(usage)),
+  });
 }
 
 function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {

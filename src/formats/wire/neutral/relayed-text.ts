@@ -4,6 +4,7 @@ import {
   findPath,
   skipSpace,
   type Span,
+  withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
 
@@ -35,6 +36,28 @@ export function relayText(text: string, modelId: string): (usage: RelayedUsage) 
       ? edited(text, modelEdit, usageEdit)
       : edited(text, usageEdit, modelEdit);
   };
+}
+
+/**
+ * Adds to the object that `find` finds in `text` what it lacks of `needed`: members, as JSON texts
+ * by key, that official clients read without a check. `fields` is the parsed object. A member of
+ * another type than the needed one is replaced; a needed null is only added.
+ */
+export function withNeeded(
+  text: string,
+  find: (text: string) => Span | undefined,
+  fields: Readonly<Record<string, unknown>>,
+  needed: Readonly<Record<string, string>>,
+): string {
+  return Object.entries(needed).reduce((whole, [key, json]) => {
+    const { [key]: value } = fields;
+    const isThere =
+      json === "null"
+        ? value !== undefined
+        : typeof value === typeof JSON.parse(json) && value !== null;
+    const object = isThere ? undefined : find(whole);
+    return object === undefined ? whole : withMember(whole, object, { key, json });
+  }, text);
 }
 
 /** Members in which OpenRouter and xAI explain `usage.cost`. */

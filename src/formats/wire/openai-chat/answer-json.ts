@@ -1,7 +1,9 @@
 import {
   asObject,
   compactJson,
+  findPath,
   JsonBudget,
+  type Span,
   textOf,
   tryParse,
   tryPrint,
@@ -23,12 +25,13 @@ import type {
   ToolCall,
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
   clientWord,
   containsCalls,
+  findHeld,
   isFailureWord,
   isWrongWord,
   toReason,
@@ -38,7 +41,7 @@ import {
   toWord,
 } from "./chunks.ts";
 import { readSignature, withWholeCalls } from "./tool-calls.ts";
-import { readUsage, usageJson } from "./usage.ts";
+import { findChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -162,20 +165,26 @@ function relayed(
   { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
+  const { choices, usage } = json.value;
   const message = asObject(choice["message"]) ?? {};
-  const costless = withoutCostDetails(json.text, json.value["usage"], "usage");
-  const typed = withWholeCalls(costless, message["tool_calls"], label.idTail);
-  const plain = withPlainContent(typed, "message", message);
-  const oneChoice = withOneChoice(plain, json.value["choices"]);
-  const { finish_reason: finish } = choice;
   const hasCalls = containsCalls(message);
   const { usesFunctions } = label;
+  const { finish_reason: finish } = choice;
+  // An answer without a finish reason gets one, as at the end of a stream.
   const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
-  // An answer with calls but without a finish reason gets the finish reason for calls.
-  const isMended = typeof finish === "string" ? word !== finish : hasCalls;
-  const text = isMended
-    ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
-    : oneChoice;
+  let text = withoutCostDetails(json.text, usage, "usage");
+  text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
+  text = withPlainContent(text, "message", message);
+  text = withNeeded(text, findMessage, message, { role: '"assistant"' });
+  text = withNeeded(text, findChoice, choice, { index: "0" });
+  if (word !== finish) text = withChoiceMember(text, "finish_reason", JSON.stringify(word));
+  text = withNeeded(text, findRoot, json.value, {
+    id: `"chatcmpl-${label.idTail}"`,
+    object: '"chat.completion"',
+    created: String(label.createdSeconds),
+  });
+  const counted = asObject(usage);
+  if (counted) text = withCounts(text, findUsage, counted, report?.usage);
   const relay = relayText(text, label.modelId);
   return {
     ok: true,
@@ -185,3 +194,7 @@ function relayed(
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }
+
+const findRoot = (text: string): Span | undefined => findPath(text);
+const findMessage = (text: string): Span | undefined => findHeld(text, "message");
+const findUsage = (text: string): Span | undefined => findPath(text, "usage");

@@ -64,9 +64,13 @@ export function withHeldMember(
   holder: "delta" | "message",
   member: { readonly key: string; readonly json: string },
 ): string {
-  const choice = findChoice(text);
-  const object = choice && findMember(text, choice.start, holder);
+  const object = findHeld(text, holder);
   return object === undefined ? text : withMember(text, object, member);
+}
+
+export function findHeld(text: string, holder: "delta" | "message"): Span | undefined {
+  const choice = findChoice(text);
+  return choice && findMember(text, choice.start, holder);
 }
 
 /** Keeps only the first choice, because the service promises exactly one. */

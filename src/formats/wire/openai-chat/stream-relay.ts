@@ -21,7 +21,7 @@ import {
   RepeatedEvent,
   type TextFrame,
 } from "../neutral/stream-events.ts";
-import { hasCostDetails, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { hasCostDetails, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   type OutputPieces,
@@ -52,7 +52,7 @@ import {
   withPlainContent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, readUsage, usageJson } from "./usage.ts";
+import { choiceUsage, readUsage, usageJson, withCounts } from "./usage.ts";
 
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
@@ -169,7 +169,8 @@ export class OpenaiChatRelay implements StreamDriver {
     out.add(this.#takeLast());
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
-    const text = this.#model.apply(this.#mended(withOneChoice(kept, choices), choice));
+    const whole = this.#withNames(withOneChoice(kept, choices), json.value);
+    const text = this.#model.apply(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       // The role is sent once, so a chunk that it was added to is not repeated.
@@ -182,6 +183,24 @@ export class OpenaiChatRelay implements StreamDriver {
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
+  }
+
+  #withNames(chunk: string, { id, object, created, model }: Fields): string {
+    const isWhole =
+      typeof id === "string" && typeof object === "string" && typeof created === "number";
+    if (isWhole && typeof model === "string") return chunk;
+    const names = JSON.parse(`${this.#headText()}"choices":[]}`) as Fields;
+    return withNeeded(
+      chunk,
+      findPath,
+      { id, object, created, model },
+      {
+        id: JSON.stringify(names["id"]),
+        object: JSON.stringify(names["object"]),
+        created: JSON.stringify(names["created"]),
+        model: JSON.stringify(names["model"]),
+      },
+    );
   }
 
   /**
@@ -247,8 +266,14 @@ export class OpenaiChatRelay implements StreamDriver {
     const report = readUsage(json.value, json.text, this.#reading);
     if (report === undefined) return;
     this.#report = report;
-    const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");
-    this.#usageText = span && withoutCostDetails(json.text.slice(span.start, span.end), usage);
+    const fields = asObject(usage);
+    const span = fields && findPath(json.text, "usage");
+    if (span === undefined || fields === undefined) {
+      this.#usageText = undefined;
+      return;
+    }
+    const text = withoutCostDetails(json.text.slice(span.start, span.end), usage);
+    this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
   /** Relays a chunk without a choice or usage to a client that asked for usage; else drops it. */
