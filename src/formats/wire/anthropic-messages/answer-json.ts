@@ -19,7 +19,15 @@ import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
-import { clientWord, isCall, isWrongWord, neededInMessage, toReason, toWord } from "./events.ts";
+import {
+  ABSENT_MEMBERS,
+  clientWord,
+  isCall,
+  isWrongWord,
+  neededInMessage,
+  toReason,
+  toWord,
+} from "./events.ts";
 import { mergeCounts, toUsageReport, usageJson, toUsage, withCounts } from "./usage.ts";
 
 export const anthropicMessagesAnswers: AnswerCodec = {
@@ -54,7 +62,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
     return (
       `{"id":"msg_${label.idTail}","type":"message","role":"assistant",` +
       `"model":${JSON.stringify(label.modelId)},"content":[${content}],` +
-      `"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
+      `"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},${ABSENT_MEMBERS},` +
       `"usage":${usageJson(report?.usage, costUsd)}}`
     );
   },

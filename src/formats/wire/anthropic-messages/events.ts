@@ -36,6 +36,9 @@ export function neededInMessage(idTail: string): Readonly<Record<string, string>
   };
 }
 
+/** Members that the official client's types declare, and that a translated answer never has. */
+export const ABSENT_MEMBERS = '"container":null,"diagnostics":null,"stop_details":null';
+
 const REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
   stop_sequence: "stop_sequence",
