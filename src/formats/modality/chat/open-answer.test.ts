@@ -80,6 +80,17 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     });
   });
 
+  test("can fail over if the body ends in the middle of its first event with content", () => {
+    for (const at of [20, -9]) {
+      const bridge = fed(wires, PRELUDE[upstream], WORD[upstream].slice(0, at));
+      bridge.end();
+      expect(bridge).toMatchObject({
+        state: "failed",
+        failure: { failover: true, refusal: { class: "upstream_error", status: 502 } },
+      });
+    }
+  });
+
   test("fails without failover on an event that is not JSON, or not UTF-8", () => {
     for (const bad of [
       Buffer.from("data: {oops\n\n"),
