@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  bToA,
   chunks,
   delta,
   done,
@@ -353,6 +354,16 @@ describe("a relay on the client's own wire corrects deviations", () => {
         usage: { output_tokens: 0 },
       });
     });
+  });
+
+  test("arguments that are an object keep their digits across wires", () => {
+    const big = '{"big":12345678901234567890}';
+    const call = { id: "c1", type: "function", function: { name: "f", arguments: "BIG" } };
+    const json = wholeAnswer({ tool_calls: [CALL, call] }, "tool_calls").replace('"BIG"', big);
+    expect(play(openJson(bToA), [json]).text).toContain(`"input":${big}`);
+    const stream = chunks(toolDelta(0, CALL), toolDelta(1, call), delta({}, "tool_calls"), done);
+    const { text } = play(openStream(bToA), [stream.replace('"BIG"', big)]);
+    expect(text).toContain(`"partial_json":${JSON.stringify(big)}`);
   });
 
   test("an id that comes after the first fragment of its call does not change the call", () => {

@@ -40,7 +40,7 @@ import {
   withPlainContent,
   toWord,
 } from "./chunks.ts";
-import { readSignature, withWholeCalls } from "./tool-calls.ts";
+import { callsIn, readSignature, withWholeCalls } from "./tool-calls.ts";
 import { findChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ export const openaiChatAnswers: AnswerCodec = {
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
     const message = asObject(choice["message"]) ?? {};
-    const calls = readCalls(message["tool_calls"], reading);
+    const calls = readCalls(json, message["tool_calls"], reading);
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
@@ -117,11 +117,15 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 }
 
 /** Undefined if a call has no name, or has arguments that are not a JSON object. */
-function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
+function readCalls(
+  { text }: AnswerJson,
+  value: unknown,
+  { toolSignature }: AnswerReading,
+): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
   const budget = new JsonBudget();
-  for (const entry of value) {
+  for (const entry of callsIn(text, "message", value)) {
     const fields = asObject(entry);
     const fn = asObject(fields?.["function"]);
     const argumentsJson = normalizeArguments(fn?.["arguments"], budget);

@@ -7,6 +7,7 @@ import {
   JsonProgress,
   type Span,
   textOf,
+  tryParse,
   tryPrint,
   withMember,
   withoutMember,
@@ -27,7 +28,7 @@ interface Flaw {
   readonly call: number;
   /** The id that the first fragment of a call lacks; undefined for other fragments. */
   readonly missingId: string | undefined;
-  readonly hasObject: boolean;
+  readonly givesObject: boolean;
   readonly hasWrongIndex: boolean;
   readonly lacksType: boolean;
   readonly repeatsId: boolean;
@@ -74,10 +75,10 @@ export class CallFragments {
     // Only the first id of a call is kept, because some hosts send a new id with each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
-    const hasObject = asObject(asObject(fields["function"])?.["arguments"]) !== undefined;
-    const isWrong = missingId !== undefined || hasObject || hasWrongIndex || lacksType;
+    const givesObject = hasObject(fields);
+    const isWrong = missingId !== undefined || givesObject || hasWrongIndex || lacksType;
     if (!isWrong && !repeatsId && !repeatsName) return undefined;
-    return { call, missingId, hasObject, hasWrongIndex, lacksType, repeatsId, repeatsName };
+    return { call, missingId, givesObject, hasWrongIndex, lacksType, repeatsId, repeatsName };
   }
 }
 
@@ -110,6 +111,29 @@ function ownId(idTail: string, call: number): string {
   return `call_${idTail}_${call}`;
 }
 
+/**
+ * The calls of an answer or a chunk, with arguments that some servers send as an object as its JSON
+ * text. It is taken from `text`, because numbers of the parsed object can have lost digits.
+ */
+export function callsIn(
+  text: string,
+  holder: "delta" | "message",
+  calls: readonly unknown[],
+): readonly unknown[] {
+  if (!calls.some(hasObject)) return calls;
+  const spans = callSpans(text, holder);
+  return calls.map((call, at) => {
+    const span = hasObject(call) ? spans[at] : undefined;
+    return span === undefined
+      ? call
+      : tryParse(withArguments(text.slice(span.start, span.end)))?.value;
+  });
+}
+
+function hasObject(call: unknown): boolean {
+  return asObject(asObject(asObject(call)?.["function"])?.["arguments"]) !== undefined;
+}
+
 function callSpans(text: string, holder: "delta" | "message"): readonly Span[] {
   const choice = findChoice(text);
   const object = choice && findMember(text, choice.start, holder);
@@ -138,7 +162,7 @@ function withoutFlaw(fragment: string, flaw: Flaw): string {
   if (flaw.repeatsId) text = withoutMember(text, wholeSpan(text), "id");
   if (flaw.missingId !== undefined) text = withCallId(text, flaw.missingId);
   if (flaw.lacksType) text = withCallType(text);
-  if (flaw.hasObject) text = withArguments(text);
+  if (flaw.givesObject) text = withArguments(text);
   if (!flaw.hasWrongIndex) return text;
   return withMember(text, wholeSpan(text), { key: "index", json: String(flaw.call) });
 }
