@@ -366,6 +366,22 @@ describe("a relay on the client's own wire corrects deviations", () => {
     expect(text).toContain(`"partial_json":${JSON.stringify(big)}`);
   });
 
+  test("calls without an id have ids of their own answer across wires", () => {
+    const calls = [
+      { type: "function", function: { name: "f", arguments: "{}" } },
+      { type: "function", function: { name: "g", arguments: "{}" }, id: "" },
+    ];
+    const json = wholeAnswer({ tool_calls: calls }, "tool_calls");
+    const stream = chunks(...calls.map((call, at) => toolDelta(at, call)), delta({}, "tool_calls"));
+    for (const { text } of [
+      play(openJson(bToA), [json]),
+      play(openStream(bToA), [stream, chunks(done)]),
+    ]) {
+      const ids = [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map(([, id]) => id);
+      expect(ids).toEqual([`toolu_${idTail}_0`, `toolu_${idTail}_1`]);
+    }
+  });
+
   test("an id that comes after the first fragment of its call does not change the call", () => {
     const calls = [
       toolDelta(0, { type: "function", function: { name: "f", arguments: "{" } }),

@@ -17,7 +17,7 @@ import type {
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
-import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
+import { answeredToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
@@ -123,7 +123,7 @@ function readReport(json: AnswerJson): UsageReport | undefined {
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
-  const id = JSON.stringify(ids.take(toMessagesToolId(call.id)));
+  const id = JSON.stringify(ids.take(answeredToolId(call.id)));
   const name = JSON.stringify(call.name);
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }

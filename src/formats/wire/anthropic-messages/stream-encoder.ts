@@ -3,7 +3,7 @@ import type { OutputPieces } from "../sse/sse.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
+import { answeredToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
@@ -125,7 +125,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     this.#begin(out);
     const block: ToolBlock = {
       kind: "tool",
-      id: this.#ids.take(toMessagesToolId(event.id)),
+      id: this.#ids.take(answeredToolId(event.id)),
       name: event.name,
       progress: new JsonProgress(),
       pending: "",
