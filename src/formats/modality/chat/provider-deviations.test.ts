@@ -457,6 +457,42 @@ describe("a relay on the client's own wire corrects deviations", () => {
     }
   });
 
+  test("every delta can be appended to a block that has started", () => {
+    const piece = (index: number, part: object) => ({
+      type: "content_block_delta",
+      index,
+      delta: part,
+    });
+    const { text } = play(openStream(wiresB), [
+      events(
+        start,
+        piece(0, { type: "thinking_delta", thinking: null }),
+        piece(0, { type: "thinking_delta", thinking: "hm" }),
+        stop(0),
+        piece(2, { type: "input_json_delta", partial_json: "{}" }),
+        said(1, "H"),
+        said(1, "i"),
+        piece(1, { type: "text_delta", text: null }),
+        stop(1),
+        ...close("end_turn"),
+      ),
+    ]);
+    const sent = dataOf(text).filter(({ type }) => String(type).startsWith("content_block"));
+    expect(sent).toEqual([
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "thinking", thinking: "", signature: "" },
+      },
+      piece(0, { type: "thinking_delta", thinking: "hm" }),
+      stop(0),
+      { ...textStart(1) },
+      said(1, "H"),
+      said(1, "i"),
+      stop(1),
+    ]);
+  });
+
   test("a stop reason that comes before the end of the last block is the answer's", () => {
     const call = {
       type: "content_block_start",

@@ -172,8 +172,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (lacksPart(type, json.value)) return "silent";
     const isOpen = this.#blocks.has(json.value["index"]);
     if (type === "content_block_stop" && !isOpen) return "silent";
+    const missing =
+      type === "content_block_delta" && !isOpen ? missingBlock(json.value) : undefined;
+    if (missing === "none") return "silent";
     // The held `message_delta` was not the last one, so it is sent before this event.
     out.add(this.#takeHeld());
+    if (missing !== undefined) this.#openBlock(json.value["index"], missing, out);
     const text = this.#withBlock(this.#withIndex(type, json), json.value["content_block"]);
     out.add(sseEventText(type, text));
     this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
@@ -197,6 +201,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const object = findPath(text);
     if (block === undefined || block === index || object === undefined) return text;
     return withMember(text, object, { key: "index", json: String(block) });
+  }
+
+  #openBlock(index: unknown, block: string, out: OutputPieces): void {
+    out.add(
+      eventText("content_block_start", `"index":${this.#blockCount},"content_block":${block}`),
+    );
+    this.#blocks.set(index, this.#blockCount++);
   }
 
   /** Adds what official clients append to or send back: texts, the id and input of a call. */
@@ -287,10 +298,32 @@ function withStopReason(text: string, delta: Fields, word: string): string {
   return withPart(whole, ["delta"], { key: "stop_reason", json: word });
 }
 
+/** The member of each kind of delta that clients append to what they have. */
+const APPENDED: ReadonlyMap<unknown, string> = new Map([
+  ["text_delta", "text"],
+  ["thinking_delta", "thinking"],
+  ["input_json_delta", "partial_json"],
+]);
+
 /** True if the event lacks a member that clients read without a check. */
 function lacksPart(type: string, event: Fields): boolean {
   if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
-  return type === "content_block_delta" && asObject(event["delta"]) === undefined;
+  if (type !== "content_block_delta") return false;
+  const delta = asObject(event["delta"]);
+  const member = APPENDED.get(delta?.["type"]);
+  return delta === undefined || (member !== undefined && typeof delta[member] !== "string");
+}
+
+/** The block of a delta whose block the provider has not started; `none` if it cannot be known. */
+function missingBlock(event: Fields): string {
+  switch (asObject(event["delta"])?.["type"]) {
+    case "text_delta":
+      return '{"type":"text","text":""}';
+    case "thinking_delta":
+      return '{"type":"thinking","thinking":"","signature":""}';
+    default:
+      return "none";
+  }
 }
 
 /** True for a piece of text, thinking or arguments, and for the start of any other block. */
