@@ -168,7 +168,10 @@ function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void
   }
 }
 
-/** Removes null members, which mean the same as absent ones. */
+/**
+ * Removes null members, which mean the same as absent ones. The arguments of a call are the client's
+ * own data, in which a null has its own meaning.
+ */
 function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
@@ -179,7 +182,7 @@ function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void
     for (let key = node + NODE_SIZE; key < end; key = doc.next(doc.valueOf(key))) {
       const value = doc.valueOf(key);
       if (doc.isNull(value)) edits.removed.push({ object: node, key });
-      else findNulls(doc, value, edits);
+      else if (doc.keyWord(key) !== word.input) findNulls(doc, value, edits);
     }
   }
 }

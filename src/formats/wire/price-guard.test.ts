@@ -243,9 +243,15 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
   });
 });
 
-test("wire_a keeps the default service tier", () => {
-  const sent = send(readGood("wire_a", { service_tier: "default" }), buildDeployment("wire_a"));
-  expect(sent.body).toHaveProperty("service_tier", "default");
+test.each([
+  ["wire_a", "default"],
+  ["wire_b", "standard_only"],
+] as const)("%s keeps the service tier %s, which costs the usual price", (wire, service_tier) => {
+  const members = { service_tier, provider: { require_parameters: true } };
+  expect(problemOf(wire, members, buildDeployment(wire))).toBeUndefined();
+  const sent = send(readGood(wire, members), buildDeployment(wire));
+  expect(sent.body).toHaveProperty("service_tier", service_tier);
+  expect(sent.dropped).toEqual([]);
 });
 
 test("tools that a provider runs itself are refused with their path, on the same wire too", () => {

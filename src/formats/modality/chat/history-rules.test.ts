@@ -40,6 +40,18 @@ describe("history", () => {
     expect(sent.dropped).toEqual([]);
   });
 
+  test("keeps nulls in the arguments of a call", () => {
+    const use = {
+      type: "tool_use",
+      id: "c1",
+      name: "f",
+      input: { until: null, deep: [{ a: null }] },
+    };
+    const messages = [user, { role: "assistant", content: [{ ...use, cache_control: null }] }];
+    const sent = sendSame("wire_b", { messages }, rules("no-null"));
+    expect(sent.body["messages"]).toEqual([user, { role: "assistant", content: [use] }]);
+  });
+
   test("loses the model's reasoning", () => {
     const thought = { reasoning: "r", reasoning_content: "r", reasoning_details: [{}] };
     const sent = sendHistory(

@@ -12,6 +12,7 @@ import {
   done,
   events,
   marketModel,
+  openJson,
   openStream,
   play,
   type Wires,
@@ -77,6 +78,17 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
       state: "failed",
       failure: { strike: "strike", refusal: { class: "upstream_error", upstreamStatus: 200 } },
     });
+  });
+
+  test("can fail over if the body ends in the middle of its first event with content", () => {
+    for (const at of [20, -9]) {
+      const bridge = fed(wires, PRELUDE[upstream], WORD[upstream].slice(0, at));
+      bridge.end();
+      expect(bridge).toMatchObject({
+        state: "failed",
+        failure: { failover: true, refusal: { class: "upstream_error", status: 502 } },
+      });
+    }
   });
 
   test("fails without failover on an event that is not JSON, or not UTF-8", () => {
@@ -172,7 +184,7 @@ describe("what counts as content", () => {
 describe("relays", () => {
   test("wire_a: only the model changes, whatever else a chunk holds", () => {
     const odd =
-      '{"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"role":"assistant","content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
+      '{"id":"a","object":"chat.completion.chunk","created":7,"x":{"model":"up-model"},"big":12345678901234567890, "model" : "up-model","choices":[{"index":0,"delta":{"role":"assistant","content":"\\ud83d \\"model\\":\\"up-model\\""}}]}';
     const bridge = fed(wire_a, `data: ${odd}\n\n`);
     const expected = odd.replace('"model" : "up-model"', `"model" : "${marketModel}"`);
     expect(bridge.takeOutput()?.toString()).toBe(`data: ${expected}\n\n`);
@@ -271,6 +283,30 @@ describe("relays", () => {
     ]);
     expect(text).not.toContain('"cost":9');
     expect(text.match(/"cost"/g)).toHaveLength(1);
+  });
+
+  test.each([
+    { cost: 9, cost_details: { upstream_inference_cost: 9.5 } },
+    { cost_in_usd_ticks: 95_000_000_000 },
+  ])("what the provider charges never reaches the client: %j", (costs) => {
+    const ofA = { ...usageChunk, usage: { ...usageChunk.usage, ...costs } };
+    const ofB = { input_tokens: 3, output_tokens: 1, ...costs };
+    const opening = { ...start, message: { model: "up-model", content: [], usage: ofB } };
+    const closing = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: ofB };
+    const wordWithUsage = { ...delta({ content: "a" }), usage: ofA.usage };
+    const streamA = chunks(wordWithUsage, ofA) + END.wire_a;
+    const streamB = events(opening, open) + WORD.wire_b + events(closing) + END.wire_b;
+    const message = { role: "assistant", content: "a" };
+    for (const { text } of [
+      play(openStream(wire_a), [streamA]),
+      play(openStream({ ...wire_a, wantsUsageChunk: true }), [streamA]),
+      play(openStream(wire_b), [streamB]),
+      play(openJson(wire_a), [JSON.stringify({ choices: [{ message }], usage: ofA.usage })]),
+      play(openJson(wire_b), [JSON.stringify({ content: [], usage: ofB })]),
+    ]) {
+      expect(text).toContain(`"cost":${costUsd}`);
+      expect(text).not.toMatch(/cost_details|upstream_inference|ticks|95|"cost":9/);
+    }
   });
 
   test("wire_b: pings are relayed once the answer flows", () => {

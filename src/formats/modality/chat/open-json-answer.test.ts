@@ -8,10 +8,14 @@ import {
   wire_a,
   wire_b,
   EVERY,
+  chunks,
   costUsd,
+  delta,
+  done,
   idTail,
   marketModel,
   openJson,
+  openStream,
   play,
   wholeAnswer,
   type Wires,
@@ -159,7 +163,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
 describe("relayed", () => {
   test("keeps every byte except the model and the cost, big integers too", () => {
     const body =
-      '{ "model" :"up-model", "big":12345678901234567890,"choices":[{"message":{"content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "cost":5}}';
+      '{ "model" :"up-model", "big":12345678901234567890,"id":"a","object":"chat.completion","created":7,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "completion_tokens":0,"total_tokens":1,"cost":5}}';
     const expected = body
       .replace('"up-model"', `"${marketModel}"`)
       .replace('"cost":5', `"cost":${costUsd}`);
@@ -316,6 +320,30 @@ describe("wire_a answer for a wire_b client", () => {
     expect(answered(bToA, answerA({ content, reasoning_content: "hm" }))).toMatchObject({
       content: [{ type: "text", text: "ab" }],
     });
+  });
+
+  test("has every field that the official client's types declare, streamed or not", () => {
+    const { text: json } = play(openJson(bToA), [answerA({ content: "Hi" })]);
+    const { text: stream } = play(openStream(bToA), [
+      chunks(delta({ content: "Hi" }), delta({}, "stop"), done),
+    ]);
+    const members = { container: null, stop_details: null, stop_sequence: null };
+    const counts = {
+      cache_creation: null,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: expect.any(Number) as number,
+      output_tokens_details: null,
+      inference_geo: null,
+      server_tool_use: null,
+      service_tier: null,
+      speed: null,
+    };
+    expect(JSON.parse(json)).toMatchObject({ ...members, diagnostics: null, usage: counts });
+    const sent = [...stream.matchAll(/^data: (\{.*)$/gm)].map(
+      ([, data = ""]) => JSON.parse(data) as { readonly type: string },
+    );
+    expect(sent[0]).toMatchObject({ message: { ...members, diagnostics: null, usage: counts } });
+    expect(sent.at(-2)).toMatchObject({ delta: members, usage: counts });
   });
 
   test("has an empty list of blocks if it is empty", () => {

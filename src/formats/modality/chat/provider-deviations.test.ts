@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import {
+  bToA,
   chunks,
   delta,
   done,
   events,
+  idTail,
+  marketModel,
   openJson,
   openStream,
   play,
@@ -11,6 +14,7 @@ import {
   wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
+  block,
   close,
   start,
   stop,
@@ -251,6 +255,167 @@ describe("a relay on the client's own wire corrects deviations", () => {
     expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
   });
 
+  test("calls without an id get one, and arguments that are an object become their text", () => {
+    const args = { big: 12345678901234567890n };
+    const big = '{"big":12345678901234567890}';
+    const printed = (value: object): string =>
+      JSON.stringify(value).replaceAll('"BIG"', `${args.big}`);
+    const bare = { type: "function", function: { name: "f", arguments: { big: "BIG" } } };
+    const calls = [bare, { ...bare, id: "" }, { ...CALL, function: { name: "g" } }];
+    const deltas = calls.map((call, at) => `data: ${printed(toolDelta(at, call))}\n\n`);
+    const { text } = play(openStream(wiresA), [
+      deltas.join("") + chunks(delta({}, "tool_calls"), done),
+    ]);
+    const ids = [`call_${idTail}_0`, `call_${idTail}_1`, "c1"];
+    const streamed = [...joinedCalls(text).values()];
+    expect(streamed.map((call) => [call.id, call.arguments])).toEqual([
+      [ids[0], big],
+      [ids[1], big],
+      [ids[2], ""],
+    ]);
+    const message = printed({ content: null, tool_calls: calls });
+    const whole = wholeAnswer({ content: "SLOT" }, "tool_calls").replace(
+      '"content":"SLOT"',
+      message.slice(1, -1),
+    );
+    const { tool_calls: sent } = JSON.parse(play(openJson(wiresA), [whole]).text).choices[0]
+      .message;
+    expect(sent).toMatchObject([
+      { id: ids[0], function: { arguments: big } },
+      { id: ids[1], function: { arguments: big } },
+      { id: ids[2], function: { arguments: "{}" } },
+    ]);
+  });
+
+  describe("have what the types of official clients declare as always there", () => {
+    const own = { created: 1_800_000_000, model: marketModel };
+    const counts = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
+
+    test("on chat completions", () => {
+      const usage = { prompt_tokens: 7, completion_tokens: 2 };
+      const bare = { choices: [{ message: { content: "Hi" } }], usage };
+      const json = JSON.parse(play(openJson(wiresA), [JSON.stringify(bare)]).text) as unknown;
+      expect(json).toEqual({
+        ...own,
+        id: `chatcmpl-${idTail}`,
+        object: "chat.completion",
+        choices: [
+          { index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hi" } },
+        ],
+        usage: { ...counts, cost: 0.001932 },
+      });
+      for (const wantsUsageChunk of [false, true]) {
+        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
+          chunks({ choices: [{ delta: { content: "Hi" } }] }, { choices: [], usage }, done),
+        ]);
+        const sent = dataOf(text);
+        const head = { ...own, id: `chatcmpl-${idTail}`, object: "chat.completion.chunk" };
+        for (const chunk of sent) expect(chunk).toMatchObject(head);
+        expect(sent.at(-1)).toMatchObject({ usage: counts });
+      }
+    });
+
+    test("on messages", () => {
+      const bare = { content: [{ type: "text", text: "Hi" }], usage: { input_tokens: 7 } };
+      const json = JSON.parse(play(openJson(wiresB), [JSON.stringify(bare)]).text) as unknown;
+      const head = { id: `msg_${idTail}`, type: "message", role: "assistant", model: marketModel };
+      const open = { stop_reason: null, stop_sequence: null };
+      expect(json).toEqual({
+        ...head,
+        ...open,
+        content: bare.content,
+        usage: { input_tokens: 7, output_tokens: 0, cost: 0.001932 },
+      });
+      const { text } = play(openStream(wiresB), [
+        events(
+          { type: "message_start", message: { usage: { input_tokens: 7 } } },
+          block(0, { type: "thinking" }),
+          stop(0),
+          block(1, { type: "tool_use", name: "f" }),
+          stop(1),
+          { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: {} },
+          { type: "message_stop" },
+        ),
+      ]);
+      const sent = dataOf(text);
+      expect(sent[0]?.message).toEqual({
+        ...head,
+        ...open,
+        content: [],
+        usage: { input_tokens: 7, output_tokens: 0 },
+      });
+      const blocks = sent.flatMap(({ content_block: each }) => each ?? []);
+      expect(blocks).toEqual([
+        { type: "thinking", thinking: "", signature: "" },
+        { type: "tool_use", id: `toolu_${idTail}_2`, name: "f", input: {} },
+      ]);
+      expect(sent.at(-2)).toMatchObject({
+        delta: { stop_reason: "tool_use", stop_sequence: null },
+        usage: { output_tokens: 0 },
+      });
+    });
+  });
+
+  test("arguments that are an object keep their digits across wires", () => {
+    const big = '{"big":12345678901234567890}';
+    const call = { id: "c1", type: "function", function: { name: "f", arguments: "BIG" } };
+    const json = wholeAnswer({ tool_calls: [CALL, call] }, "tool_calls").replace('"BIG"', big);
+    expect(play(openJson(bToA), [json]).text).toContain(`"input":${big}`);
+    const stream = chunks(toolDelta(0, CALL), toolDelta(1, call), delta({}, "tool_calls"), done);
+    const { text } = play(openStream(bToA), [stream.replace('"BIG"', big)]);
+    expect(text).toContain(`"partial_json":${JSON.stringify(big)}`);
+  });
+
+  test("calls without an id have ids of their own answer across wires", () => {
+    const calls = [
+      { type: "function", function: { name: "f", arguments: "{}" } },
+      { type: "function", function: { name: "g", arguments: "{}" }, id: "" },
+    ];
+    const json = wholeAnswer({ tool_calls: calls }, "tool_calls");
+    const stream = chunks(...calls.map((call, at) => toolDelta(at, call)), delta({}, "tool_calls"));
+    for (const { text } of [
+      play(openJson(bToA), [json]),
+      play(openStream(bToA), [stream, chunks(done)]),
+    ]) {
+      const ids = [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map(([, id]) => id);
+      expect(ids).toEqual([`toolu_${idTail}_0`, `toolu_${idTail}_1`]);
+    }
+  });
+
+  test("an id that comes after the first fragment of its call does not change the call", () => {
+    const calls = [
+      toolDelta(0, { type: "function", function: { name: "f", arguments: "{" } }),
+      toolDelta(0, { id: "late", function: { arguments: "}" } }),
+    ];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    expect([...joinedCalls(text).values()]).toEqual([
+      { id: `call_${idTail}_0`, name: "f", arguments: "{}" },
+    ]);
+  });
+
+  test("content in parts is one text, and its thinking is reasoning_content", () => {
+    const thinking = [{ type: "text", text: "hm" }];
+    const parts = [
+      { type: "thinking", thinking },
+      { type: "text", text: "Hi" },
+      { type: "reference", reference_ids: [0] },
+    ];
+    const plain = { content: "Hi", reasoning_content: "hm" };
+    const json = play(openJson(wiresA), [wholeAnswer({ content: parts }, "stop")]);
+    expect(JSON.parse(json.text).choices[0].message).toEqual({ role: "assistant", ...plain });
+    const { text } = play(openStream(wiresA), [
+      chunks(delta({ content: parts }), delta({ content: "!" }), delta({}, "stop"), done),
+    ]);
+    expect(choicesOf(text).map((choice) => choice.delta)).toEqual([
+      { role: "assistant", ...plain },
+      { content: "!" },
+      {},
+    ]);
+    const picture = [{ type: "image_url", image_url: { url: "data:" } }];
+    const media = play(openJson(wiresA), [wholeAnswer({ content: picture }, "stop")]);
+    expect(JSON.parse(media.text).choices[0].message.content).toEqual(picture);
+  });
+
   test("an end mark without a finish reason is a stop, which counts against the listing", () => {
     for (const wantsUsageChunk of [false, true]) {
       const { text, bridge } = play(openStream({ ...wiresA, wantsUsageChunk }), [
@@ -289,6 +454,64 @@ describe("a relay on the client's own wire corrects deviations", () => {
         { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 0 } },
         { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } },
       ]);
+    }
+  });
+
+  test("every delta can be appended to a block that has started", () => {
+    const piece = (index: number, part: object) => ({
+      type: "content_block_delta",
+      index,
+      delta: part,
+    });
+    const { text } = play(openStream(wiresB), [
+      events(
+        start,
+        piece(0, { type: "thinking_delta", thinking: null }),
+        piece(0, { type: "thinking_delta", thinking: "hm" }),
+        stop(0),
+        piece(2, { type: "input_json_delta", partial_json: "{}" }),
+        said(1, "H"),
+        said(1, "i"),
+        piece(1, { type: "text_delta", text: null }),
+        stop(1),
+        ...close("end_turn"),
+      ),
+    ]);
+    const sent = dataOf(text).filter(({ type }) => String(type).startsWith("content_block"));
+    expect(sent).toEqual([
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "thinking", thinking: "", signature: "" },
+      },
+      piece(0, { type: "thinking_delta", thinking: "hm" }),
+      stop(0),
+      { ...textStart(1) },
+      said(1, "H"),
+      said(1, "i"),
+      stop(1),
+    ]);
+  });
+
+  test("a stop reason that comes before the end of the last block is the answer's", () => {
+    const call = {
+      type: "content_block_start",
+      index: 0,
+      content_block: { type: "tool_use", id: "t", name: "f", input: {} },
+    };
+    const [reason, end] = close("tool_use") as [{ type: string }, { type: string }];
+    for (const order of [
+      [start, call, reason, stop(0), end],
+      [start, call, stop(0), end],
+      [start, { type: "message_delta", delta: {}, usage: {} }, call, stop(0), end],
+    ]) {
+      const deltas = dataOf(play(openStream(wiresB), [events(...order)]).text).filter(
+        ({ type }) => type === "message_delta",
+      );
+      expect(deltas.at(-1)).toMatchObject({
+        delta: { stop_reason: "tool_use" },
+        usage: { cost: 0.001932 },
+      });
     }
   });
 
@@ -405,6 +628,7 @@ interface SentEvent {
   readonly index?: number;
   readonly delta?: { readonly text?: string };
   readonly message?: object;
+  readonly content_block?: object;
   readonly choices?: readonly SentChoice[];
 }
 

@@ -106,6 +106,8 @@ export class StreamBridge implements AnswerBridge {
   end(): void {
     if (!this.#isReading()) return;
     const fault = this.#reader.end();
+    // The end of the body cut the last event in half: the answer broke off.
+    if (this.#failure?.isMalformed === true) this.#failure = brokenOffFailure();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
     else if (!this.#hasEvents) this.#conclude(classifyHead(this.#head.take()));

@@ -8,18 +8,32 @@ import {
   withMember,
 } from "../../../kernel/index.ts";
 import { unusableFailure, withoutBlame, failedRead, type ReadAnswer } from "../failure/failures.ts";
-import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import type {
+  AnswerCodec,
+  AnswerJson,
+  AnswerLabel,
+  ReadyAnswer,
+  ToolCall,
+} from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText } from "../neutral/relayed-text.ts";
-import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
+import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { answeredToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
-import { clientWord, isCall, isWrongWord, toReason, toWord } from "./events.ts";
-import { mergeCounts, toUsageReport, usageJson, toUsage } from "./usage.ts";
+import {
+  ABSENT_MEMBERS,
+  clientWord,
+  isCall,
+  isWrongWord,
+  neededInMessage,
+  toReason,
+  toWord,
+} from "./events.ts";
+import { mergeCounts, toUsageReport, usageJson, toUsage, withCounts } from "./usage.ts";
 
 export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
     const blocks = readBlocks(json);
-    return blocks === undefined ? UNUSABLE : relayed(json, blocks, label.modelId);
+    return blocks === undefined ? UNUSABLE : relayed(json, blocks, label);
   },
 
   read(json) {
@@ -48,7 +62,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
     return (
       `{"id":"msg_${label.idTail}","type":"message","role":"assistant",` +
       `"model":${JSON.stringify(label.modelId)},"content":[${content}],` +
-      `"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
+      `"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},${ABSENT_MEMBERS},` +
       `"usage":${usageJson(report?.usage, costUsd)}}`
     );
   },
@@ -109,21 +123,22 @@ function readReport(json: AnswerJson): UsageReport | undefined {
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
-  const id = JSON.stringify(ids.take(toMessagesToolId(call.id)));
+  const id = JSON.stringify(ids.take(answeredToolId(call.id)));
   const name = JSON.stringify(call.name);
   return `{"type":"tool_use","id":${id},"name":${name},"input":${call.argumentsJson}}`;
 }
 
-function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
+function relayed(json: AnswerJson, blocks: Blocks, label: AnswerLabel): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
-  const { stop_reason: stopReason } = json.value;
+  const { stop_reason: stopReason, usage } = json.value;
   const word = clientWord(textOf(stopReason), blocks.some(isCall));
-  const object = findPath(json.text);
-  const isMended = typeof stopReason === "string" && word !== stopReason && object !== undefined;
-  const text = isMended
-    ? withMember(json.text, object, { key: "stop_reason", json: JSON.stringify(word) })
-    : json.text;
-  const relay = relayText(text, modelId);
+  let text = withoutCostDetails(json.text, usage, "usage");
+  text = withNeeded(text, (made) => findPath(made), json.value, neededInMessage(label.idTail));
+  text = withCounts(text, usage, { usage: report?.usage, path: ["usage"] });
+  const isMended = typeof stopReason === "string" && word !== stopReason;
+  const object = isMended ? findPath(text) : undefined;
+  if (object) text = withMember(text, object, { key: "stop_reason", json: JSON.stringify(word) });
+  const relay = relayText(text, label.modelId);
   return {
     ok: true,
     report,

@@ -25,6 +25,20 @@ export function closingText(delta: string, usage: string): string {
   );
 }
 
+/** What official clients read of a message without a check, beside its content and its usage. */
+export function neededInMessage(idTail: string): Readonly<Record<string, string>> {
+  return {
+    id: `"msg_${idTail}"`,
+    type: '"message"',
+    role: '"assistant"',
+    stop_reason: "null",
+    stop_sequence: "null",
+  };
+}
+
+/** Members that the official client's types declare, and that a translated answer never has. */
+export const ABSENT_MEMBERS = '"container":null,"diagnostics":null,"stop_details":null';
+
 const REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
   stop_sequence: "stop_sequence",

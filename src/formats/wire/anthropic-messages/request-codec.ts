@@ -100,7 +100,7 @@ export const anthropicMessagesRequests: RequestCodec = {
   surplusBounds: () => [word.max_completion_tokens],
   editBody,
   countsHourWrites: true,
-  isUsualPrice: () => false,
+  isUsualPrice: (field, value) => field === "service_tier" && value === "standard_only",
   countTokens,
   isClientTool: (doc, type) => doc.word(type) === word.custom || CLIENT_TOOLS.test(doc.text(type)),
   headers,

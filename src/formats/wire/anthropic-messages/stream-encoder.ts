@@ -3,9 +3,16 @@ import type { OutputPieces } from "../sse/sse.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { toMessagesToolId, UniqueIds } from "../neutral/tool-calls.ts";
+import { answeredToolId, UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
-import { closingText, errorEventText, eventText, pingText, toWord } from "./events.ts";
+import {
+  ABSENT_MEMBERS,
+  closingText,
+  errorEventText,
+  eventText,
+  pingText,
+  toWord,
+} from "./events.ts";
 import { usageJson } from "./usage.ts";
 
 interface TextBlock {
@@ -80,8 +87,10 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   finishText(report: UsageReport | undefined, costUsd: string): string {
     const reason = this.#isRefused ? "refusal" : settledFinish(this.#finish, this.#tools.size > 0);
     const sequence = reason === "stop_sequence" ? (this.#stopSequence ?? null) : null;
-    const delta = { stop_reason: toWord(reason), stop_sequence: sequence };
-    return closingText(JSON.stringify(delta), usageJson(report?.usage, costUsd));
+    const delta =
+      `{"stop_reason":"${toWord(reason)}","stop_sequence":${JSON.stringify(sequence)},` +
+      '"container":null,"stop_details":null}';
+    return closingText(delta, usageJson(report?.usage, costUsd));
   }
 
   /** wire_b has usage only in `message_delta`, so a failed stream gets none. */
@@ -98,7 +107,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +
       `"model":${JSON.stringify(this.#label.modelId)},"content":[],` +
-      `"stop_reason":null,"stop_sequence":null,"usage":${usageJson(estimate)}}`;
+      `"stop_reason":null,"stop_sequence":null,${ABSENT_MEMBERS},"usage":${usageJson(estimate)}}`;
     out.add(eventText("message_start", `"message":${message}`));
   }
 
@@ -116,7 +125,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     this.#begin(out);
     const block: ToolBlock = {
       kind: "tool",
-      id: this.#ids.take(toMessagesToolId(event.id)),
+      id: this.#ids.take(answeredToolId(event.id)),
       name: event.name,
       progress: new JsonProgress(),
       pending: "",

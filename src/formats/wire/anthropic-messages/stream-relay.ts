@@ -2,9 +2,12 @@ import {
   type Refusal,
   asObject,
   findPath,
+  outputTokensTotal,
+  type Span,
   textOf,
   withMember,
   withoutMember,
+  ZERO_USAGE,
 } from "../../../kernel/index.ts";
 import { type OutputPieces, type SseEvent, sseEventText } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
@@ -20,6 +23,7 @@ import {
   RepeatedEvent,
 } from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
+import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -28,11 +32,12 @@ import {
   eventText,
   isCall,
   isWrongWord,
+  neededInMessage,
   pingText,
   toReason,
 } from "./events.ts";
 import { StreamReporter } from "./stream-decoder.ts";
-import { usageJson } from "./usage.ts";
+import { usageJson, withCounts } from "./usage.ts";
 
 /**
  * Relays a wire_b stream to a wire_b client. The model id is replaced. The closing events are held
@@ -40,7 +45,7 @@ import { usageJson } from "./usage.ts";
  */
 export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
-  readonly #modelId: string;
+  readonly #label: AnswerLabel;
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
@@ -51,6 +56,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
+  /** The last `message_delta` that the client got although the answer went on after it. */
+  #sentDelta: string | undefined;
   #hasStarted = false;
   #hasContent = false;
   #stopReason = "";
@@ -58,7 +65,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   constructor(label: AnswerLabel, note: ServedModelNote) {
     this.#note = note;
-    this.#modelId = label.modelId;
+    this.#label = label;
   }
 
   get report(): UsageReport | undefined {
@@ -105,10 +112,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    const last = this.#heldDeltas.pop();
+    // Clients keep the stop reason of the last `message_delta`, so one that was sent is repeated.
+    const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
+    const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
+      const word = clientWord(this.#stopReason, this.#hasCalls);
       const usage = usageJson(this.report?.usage, costUsd);
-      return closingText('{"stop_reason":"end_turn","stop_sequence":null}', usage);
+      return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
     }
     const closing = withPart(last, ["usage"], { key: "cost", json: costUsd });
     return (
@@ -126,12 +136,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const message = asObject(json.value["message"]);
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
-    out.add(sseEventText("message_start", withStart(json.text, message, this.#modelId)));
+    out.add(sseEventText("message_start", withStart(json.text, message, this.#label)));
     return "silent";
   }
 
   #delta(json: EventJson): StepOutcome {
-    this.#reporter.read(json, json.value["usage"], ["usage"]);
+    const { usage } = json.value;
+    this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason ||= textOf(delta?.["stop_reason"]);
     const known = this.#stopReason && clientWord(this.#stopReason, this.#hasCalls);
@@ -140,12 +151,18 @@ export class AnthropicMessagesRelay implements StreamDriver {
       delta === undefined
         ? withRoot(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
         : withStopReason(json.text, delta, word);
-    this.#heldDeltas.push(
-      asObject(json.value["usage"]) === undefined
-        ? withRoot(text, "usage", usageJson(this.report?.usage))
-        : withoutCost(text, "usage"),
-    );
+    this.#heldDeltas.push(this.#withUsage(text, usage));
     return "silent";
+  }
+
+  /** The `message_delta` with the output tokens, which official clients read without a check. */
+  #withUsage(text: string, usage: unknown): string {
+    const fields = asObject(usage);
+    const known = this.report?.usage ?? ZERO_USAGE;
+    if (fields === undefined) return withRoot(text, "usage", usageJson(known));
+    const tokens = { output_tokens: String(outputTokensTotal(known)) };
+    const counted = withNeeded(text, (made) => findPath(made, "usage"), fields, tokens);
+    return withoutCost(counted, usage, "usage");
   }
 
   #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
@@ -155,9 +172,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (lacksPart(type, json.value)) return "silent";
     const isOpen = this.#blocks.has(json.value["index"]);
     if (type === "content_block_stop" && !isOpen) return "silent";
+    const missing =
+      type === "content_block_delta" && !isOpen ? missingBlock(json.value) : undefined;
+    if (missing === "none") return "silent";
     // The held `message_delta` was not the last one, so it is sent before this event.
     out.add(this.#takeHeld());
-    const text = this.#withIndex(type, json);
+    if (missing !== undefined) this.#openBlock(json.value["index"], missing, out);
+    const text = this.#withBlock(this.#withIndex(type, json), json.value["content_block"]);
     out.add(sseEventText(type, text));
     this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
     if (!bearsContent(json.value)) return "silent";
@@ -182,6 +203,32 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return withMember(text, object, { key: "index", json: String(block) });
   }
 
+  #openBlock(index: unknown, block: string, out: OutputPieces): void {
+    out.add(
+      eventText("content_block_start", `"index":${this.#blockCount},"content_block":${block}`),
+    );
+    this.#blocks.set(index, this.#blockCount++);
+  }
+
+  /** Adds what official clients append to or send back: texts, the id and input of a call. */
+  #withBlock(text: string, started: unknown): string {
+    const block = asObject(started);
+    if (block === undefined) return text;
+    const find = (made: string): Span | undefined => findPath(made, "content_block");
+    switch (block["type"]) {
+      case "text":
+        return withNeeded(text, find, block, { text: '""' });
+      case "thinking":
+        return withNeeded(text, find, block, { thinking: '""', signature: '""' });
+      case "tool_use": {
+        const id = `"toolu_${this.#label.idTail}_${this.#blockCount}"`;
+        return withNeeded(text, find, block, { id, input: "{}" });
+      }
+      default:
+        return text;
+    }
+  }
+
   #learn({ text, value }: EventJson): void {
     if (!this.#repeated.isLearning || value["type"] !== "content_block_delta") return;
     if (textOf(asObject(value["delta"])?.["text"]) === "") return;
@@ -191,6 +238,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   #takeHeld(): string {
     if (this.#heldDeltas.length === 0) return "";
+    this.#sentDelta = this.#heldDeltas.at(-1);
     const text = this.#heldDeltas.map((delta) => sseEventText("message_delta", delta)).join("");
     this.#heldDeltas = [];
     return text;
@@ -216,36 +264,66 @@ function withRoot(text: string, key: string, json: string): string {
  * Makes the client's `message_start`: with its model id, without the provider's cost, and with the
  * blocks and the usage that official clients read without a check.
  */
-function withStart(text: string, message: Fields | undefined, modelId: string): string {
+function withStart(text: string, message: Fields = {}, { modelId, idTail }: AnswerLabel): string {
   const path = ["message"];
-  const { content, usage } = message ?? {};
-  let start = message === undefined ? withRoot(text, "message", "{}") : text;
+  const { content, usage } = message;
+  const find = (made: string): Span | undefined => findPath(made, ...path);
+  let start = find(text) === undefined ? withRoot(text, "message", "{}") : text;
+  start = withNeeded(start, find, message, neededInMessage(idTail));
   start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
   if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
-  if (asObject(usage) !== undefined) return withoutCost(start, "message", "usage");
+  if (asObject(usage) !== undefined) {
+    const counted = withCounts(start, usage, { usage: undefined, path: ["message", "usage"] });
+    return withoutCost(counted, usage, "message", "usage");
+  }
   return withPart(start, path, { key: "usage", json: usageJson(undefined) });
 }
 
 /** Removes the provider's cost from the usage at `path`, because it is not the client's. */
-function withoutCost(text: string, ...path: readonly string[]): string {
-  const usage = findPath(text, ...path);
-  return usage === undefined ? text : withoutMember(text, usage, "cost");
+function withoutCost(text: string, usage: unknown, ...path: readonly string[]): string {
+  const object = findPath(text, ...path);
+  const kept = object === undefined ? text : withoutMember(text, object, "cost");
+  return withoutCostDetails(kept, usage, ...path);
 }
 
 /**
  * Replaces a stop reason that is not of wire_b, or that is missing although an earlier event had it,
- * with `word`, which is JSON text.
+ * with `word`, which is JSON text. Adds a missing stop sequence.
  */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received = null } = delta;
-  if (JSON.stringify(received) === word) return text;
-  return withPart(text, ["delta"], { key: "stop_reason", json: word });
+  const find = (made: string): Span | undefined => findPath(made, "delta");
+  const whole = withNeeded(text, find, delta, { stop_reason: word, stop_sequence: "null" });
+  if (JSON.stringify(received) === word) return whole;
+  return withPart(whole, ["delta"], { key: "stop_reason", json: word });
 }
+
+/** The member of each kind of delta that clients append to what they have. */
+const APPENDED: ReadonlyMap<unknown, string> = new Map([
+  ["text_delta", "text"],
+  ["thinking_delta", "thinking"],
+  ["input_json_delta", "partial_json"],
+]);
 
 /** True if the event lacks a member that clients read without a check. */
 function lacksPart(type: string, event: Fields): boolean {
   if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
-  return type === "content_block_delta" && asObject(event["delta"]) === undefined;
+  if (type !== "content_block_delta") return false;
+  const delta = asObject(event["delta"]);
+  const member = APPENDED.get(delta?.["type"]);
+  return delta === undefined || (member !== undefined && typeof delta[member] !== "string");
+}
+
+/** The block of a delta whose block the provider has not started; `none` if it cannot be known. */
+function missingBlock(event: Fields): string {
+  switch (asObject(event["delta"])?.["type"]) {
+    case "text_delta":
+      return '{"type":"text","text":""}';
+    case "thinking_delta":
+      return '{"type":"thinking","thinking":"","signature":""}';
+    default:
+      return "none";
+  }
 }
 
 /** True for a piece of text, thinking or arguments, and for the start of any other block. */

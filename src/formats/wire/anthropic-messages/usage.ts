@@ -1,10 +1,12 @@
 import {
   asObject,
   defined,
+  findPath,
   outputTokensTotal,
   type Usage,
   ZERO_USAGE,
 } from "../../../kernel/index.ts";
+import { withNeeded } from "../neutral/relayed-text.ts";
 import { asCount, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 export interface ReportedCounts {
@@ -88,7 +90,10 @@ export function toUsage(counts: ReportedCounts): Usage | undefined {
   };
 }
 
-/** `costUsd` is the text of a number and is printed unchanged. */
+/**
+ * The usage with every field that the official client's type declares. `costUsd` is the text of a
+ * number and is printed unchanged.
+ */
 export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   const known = usage ?? ZERO_USAGE;
   const thinking = known.internalReasoning;
@@ -97,14 +102,35 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
     `"cache_creation_input_tokens":${known.cacheWrite},` +
     `"cache_read_input_tokens":${known.cachedPrompt},` +
     renderCacheWrites(known) +
-    `"output_tokens":${outputTokensTotal(known)}` +
-    (thinking > 0 ? `,"output_tokens_details":{"thinking_tokens":${thinking}}` : "") +
+    `"output_tokens":${outputTokensTotal(known)},` +
+    `"output_tokens_details":${thinking > 0 ? `{"thinking_tokens":${thinking}}` : "null"},` +
+    `"inference_geo":null,"server_tool_use":null,"service_tier":null,"speed":null` +
     (costUsd === undefined ? "}" : `,"cost":${costUsd}}`)
   );
 }
 
+/**
+ * Adds the counts that official clients read without a check to the provider's usage object
+ * `reported`, to which `path` leads within `text`.
+ */
+export function withCounts(
+  text: string,
+  reported: unknown,
+  {
+    usage = ZERO_USAGE,
+    path,
+  }: { readonly usage: Usage | undefined; readonly path: readonly string[] },
+): string {
+  const fields = asObject(reported);
+  if (fields === undefined) return text;
+  return withNeeded(text, (made) => findPath(made, ...path), fields, {
+    input_tokens: String(usage.prompt),
+    output_tokens: String(outputTokensTotal(usage)),
+  });
+}
+
 function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
-  if (cacheWrite1h === 0) return "";
+  if (cacheWrite1h === 0) return '"cache_creation":null,';
   return (
     `"cache_creation":{"ephemeral_5m_input_tokens":${cacheWrite - cacheWrite1h},` +
     `"ephemeral_1h_input_tokens":${cacheWrite1h}},`

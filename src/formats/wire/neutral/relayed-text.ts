@@ -1,4 +1,12 @@
-import { findMembers, findPath, skipSpace, type Span } from "../../../kernel/index.ts";
+import {
+  asObject,
+  findMembers,
+  findPath,
+  skipSpace,
+  type Span,
+  withMember,
+  withoutMember,
+} from "../../../kernel/index.ts";
 
 export interface RelayedUsage {
   /** The request's cost in USD as JSON number text. */
@@ -28,6 +36,52 @@ export function relayText(text: string, modelId: string): (usage: RelayedUsage) 
       ? edited(text, modelEdit, usageEdit)
       : edited(text, usageEdit, modelEdit);
   };
+}
+
+/**
+ * Adds to the object that `find` finds in `text` what it lacks of `needed`: members, as JSON texts
+ * by key, that official clients read without a check. `fields` is the parsed object. A member of
+ * another type than the needed one is replaced; a needed null is only added.
+ */
+export function withNeeded(
+  text: string,
+  find: (text: string) => Span | undefined,
+  fields: Readonly<Record<string, unknown>>,
+  needed: Readonly<Record<string, string>>,
+): string {
+  return Object.entries(needed).reduce((whole, [key, json]) => {
+    const { [key]: value } = fields;
+    const isThere =
+      json === "null"
+        ? value !== undefined
+        : typeof value === typeof JSON.parse(json) && value !== null;
+    const object = isThere ? undefined : find(whole);
+    return object === undefined ? whole : withMember(whole, object, { key, json });
+  }, text);
+}
+
+/** Members in which OpenRouter and xAI explain `usage.cost`. */
+const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
+
+export function hasCostDetails(usage: unknown): boolean {
+  const fields = asObject(usage) ?? {};
+  return COST_DETAILS.some((key) => fields[key] !== undefined);
+}
+
+/**
+ * Removes the details of the provider's cost from `usage`, to which `path` leads within `text`:
+ * what the provider charges is not what the client pays.
+ */
+export function withoutCostDetails(
+  text: string,
+  usage: unknown,
+  ...path: readonly string[]
+): string {
+  if (!hasCostDetails(usage)) return text;
+  return COST_DETAILS.reduce((kept, key) => {
+    const object = findPath(kept, ...path);
+    return object === undefined ? kept : withoutMember(kept, object, key);
+  }, text);
 }
 
 const OPEN_OBJECT = 123;

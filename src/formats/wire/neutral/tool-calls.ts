@@ -45,6 +45,11 @@ export function toMessagesToolId(id: string): string {
   return PACKED_WIDE_MARK + Buffer.from(id, "utf16le").toString("base64url");
 }
 
+/** The id of a call in an answer of wire_b; empty if the provider gave none. */
+export function answeredToolId(id: string): string {
+  return id === "" ? "" : toMessagesToolId(id);
+}
+
 /** Undoes `toMessagesToolId`. An id that was not packed stays. */
 export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;

@@ -1,7 +1,9 @@
 import {
   asObject,
   compactJson,
+  findPath,
   JsonBudget,
+  type Span,
   textOf,
   tryParse,
   tryPrint,
@@ -23,21 +25,23 @@ import type {
   ToolCall,
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText } from "../neutral/relayed-text.ts";
+import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
   clientWord,
   containsCalls,
+  findHeld,
   isFailureWord,
   isWrongWord,
   toReason,
   withChoiceMember,
   withOneChoice,
+  withPlainContent,
   toWord,
 } from "./chunks.ts";
-import { readSignature, withCallTypes } from "./tool-calls.ts";
-import { readUsage, usageJson } from "./usage.ts";
+import { callsIn, readSignature, withWholeCalls } from "./tool-calls.ts";
+import { findChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -54,7 +58,7 @@ export const openaiChatAnswers: AnswerCodec = {
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
     const message = asObject(choice["message"]) ?? {};
-    const calls = readCalls(message["tool_calls"], reading);
+    const calls = readCalls(json, message["tool_calls"], reading);
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
@@ -113,11 +117,15 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 }
 
 /** Undefined if a call has no name, or has arguments that are not a JSON object. */
-function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
+function readCalls(
+  { text }: AnswerJson,
+  value: unknown,
+  { toolSignature }: AnswerReading,
+): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
   const budget = new JsonBudget();
-  for (const entry of value) {
+  for (const entry of callsIn(text, "message", value)) {
     const fields = asObject(entry);
     const fn = asObject(fields?.["function"]);
     const argumentsJson = normalizeArguments(fn?.["arguments"], budget);
@@ -161,18 +169,26 @@ function relayed(
   { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
+  const { choices, usage } = json.value;
   const message = asObject(choice["message"]) ?? {};
-  const typed = withCallTypes(json.text, message["tool_calls"]);
-  const oneChoice = withOneChoice(typed, json.value["choices"]);
-  const { finish_reason: finish } = choice;
   const hasCalls = containsCalls(message);
   const { usesFunctions } = label;
+  const { finish_reason: finish } = choice;
+  // An answer without a finish reason gets one, as at the end of a stream.
   const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
-  // An answer with calls but without a finish reason gets the finish reason for calls.
-  const isMended = typeof finish === "string" ? word !== finish : hasCalls;
-  const text = isMended
-    ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
-    : oneChoice;
+  let text = withoutCostDetails(json.text, usage, "usage");
+  text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
+  text = withPlainContent(text, "message", message);
+  text = withNeeded(text, findMessage, message, { role: '"assistant"' });
+  text = withNeeded(text, findChoice, choice, { index: "0" });
+  if (word !== finish) text = withChoiceMember(text, "finish_reason", JSON.stringify(word));
+  text = withNeeded(text, findRoot, json.value, {
+    id: `"chatcmpl-${label.idTail}"`,
+    object: '"chat.completion"',
+    created: String(label.createdSeconds),
+  });
+  const counted = asObject(usage);
+  if (counted) text = withCounts(text, findUsage, counted, report?.usage);
   const relay = relayText(text, label.modelId);
   return {
     ok: true,
@@ -182,3 +198,7 @@ function relayed(
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }
+
+const findRoot = (text: string): Span | undefined => findPath(text);
+const findMessage = (text: string): Span | undefined => findHeld(text, "message");
+const findUsage = (text: string): Span | undefined => findPath(text, "usage");

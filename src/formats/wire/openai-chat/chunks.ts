@@ -34,6 +34,45 @@ export function withChoiceMember(text: string, key: string, json: string): strin
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
+/**
+ * Writes content that is a list of parts, as Mistral's reasoning models send it, as the text that
+ * official clients append to other texts, and its thinking as `reasoning_content`.
+ */
+export function withPlainContent(
+  text: string,
+  holder: "delta" | "message",
+  fields: Fields,
+): string {
+  const { content: parts } = fields;
+  const isPlain = (part: unknown): boolean => PLAIN_PARTS.has(asObject(part)?.["type"]);
+  if (!Array.isArray(parts) || !parts.every(isPlain)) return text;
+  const { text: content, reasoning } = answerTexts(fields);
+  const plain = withHeldMember(text, holder, { key: "content", json: JSON.stringify(content) });
+  if (reasoning === "") return plain;
+  return withHeldMember(plain, holder, {
+    key: "reasoning_content",
+    json: JSON.stringify(reasoning),
+  });
+}
+
+/** Parts with text, and Mistral's references to what a text is from, which no text can hold. */
+const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "reference"]);
+
+/** Sets a member of the first choice's delta or message. */
+export function withHeldMember(
+  text: string,
+  holder: "delta" | "message",
+  member: { readonly key: string; readonly json: string },
+): string {
+  const object = findHeld(text, holder);
+  return object === undefined ? text : withMember(text, object, member);
+}
+
+export function findHeld(text: string, holder: "delta" | "message"): Span | undefined {
+  const choice = findChoice(text);
+  return choice && findMember(text, choice.start, holder);
+}
+
 /** Keeps only the first choice, because the service promises exactly one. */
 export function withOneChoice(text: string, choices: unknown): string {
   if (!Array.isArray(choices) || choices.length < 2) return text;

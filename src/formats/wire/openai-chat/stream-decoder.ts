@@ -15,7 +15,7 @@ import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
-import { ToolCallReader } from "./tool-calls.ts";
+import { callsIn, ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
@@ -84,21 +84,23 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (choice === undefined) return;
     this.#hasChoices = true;
     const delta = asObject(choice["delta"]);
-    if (delta !== undefined) this.#delta(delta, emit);
+    if (delta !== undefined) this.#delta(json, delta, emit);
     this.#keepFinish(choice);
     if (!this.#repeated.isLearning || !isTextAlone(json)) return;
     const frame = frameAt(text, textSpan(text));
     if (frame !== undefined) this.#repeated.learn(frame);
   }
 
-  #delta(delta: Fields, emit: Emit): void {
+  #delta({ text: chunk }: EventJson, delta: Fields, emit: Emit): void {
     const { reasoning, text } = answerTexts(delta);
     if (reasoning !== "") emit({ type: "reasoning", text: reasoning });
     if (text !== "") emit({ type: "text", text });
     const refusal = textOf(delta["refusal"]);
     if (refusal !== "") emit({ type: "refusal", text: refusal });
     const calls = delta["tool_calls"];
-    if (Array.isArray(calls)) for (const call of calls) this.#calls.read(call, emit);
+    if (Array.isArray(calls)) {
+      for (const call of callsIn(chunk, "delta", calls)) this.#calls.read(call, emit);
+    }
     if (this.#calls.hasTooManyCalls) emit({ type: "failure", failure: TOO_MANY_CALLS });
   }
 

@@ -1,6 +1,5 @@
 import {
   asObject,
-  findMember,
   findPath,
   type Refusal,
   textOf,
@@ -22,6 +21,7 @@ import {
   RepeatedEvent,
   type TextFrame,
 } from "../neutral/stream-events.ts";
+import { hasCostDetails, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   type OutputPieces,
@@ -47,10 +47,12 @@ import {
   textSpan,
   usageChunkText,
   withChoiceMember,
+  withHeldMember,
   withOneChoice,
+  withPlainContent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, findChoice, readUsage, usageJson } from "./usage.ts";
+import { choiceUsage, readUsage, usageJson, withCounts } from "./usage.ts";
 
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
@@ -167,7 +169,8 @@ export class OpenaiChatRelay implements StreamDriver {
     out.add(this.#takeLast());
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
-    const text = this.#model.apply(this.#mended(withOneChoice(kept, choices), choice));
+    const whole = this.#withNames(withOneChoice(kept, choices), json.value);
+    const text = this.#model.apply(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       // The role is sent once, so a chunk that it was added to is not repeated.
@@ -182,6 +185,24 @@ export class OpenaiChatRelay implements StreamDriver {
     }
   }
 
+  #withNames(chunk: string, { id, object, created, model }: Fields): string {
+    const isWhole =
+      typeof id === "string" && typeof object === "string" && typeof created === "number";
+    if (isWhole && typeof model === "string") return chunk;
+    const names = JSON.parse(`${this.#headText()}"choices":[]}`) as Fields;
+    return withNeeded(
+      chunk,
+      findPath,
+      { id, object, created, model },
+      {
+        id: JSON.stringify(names["id"]),
+        object: JSON.stringify(names["object"]),
+        created: JSON.stringify(names["created"]),
+        model: JSON.stringify(names["model"]),
+      },
+    );
+  }
+
   /**
    * Corrects parts of a chunk that strict wire_a clients would refuse: the delta, its tool calls,
    * the choice's index and the finish reason.
@@ -192,9 +213,11 @@ export class OpenaiChatRelay implements StreamDriver {
     let text =
       delta === undefined
         ? withChoiceMember(chunk, "delta", "{}")
-        : this.#withCalls(chunk, delta["tool_calls"]);
+        : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
-    if (!this.#hasRole && textOf(delta?.["role"]) === "") text = withRole(text);
+    if (!this.#hasRole && textOf(delta?.["role"]) === "") {
+      text = withHeldMember(text, "delta", { key: "role", json: '"assistant"' });
+    }
     this.#hasRole = true;
     if (typeof finish !== "string") return text;
     const word = finish === "" ? null : this.#clientWord(finish);
@@ -204,7 +227,7 @@ export class OpenaiChatRelay implements StreamDriver {
 
   #withCalls(chunk: string, calls: unknown): string {
     if (!Array.isArray(calls) || calls.length === 0) return chunk;
-    this.#fragments ??= new CallFragments(this.#reading ?? {});
+    this.#fragments ??= new CallFragments(this.#reading ?? {}, this.#label.idTail);
     return this.#fragments.mend(chunk, calls);
   }
 
@@ -243,8 +266,14 @@ export class OpenaiChatRelay implements StreamDriver {
     const report = readUsage(json.value, json.text, this.#reading);
     if (report === undefined) return;
     this.#report = report;
-    const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");
-    this.#usageText = span === undefined ? undefined : json.text.slice(span.start, span.end);
+    const fields = asObject(usage);
+    const span = fields && findPath(json.text, "usage");
+    if (span === undefined || fields === undefined) {
+      this.#usageText = undefined;
+      return;
+    }
+    const text = withoutCostDetails(json.text.slice(span.start, span.end), usage);
+    this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
   /** Relays a chunk without a choice or usage to a client that asked for usage; else drops it. */
@@ -283,7 +312,8 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
 
 /** Replaces usage with a cost by null, because the provider's cost is not the client's. */
 function withoutCost(json: EventJson): string {
-  if (asObject(json.value["usage"])?.["cost"] === undefined) return json.text;
+  const { usage } = json.value;
+  if (asObject(usage)?.["cost"] === undefined && !hasCostDetails(usage)) return json.text;
   const object = findPath(json.text);
   if (object === undefined) return json.text;
   return withMember(json.text, object, { key: "usage", json: "null" });
@@ -292,13 +322,6 @@ function withoutCost(json: EventJson): string {
 function withoutUsage(json: EventJson): string {
   const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
-}
-
-function withRole(text: string): string {
-  const choice = findChoice(text);
-  const delta = choice && findMember(text, choice.start, "delta");
-  if (delta === undefined) return text;
-  return withMember(text, delta, { key: "role", json: '"assistant"' });
 }
 
 /** What the client sees in a choice: tool calls, other content, or nothing. */

@@ -66,12 +66,14 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
 
 describe("chunks of a wire_a provider", () => {
   test.each([
-    ['{"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}'],
     [
-      '{"us\\u0061ge":null,"choices":[{"index":0,"delta":{"role":"assistant","content":"\\"usage\\":null"}}]}',
+      '{"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}',
     ],
     [
-      '{"choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}] , "usage": {"prompt_tokens":1} }',
+      '{"us\\u0061ge":null,"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"\\"usage\\":null"}}]}',
+    ],
+    [
+      '{"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}] , "usage": {"prompt_tokens":1} }',
     ],
   ])("%s lose their usage and nothing else", (text) => {
     const bridge = openStream({ client: "wire_a", upstream: "wire_a" });

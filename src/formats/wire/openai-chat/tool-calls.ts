@@ -1,11 +1,13 @@
 import {
   ANSWER_CALLS_MAX,
   asObject,
+  compactJson,
   findElements,
   findMember,
   JsonProgress,
   type Span,
   textOf,
+  tryParse,
   tryPrint,
   withMember,
   withoutMember,
@@ -13,6 +15,7 @@ import {
 import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { signedId } from "../neutral/tool-calls.ts";
+import type { Fields } from "../neutral/usage-report.ts";
 import { findChoice } from "./usage.ts";
 
 interface Said {
@@ -23,6 +26,9 @@ interface Said {
 interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
+  /** The id that the first fragment of a call lacks; undefined for other fragments. */
+  readonly missingId: string | undefined;
+  readonly givesObject: boolean;
   readonly hasWrongIndex: boolean;
   readonly lacksType: boolean;
   readonly repeatsId: boolean;
@@ -32,15 +38,18 @@ interface Flaw {
 /**
  * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
  * index and concatenate all texts: two calls with one index would be mixed up, and a repeated id or
- * name would be appended to itself. They throw if a call has no type. Correct fragments stay the
- * provider's bytes.
+ * name would be appended to itself, and arguments that are an object would become
+ * "[object Object]". They throw if a call has no type, and cannot answer one without an id. Correct
+ * fragments stay the provider's bytes.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
   readonly #said: (Said | undefined)[] = [];
+  readonly #idTail: string;
 
-  constructor(reading: AnswerReading) {
+  constructor(reading: AnswerReading, idTail: string) {
     this.#reader = new ToolCallReader(reading);
+    this.#idTail = idTail;
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
@@ -59,24 +68,70 @@ export class CallFragments {
     const id = textOf(fields["id"]);
     const name = textOf(asObject(fields["function"])?.["name"]);
     const said = this.#said[call];
-    this.#said[call] = { id: said?.id || id, name: said?.name || name };
+    const missingId = said === undefined && id === "" ? ownId(this.#idTail, call) : undefined;
+    this.#said[call] = { id: said?.id || missingId || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
     const lacksType = said === undefined && lacksCallType(fields);
     // Only the first id of a call is kept, because some hosts send a new id with each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
-    const isRight = !hasWrongIndex && !lacksType && !repeatsId && !repeatsName;
-    return isRight ? undefined : { call, hasWrongIndex, lacksType, repeatsId, repeatsName };
+    const givesObject = hasObject(fields);
+    const isWrong = missingId !== undefined || givesObject || hasWrongIndex || lacksType;
+    if (!isWrong && !repeatsId && !repeatsName) return undefined;
+    return { call, missingId, givesObject, hasWrongIndex, lacksType, repeatsId, repeatsName };
   }
 }
 
-/** Adds a missing `type` to the calls of a JSON answer: helpers of official clients need it. */
-export function withCallTypes(answer: string, calls: unknown): string {
-  const lacking = (Array.isArray(calls) ? calls : []).map((call) => lacksCallType(asObject(call)));
-  if (!lacking.includes(true)) return answer;
-  return editEach(answer, callSpans(answer, "message"), (call, at) =>
-    lacking[at] === true ? withCallType(call) : call,
-  );
+/**
+ * Corrects the calls of a JSON answer: adds a missing id or type, and writes arguments as text.
+ * Helpers of official clients read all three without a check.
+ */
+export function withWholeCalls(answer: string, calls: unknown, idTail: string): string {
+  const list = (Array.isArray(calls) ? calls : []).map(asObject);
+  const isWhole = (call: Fields | undefined): boolean =>
+    call === undefined ||
+    (textOf(call["id"]) !== "" && !lacksCallType(call) && !lacksArguments(call));
+  if (list.every(isWhole)) return answer;
+  return editEach(answer, callSpans(answer, "message"), (text, at) => {
+    const call = list[at];
+    if (call === undefined) return text;
+    const named = textOf(call["id"]) === "" ? withCallId(text, ownId(idTail, at)) : text;
+    const typed = lacksCallType(call) ? withCallType(named) : named;
+    return lacksArguments(call) ? withArguments(typed) : typed;
+  });
+}
+
+/** True if the arguments of a whole call are missing or no text. */
+function lacksArguments(call: Fields): boolean {
+  const fn = asObject(call["function"]);
+  return fn !== undefined && typeof fn["arguments"] !== "string";
+}
+
+function ownId(idTail: string, call: number): string {
+  return `call_${idTail}_${call}`;
+}
+
+/**
+ * The calls of an answer or a chunk, with arguments that some servers send as an object as its JSON
+ * text. It is taken from `text`, because numbers of the parsed object can have lost digits.
+ */
+export function callsIn(
+  text: string,
+  holder: "delta" | "message",
+  calls: readonly unknown[],
+): readonly unknown[] {
+  if (!calls.some(hasObject)) return calls;
+  const spans = callSpans(text, holder);
+  return calls.map((call, at) => {
+    const span = hasObject(call) ? spans[at] : undefined;
+    return span === undefined
+      ? call
+      : tryParse(withArguments(text.slice(span.start, span.end)))?.value;
+  });
+}
+
+function hasObject(call: unknown): boolean {
+  return asObject(asObject(asObject(call)?.["function"])?.["arguments"]) !== undefined;
 }
 
 function callSpans(text: string, holder: "delta" | "message"): readonly Span[] {
@@ -105,13 +160,29 @@ function withoutFlaw(fragment: string, flaw: Flaw): string {
   const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
   if (fn !== undefined) text = withoutMember(text, fn, "name");
   if (flaw.repeatsId) text = withoutMember(text, wholeSpan(text), "id");
+  if (flaw.missingId !== undefined) text = withCallId(text, flaw.missingId);
   if (flaw.lacksType) text = withCallType(text);
+  if (flaw.givesObject) text = withArguments(text);
   if (!flaw.hasWrongIndex) return text;
   return withMember(text, wholeSpan(text), { key: "index", json: String(flaw.call) });
 }
 
-function lacksCallType(call: Readonly<Record<string, unknown>> | undefined): boolean {
-  return textOf(call?.["type"]) === "" && asObject(call?.["function"]) !== undefined;
+function lacksCallType(call: Fields): boolean {
+  return textOf(call["type"]) === "" && asObject(call["function"]) !== undefined;
+}
+
+function withCallId(call: string, id: string): string {
+  return withMember(call, wholeSpan(call), { key: "id", json: JSON.stringify(id) });
+}
+
+/** Writes arguments that are an object as its JSON text, digit for digit, and others as `{}`. */
+function withArguments(call: string): string {
+  const fn = findMember(call, 0, "function");
+  if (fn === undefined) return call;
+  const given = findMember(call, fn.start, "arguments");
+  const raw = given === undefined ? "" : compactJson(call.slice(given.start, given.end));
+  const json = JSON.stringify(raw.startsWith("{") ? raw : "{}");
+  return withMember(call, fn, { key: "arguments", json });
 }
 
 function withCallType(call: string): string {

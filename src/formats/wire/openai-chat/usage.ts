@@ -11,6 +11,7 @@ import {
   ZERO_USAGE,
 } from "../../../kernel/index.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
+import { withNeeded } from "../neutral/relayed-text.ts";
 import {
   asCount,
   costText,
@@ -103,6 +104,22 @@ export function usageJson(reported: Usage | undefined, costUsd: string): string 
     `"completion_tokens_details":{"reasoning_tokens":${usage.internalReasoning}},` +
     `"cost":${costUsd}}`
   );
+}
+
+/** Adds the counts that official clients read without a check to the provider's usage object. */
+export function withCounts(
+  text: string,
+  find: (text: string) => Span | undefined,
+  reported: Fields,
+  usage: Usage = ZERO_USAGE,
+): string {
+  const prompt = promptTokensTotal(usage);
+  const completion = outputTokensTotal(usage);
+  return withNeeded(text, find, reported, {
+    prompt_tokens: String(prompt),
+    completion_tokens: String(completion),
+    total_tokens: String(prompt + completion),
+  });
 }
 
 function splitBuckets(reported: Fields): Usage | undefined {
