@@ -52,12 +52,15 @@ export function withNeeded(
   return Object.entries(needed).reduce((whole, [key, json]) => {
     const { [key]: value } = fields;
     const isThere =
-      json === "null"
-        ? value !== undefined
-        : typeof value === typeof JSON.parse(json) && value !== null;
+      json === "null" ? value !== undefined : typeof value === typeOf(json) && value !== null;
     const object = isThere ? undefined : find(whole);
     return object === undefined ? whole : withMember(whole, object, { key, json });
   }, text);
+}
+
+function typeOf(json: string): "string" | "object" | "number" {
+  if (json.startsWith('"')) return "string";
+  return json.startsWith("{") ? "object" : "number";
 }
 
 /** Members in which OpenRouter and xAI explain `usage.cost`. */
