@@ -41,14 +41,8 @@ function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deplo
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  switch (descriptor?.type) {
-    case "integer":
-    case "range":
-    case "enum":
-      return Number(descriptor.default ?? 1) !== 1;
-    default:
-      return false;
-  }
+  if (descriptor === undefined || !("default" in descriptor)) return false;
+  return typeof descriptor.default !== "boolean" && Number(descriptor.default ?? 1) !== 1;
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {
