@@ -41,8 +41,14 @@ function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deplo
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent.value)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  if (descriptor === undefined || !("default" in descriptor)) return false;
-  return typeof descriptor.default !== "boolean" && Number(descriptor.default ?? 1) !== 1;
+  if (
+    descriptor?.type === "integer" ||
+    descriptor?.type === "range" ||
+    descriptor?.type === "enum"
+  ) {
+    return Number(descriptor.default ?? 1) !== 1;
+  }
+  return false;
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {
