@@ -75,7 +75,7 @@ export class StripeTopUps {
     const month = monthStartMs(clock.nowMs());
     const { card, rule: saved } = await topUps.read(orgId, isTestMoney, month);
     // The operator may have changed the bounds since, and turning the rule off must still work.
-    if (rule.isOn || !hasAmountsOf(rule, saved)) checkRule(rule, bounds);
+    if (rule.isOn || !hasSameAmounts(rule, saved)) checkRule(rule, bounds);
     if (rule.isOn && card === undefined) {
       throw new TopUpFault("card", "save a card before you turn on automatic top-up");
     }
@@ -117,7 +117,7 @@ function checkRule(rule: TopUpRule, { minMicroUsd, maxMicroUsd }: PurchaseBounds
   }
 }
 
-function hasAmountsOf(rule: TopUpRule, other: TopUpRule | undefined): boolean {
+function hasSameAmounts(rule: TopUpRule, other: TopUpRule | undefined): boolean {
   return (
     rule.belowMicroUsd === other?.belowMicroUsd &&
     rule.amountMicroUsd === other.amountMicroUsd &&

@@ -1,10 +1,10 @@
 import {
   asObject,
+  findMember,
   findMembers,
   findPath,
   skipSpace,
   type Span,
-  withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
 
@@ -49,18 +49,28 @@ export function withNeeded(
   fields: Readonly<Record<string, unknown>>,
   needed: Readonly<Record<string, string>>,
 ): string {
-  return Object.entries(needed).reduce((whole, [key, json]) => {
-    const { [key]: value } = fields;
-    const isThere =
-      json === "null" ? value !== undefined : typeof value === typeOf(json) && value !== null;
-    const object = isThere ? undefined : find(whole);
-    return object === undefined ? whole : withMember(whole, object, { key, json });
+  const lacking = Object.keys(needed).filter((key) => !fits(fields[key], needed[key]));
+  // Edits within the object do not move its start.
+  const start = lacking.length === 0 ? undefined : find(text)?.start;
+  if (start === undefined) return text;
+  return lacking.reduce((whole, key) => {
+    const span = fields[key] === undefined ? undefined : findMember(whole, start, key);
+    const edit = replaceOrAdd(whole, start, { span, key, json: needed[key] ?? "null" });
+    return whole.slice(0, edit.start) + edit.json + whole.slice(edit.end);
   }, text);
 }
 
-function typeOf(json: string): "string" | "object" | "number" {
-  if (json.startsWith('"')) return "string";
-  return json.startsWith("{") ? "object" : "number";
+function fits(value: unknown, json = "null"): boolean {
+  switch (json[0]) {
+    case "n":
+      return value !== undefined;
+    case '"':
+      return typeof value === "string";
+    case "{":
+      return typeof value === "object" && value !== null;
+    default:
+      return typeof value === "number";
+  }
 }
 
 /** Members in which OpenRouter and xAI explain `usage.cost`. */

@@ -189,16 +189,16 @@ export class OpenaiChatRelay implements StreamDriver {
     const isWhole =
       typeof id === "string" && typeof object === "string" && typeof created === "number";
     if (isWhole && typeof model === "string") return chunk;
-    const names = JSON.parse(`${this.#headText()}"choices":[]}`) as Fields;
+    const names = this.#names;
     return withNeeded(
       chunk,
       findPath,
       { id, object, created, model },
       {
-        id: JSON.stringify(names["id"]),
-        object: JSON.stringify(names["object"]),
-        created: JSON.stringify(names["created"]),
-        model: JSON.stringify(names["model"]),
+        id: JSON.stringify(names.id),
+        object: '"chat.completion.chunk"',
+        created: String(names.createdSeconds),
+        model: JSON.stringify(names.modelId),
       },
     );
   }
@@ -284,10 +284,13 @@ export class OpenaiChatRelay implements StreamDriver {
     return "silent";
   }
 
-  #headText(): string {
+  get #names(): ChunkLabel {
     const { idTail, createdSeconds, modelId } = this.#label;
-    const named = this.#named ?? { id: `chatcmpl-${idTail}`, createdSeconds };
-    return chunkHead({ ...named, modelId });
+    return { id: `chatcmpl-${idTail}`, createdSeconds, ...this.#named, modelId };
+  }
+
+  #headText(): string {
+    return chunkHead(this.#names);
   }
 
   /**
