@@ -19,8 +19,9 @@ export class MovableClock implements Clock {
 
 /** Time passes only when a test lets it pass. */
 export class StoppedClock implements Clock {
-  #nowMs = systemClock.nowMs();
-  #monotonicMs = systemClock.monotonicMs();
+  // Whole milliseconds, because sums of fractions can be a little more than what was passed.
+  #nowMs = Math.floor(systemClock.nowMs());
+  #monotonicMs = Math.floor(systemClock.monotonicMs());
 
   nowMs(): number {
     return this.#nowMs;
