@@ -133,14 +133,14 @@ test("tools, a schema and routing are in every language, each in the format of i
 
 test("a parameter that a client library does not know does not end its call", () => {
   const parameters = { temperature: 0.5, top_k: 40, thinking_budget: 1024 };
-  const argumentsOf = (wire: "chat" | "messages"): readonly string[] | null =>
+  const findArguments = (wire: "chat" | "messages"): readonly string[] | null =>
     (chatSnippets(wire, { ...of, parameters })[1]?.code ?? "").match(
       /(?<=^ {4}|^ {8})"?\w+(?="?[:=])/gm,
     );
-  expect(argumentsOf("chat")?.join(" ")).toBe(
+  expect(findArguments("chat")?.join(" ")).toBe(
     'base_url api_key model messages temperature extra_body "top_k "thinking_budget',
   );
-  expect(argumentsOf("messages")?.join(" ")).toBe(
+  expect(findArguments("messages")?.join(" ")).toBe(
     'model max_tokens system messages extra_body "temperature "top_k',
   );
 });

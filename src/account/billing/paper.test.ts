@@ -101,19 +101,19 @@ test("a printed statement lists usage that its tables lack, and prints no usage 
   };
   const seller = { name: "", addressLines: [], taxId: "", note: "", noTaxReason: "", url: "u" };
   const kept = { state: "closed", number: "n", closedAtMs: 0, sha256: "", hasLeft: false } as const;
-  const balanceOf = (change: Partial<StatementDocument>): unknown => {
+  const printBalance = (change: Partial<StatementDocument>): unknown => {
     const document = { ...month, ...change };
     const statement = { ...kept, document, differences: [] };
     return statementPaper(statement, seller, { name: "A", company: null }).tables[0]?.rows;
   };
-  expect(balanceOf({})).toEqual([
+  expect(printBalance({})).toEqual([
     ["Opening balance", "$5.00"],
     ["Usage", "-$2.00"],
     ["Includes archived requests not listed below", "-$2.00"],
     ["Closing balance", "$3.00"],
   ]);
   const none = { usage_usd: "0.000000", unlisted_usage_usd: "0.000000", closing_usd: "5.000000" };
-  expect(balanceOf(none)).toEqual([
+  expect(printBalance(none)).toEqual([
     ["Opening balance", "$5.00"],
     ["Usage", "$0.00"],
     ["Closing balance", "$5.00"],

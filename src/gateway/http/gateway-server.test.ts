@@ -189,7 +189,7 @@ describe("bodies that do not arrive whole", () => {
   const serve = async (exchange: HttpExchange): Promise<void> => {
     exchange.answer("application/json", {}, `${exchange.body.length}`);
   };
-  const callerOf = (authorization = ""): AuthOutcome => {
+  const authenticate = (authorization = ""): AuthOutcome => {
     const [orgId = "", keyId = ""] = authorization.split("/");
     return { ok: true, principal: plainPrincipal(orgId, keyId) };
   };
@@ -214,7 +214,7 @@ describe("bodies that do not arrive whole", () => {
     };
     const { port } = await listen([post("/v1/messages", serve)], {
       arriving: new Watched(1_500_000),
-      authenticator: { authenticate: callerOf, forget: () => undefined },
+      authenticator: { authenticate, forget: () => undefined },
     });
     const clients: RawClient[] = [];
     for (const caller of ["org_a/key_1", "org_b/key_2", "org_b/key_3", "org_b/key_4"]) {

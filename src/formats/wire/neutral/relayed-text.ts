@@ -61,16 +61,10 @@ export function withNeeded(
 }
 
 function fits(value: unknown, json = "null"): boolean {
-  switch (json[0]) {
-    case "n":
-      return value !== undefined;
-    case '"':
-      return typeof value === "string";
-    case "{":
-      return typeof value === "object" && value !== null;
-    default:
-      return typeof value === "number";
-  }
+  if (json === "null") return value !== undefined;
+  if (json.startsWith('"')) return typeof value === "string";
+  if (json.startsWith("{")) return typeof value === "object" && value !== null;
+  return typeof value === "number";
 }
 
 /** Members in which OpenRouter and xAI explain `usage.cost`. */
