@@ -252,18 +252,25 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
   });
 
   test("out of memory: claims are refused, and releases beside them still free slots", async () => {
+    let nowMs = 1_700_000_000_000;
+    const timed = new Side(redis.url, { now: () => nowMs });
+    await timed.store.ready(10_000);
     const slot = newSlot();
     const scopes = orgScope({ concurrent: 2 });
-    const leases = [await side.take(slot, scopes), await side.take(slot, scopes)];
+    const leases = [await timed.take(slot, scopes), await timed.take(slot, scopes)];
     await redis.command("config", "set", "maxmemory", 1);
-    expect((await side.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
-    expect((await side.claim(slot, orgScope({}))).kind).toBe("unavailable");
+    expect((await timed.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
+    expect((await timed.claim(slot, orgScope({}))).kind).toBe("unavailable");
+    // In another second the claim drops leases that have expired, which needs no memory.
+    nowMs += 1_000;
+    expect((await timed.claim(slot, orgScope({}))).kind).toBe("unavailable");
     // The release follows a claim in the same turn, and must not be lost with it.
-    const beside = side.claim(slot, orgScope({}));
-    for (const lease of leases) side.store.release(lease, tokenCount(1, 0));
+    const beside = timed.claim(slot, orgScope({}));
+    for (const lease of leases) timed.store.release(lease, tokenCount(1, 0));
     await beside;
     await redis.command("config", "set", "maxmemory", 0);
-    expect((await side.claim(slot, scopes)).kind).toBe("claimed");
+    expect((await timed.claim(slot, scopes)).kind).toBe("claimed");
+    timed.store.close();
   });
 
   test("answering with errors: claims are unavailable for the damaged slot only", async () => {

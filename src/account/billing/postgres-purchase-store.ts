@@ -17,6 +17,7 @@ import {
 } from "../../kernel/index.ts";
 import { readThreshold } from "../../ledger/index.ts";
 import type { Seller } from "./company.ts";
+import { lockRuleOfPurchase, pauseTopUp } from "./postgres-top-up-store.ts";
 import {
   type KnownPurchase,
   readPurchaseRow,
@@ -200,24 +201,29 @@ export class PostgresPurchaseStore {
 
   /**
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
-   * reversed. All claims on a purchase together never take more than the purchase credited. True if
-   * the claim is new.
+   * reversed. All claims on a purchase together never take more than the purchase credited. A new
+   * claim pauses automatic top-up, which would charge the returned amount again. True if the claim
+   * is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
     const values = [purchaseId, claimId, kind, amountMicroUsd, claim.isReversed, claim.isOver];
     return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
-      const named = [claimId, purchaseId];
+      await lockRuleOfPurchase(client, purchaseId);
       await client.query("select lock_purchase($1)", [purchaseId]);
-      const { rows: known } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, named);
+      const { rows: known } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, [claimId, purchaseId]);
       const { rows: made } = await client.query<{ answer: boolean }>(CLAIM_SQL, values);
-      const { rows: stored } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, named);
+      const { rows: stored } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, [claimId, purchaseId]);
       assert(stored[0] !== undefined, "a claim that was taken is stored");
       const before = known[0]?.is_reversed == null ? null : claimFacts(claim, known[0]);
       const after = claimFacts(claim, stored[0]);
       const orgId = stored[0].org_id;
       note({ action: "purchase.claim", orgId, target: purchaseId, before, after });
-      return made[0]?.answer === true;
+      const isNew = made[0]?.answer === true;
+      if (isNew && !claim.isReversed) {
+        await pauseTopUp(client, note, { orgId, reason: "payment_returned" });
+      }
+      return isNew;
     });
   }
 

@@ -70,7 +70,9 @@ export class PostgresTopUpStore {
 
   /** Turns the rule off until a person turns it on; false if it was off or does not exist. */
   async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
+    return await this.#changes.write(by, (client, note) =>
+      pauseTopUp(client, note, { orgId, reason }),
+    );
   }
 
   /** Stores the payment provider's customer of the organization; a new customer has no card. */
@@ -199,7 +201,7 @@ export class PostgresTopUpStore {
       const [card] = due.rows;
       if (card === undefined) return undefined;
       if (amountMicroUsd < wanted.minMicroUsd || amountMicroUsd > wanted.maxMicroUsd) {
-        await pause(client, note, { orgId, reason: "amount_not_allowed" });
+        await pauseTopUp(client, note, { orgId, reason: "amount_not_allowed" });
         return undefined;
       }
       const row = [purchaseId, orgId, amountMicroUsd, isTestMoney, new Date(nowMs)];
@@ -270,7 +272,7 @@ export class PostgresTopUpStore {
         const change = { before: { state: was }, after: { state, reason } };
         note({ action: "purchase.state", orgId, target: purchaseId, ...change });
       }
-      await pause(client, note, { orgId, reason });
+      await pauseTopUp(client, note, { orgId, reason });
       return true;
     });
   }
@@ -317,7 +319,13 @@ async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | u
   return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
 }
 
-async function pause(
+/** A claim locks the rule before its purchase, in the order in which a failed charge locks them. */
+export async function lockRuleOfPurchase(client: PoolClient, purchaseId: string): Promise<void> {
+  await client.query(sql.LOCK_RULE_OF_PURCHASE, [purchaseId]);
+}
+
+/** Turns the rule off in the caller's transaction; false if it was off or does not exist. */
+export async function pauseTopUp(
   client: PoolClient,
   note: Note,
   { orgId, reason }: { readonly orgId: OrgId; readonly reason: PauseReason },

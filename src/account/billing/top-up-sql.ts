@@ -41,6 +41,10 @@ export const PAUSED = `
 export const LOCK_RULE = `
   select is_on, below, amount, month_max from top_up_rule where org_id = $1 for update`;
 
+export const LOCK_RULE_OF_PURCHASE = `
+  select from top_up_rule r join purchase p using (org_id) where p.purchase_id = $1
+  for update of r`;
+
 export const SET_RULE = `
   insert into top_up_rule as r (org_id, is_on, below, amount, month_max)
   values ($1, $2, $3, $4, $5)

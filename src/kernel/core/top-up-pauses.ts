@@ -6,6 +6,7 @@ export const PAUSE_REASONS = [
   "card_missing",
   "charge_refused",
   "payment_parked",
+  "payment_returned",
   "amount_not_allowed",
   "operator",
 ] as const;
@@ -25,6 +26,8 @@ const WORDS: Readonly<Record<PauseReason, string>> = {
   charge_refused:
     "the payment provider refused the charge. Update the card, then turn it on again.",
   payment_parked: "a payment did not match its purchase. Contact support.",
+  payment_returned:
+    "a payment was refunded or disputed, and is not charged again by itself. Turn it on again if you still want it.",
   amount_not_allowed:
     "its amount is outside the limits for one purchase. Change the amount, then turn it on again.",
   operator: "your operator has turned it off. Contact support.",

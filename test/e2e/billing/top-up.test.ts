@@ -330,16 +330,29 @@ test("the next request uses a payment key that was replaced while the program ru
   payments.close();
 });
 
-test("a refund takes back an automatic purchase's credit, and the ceiling still counts it", async () => {
-  orgId = await orgWithRule(fixture);
-  await rounds(fixture);
-  const payment = [...fixture.checkout.book.payments.values()].at(-1);
-  if (payment !== undefined) fixture.checkout.book.refund(payment);
-  await fixture.checkout.webhooks.settled();
-  expect(await balance()).toBe(0n);
-  expect((await view()).monthMicroUsd).toBe(usd(50));
-  expect(await fixture.broken()).toEqual([]);
-});
+test.each(["refund", "dispute"] as const)(
+  "a %s takes back an automatic purchase's credit, and nothing is charged again until a person turns the rule on",
+  async (kind) => {
+    orgId = await orgWithRule(fixture);
+    await rounds(fixture);
+    const payment = [...fixture.checkout.book.payments.values()].at(-1);
+    if (payment !== undefined) fixture.checkout.book[kind](payment, 5_000);
+    await fixture.checkout.webhooks.settled();
+    expect(await balance()).toBe(0n);
+    expect((await view()).monthMicroUsd).toBe(usd(50));
+    fixture.clock.moveOn(6 * MINUTE_MS);
+    await rounds(fixture);
+    expect(charges()).toBe(1);
+    expect(await view()).toMatchObject({
+      rule: { isOn: false },
+      pause: { reason: "payment_returned" },
+    });
+    await topUpsOf(fixture).setRule(orgId, RULE, testOperator);
+    await rounds(fixture);
+    expect(charges()).toBe(2);
+    expect(await fixture.broken()).toEqual([]);
+  },
+);
 
 test("a charge that a restore lost is recovered once, as automatic, and counts again", async () => {
   const restored = await openBillingFixture();

@@ -71,7 +71,7 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
         </SimpleGrid>
         <Text size="sm" c="dimmed">
           {isOn ? "Y" : "By turning it on, y"}ou allow these charges to your saved card without
-          being asked each time. A failed charge pauses it.
+          being asked each time. A failed charge, a refund or a dispute pauses it.
         </Text>
         {change.isError && !isPlaced ? <Fault error={change.error} /> : null}
         <Group gap="sm">

@@ -87,8 +87,16 @@ local function removeLeft(lot)
   end
 end
 
+-- Expired leases are not counted once the lot is swept; they are removed with the last writes,
+-- because Redis admits every write of a script that has made one.
+local function storedIn(lot)
+  if lot.isSwept then return redis.call('ZCOUNT', lot.key, '(' .. second, '+inf') end
+  return redis.call('ZCARD', lot.key)
+end
+
 local function saveLot(lot)
   removeLeft(lot)
+  if lot.isSwept then redis.call('ZREMRANGEBYSCORE', lot.key, '-inf', second) end
   if lot.adding > 0 then
     local members = {}
     for id in pairs(lot.added) do
@@ -106,13 +114,12 @@ local function heldIn(lot, concurrent, moved)
     -- What is refreshed may be there: it is counted once.
     if lot.isRefreshed then saveLot(lot) end
     removeLeft(lot)
-    lot.held = redis.call('ZCARD', lot.key) + lot.adding
+    lot.held = storedIn(lot) + lot.adding
   end
   local isFull = concurrent >= 0 and lot.held >= concurrent
   if lot.held > 0 and not lot.isSwept and (moved or isFull) then
-    redis.call('ZREMRANGEBYSCORE', lot.key, '-inf', second)
-    lot.held = redis.call('ZCARD', lot.key) + lot.adding
     lot.isSwept = true
+    lot.held = storedIn(lot) + lot.adding
   end
   return lot.held
 end
