@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/kernel/core/assert.ts";
-import { chatBody } from "./chat-bodies.ts";
+import { chatBody, type Wire } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
+import { withKey } from "./endpoint.ts";
 import type { Destination, LoadJob, LoadReport, Watched } from "./load.ts";
 import type { MockOrder } from "./mock-provider.ts";
-import { probe } from "./probe.ts";
 import { readResidentBytes } from "../test/support/process-cost.ts";
 import type { Target } from "./targets/target.ts";
 import type { Work } from "./works.ts";
@@ -71,7 +71,7 @@ export async function measure(
   }
 }
 
-export function destinationOf(work: Work, target: Target): Destination | undefined {
+function destinationOf(work: Work, target: Target): Destination | undefined {
   const endpoint = target.endpoint(work.route);
   if (endpoint === undefined) return undefined;
   const { route, bodyBytes, bodyKind, callers, status, code } = work;
@@ -258,4 +258,41 @@ function failedSample(report: LoadReport, ended: LoadReport): Sample {
 function problemOf(report: LoadReport): string {
   if (report.failures === 0) return "nothing was answered";
   return `${report.failures} failed; the first: ${report.firstFailure.slice(0, 300)}`;
+}
+
+const PROBE_TIMEOUT_MS = 10_000;
+
+/**
+ * Sends the request once with a real client and checks the answer, because a fast wrong answer must
+ * not become a figure. Returns the problem; undefined if the answer has text and usage.
+ */
+async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
+  const { body, keys, status = 200, code = "" } = destination;
+  const [key] = keys ?? [];
+  const endpoint = key === undefined ? destination.endpoint : withKey(destination.endpoint, key);
+  const response = await fetch(`http://127.0.0.1:${endpoint.port}${endpoint.path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...endpoint.headers },
+    body,
+    signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+  });
+  const text = await response.text();
+  const excerpt = text.slice(0, 300);
+  const isExpected = response.status === status && text.includes(code);
+  if (!isExpected) return `the probe got ${response.status}: ${excerpt}`;
+  if (status !== 200) return undefined;
+  return isAnswerOf(wire, JSON.parse(text)) ? undefined : `not a ${wire} answer: ${excerpt}`;
+}
+
+interface AnswerFields {
+  readonly choices?: readonly { readonly message?: { readonly content?: unknown } }[];
+  readonly content?: readonly { readonly text?: unknown }[];
+  readonly usage?: Readonly<Record<string, unknown>>;
+}
+
+function isAnswerOf(wire: Wire, answer: AnswerFields): boolean {
+  const text =
+    wire === "wire_a" ? answer.choices?.[0]?.message?.content : answer.content?.[0]?.text;
+  const inputTokens = answer.usage?.[wire === "wire_a" ? "prompt_tokens" : "input_tokens"];
+  return typeof text === "string" && text.length > 100 && inputTokens === 210;
 }

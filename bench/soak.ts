@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
-import { flatnessOf, type Flatness } from "./flatness.ts";
 import { print, buildGateway, parseWords, type Context, type Report, type Say } from "./program.ts";
 import { startDeployment, type SoakDeployment } from "../test/support/deployment.ts";
 import {
@@ -167,16 +166,16 @@ function reportOf(outcome: Outcome): Report {
   const { seen, events, checks } = outcome;
   const { samples } = seen;
   const judged = judge(samples);
-  const sum = (of: (sample: SoakSample) => number): string =>
+  const count = (of: (sample: SoakSample) => number): string =>
     samples.reduce((total, sample) => total + of(sample), 0).toLocaleString("en-US");
   const violations = checks.reduce((total, check) => total + check.violations, 0);
   const totals = [
     ["Answered", seen.answered.toLocaleString("en-US")],
     ["of them streams", seen.streams.toLocaleString("en-US")],
-    ["Refused with 503 and `retry-after`", sum((sample) => sample.announced)],
-    ["Other errors", sum((sample) => sample.errors)],
-    ["Due while all connections of the load were in use", sum((sample) => sample.late)],
-    ["Sent once more, because nginx closed the idle connection", sum((sample) => sample.resent)],
+    ["Refused with 503 and `retry-after`", count((sample) => sample.announced)],
+    ["Other errors", count((sample) => sample.errors)],
+    ["Due while all connections of the load were in use", count((sample) => sample.late)],
+    ["Sent once more, because nginx closed the idle connection", count((sample) => sample.resent)],
     ["Checks of `ledger audit` at the end, and violations", `${checks.length}, ${violations}`],
     ["Holds left", String(outcome.holdsLeft)],
   ];
@@ -236,4 +235,67 @@ function problemsOf(
       .filter(({ isHeld, isFlat }) => isJudged && isHeld === true && !isFlat)
       .map(({ title }) => `${title} is not flat`),
   ];
+}
+
+interface Point {
+  readonly seconds: number;
+  readonly value: number;
+}
+
+interface Flatness {
+  /** Slope of the regression line, in units of the value per hour. */
+  readonly slopePerHour: number;
+  /** Standard error of the slope, per hour. Noise alone stays below it two times out of three. */
+  readonly noisePerHour: number;
+  /** Mean of the second half of the run. */
+  readonly level: number;
+  readonly isFlat: boolean;
+}
+
+const SECONDS_PER_HOUR = 3_600;
+/** A slope below this many standard errors is noise. */
+const NOISE_TIMES = 3;
+/** A growth per hour below this share of the level is flat, however certain it is. */
+const SHARE_PER_HOUR = 0.05;
+
+/**
+ * Fits a line to the second half of a series: the first half fills caches and the heap. A series is
+ * flat unless its line rises by more than its noise and by more than a twentieth of its level an
+ * hour.
+ */
+function flatnessOf(points: readonly Point[]): Flatness {
+  const [from = 0, to = 0] = [points[0]?.seconds, points.at(-1)?.seconds];
+  const half = points.filter(({ seconds }) => seconds >= (from + to) / 2);
+  const { slope, error, level } = regression(half);
+  const slopePerHour = slope * SECONDS_PER_HOUR;
+  const noisePerHour = error * SECONDS_PER_HOUR;
+  const isNoise = !(slopePerHour > NOISE_TIMES * noisePerHour);
+  const isSmall = slopePerHour <= SHARE_PER_HOUR * level;
+  return { slopePerHour, noisePerHour, level, isFlat: isNoise || isSmall };
+}
+
+/** Least squares. The error is 0 for two points or fewer, which fit any line. */
+function regression(points: readonly Point[]): {
+  readonly slope: number;
+  readonly error: number;
+  readonly level: number;
+} {
+  const meanX = mean(points.map((point) => point.seconds));
+  const level = mean(points.map((point) => point.value));
+  const sumXX = sum(points.map((point) => (point.seconds - meanX) ** 2));
+  if (sumXX === 0) return { slope: 0, error: 0, level };
+  const slope = sum(points.map((point) => (point.seconds - meanX) * (point.value - level))) / sumXX;
+  const residuals = sum(
+    points.map((point) => (point.value - level - slope * (point.seconds - meanX)) ** 2),
+  );
+  const freedom = points.length - 2;
+  const error = freedom > 0 ? Math.sqrt(residuals / freedom / sumXX) : 0;
+  return { slope, error, level };
+}
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : sum(values) / values.length;
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -7,15 +7,17 @@ import { chartSchema } from "./reference/chart-schema.ts";
 import { DASHBOARDS } from "./monitoring/dashboards.ts";
 import { dashboardText } from "./monitoring/panel.ts";
 import { RULE_FILES } from "./monitoring/rule-files.ts";
-import { configPage } from "./reference/config-page.ts";
-import { errorsGuide } from "./reference/errors-guide.ts";
-import { errorsPage } from "./reference/errors-page.ts";
-import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
-import { metricsPage } from "./reference/metrics-page.ts";
-import { movingInPage } from "./reference/moving-in-page.ts";
-import { rolesPage } from "./reference/roles-page.ts";
-import { webhooksGuide } from "./reference/webhooks-guide.ts";
+import {
+  configPage,
+  errorsGuide,
+  errorsPage,
+  headersPage,
+  metricsPage,
+  movingInPage,
+  rolesPage,
+  webhooksGuide,
+} from "./reference/pages.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** `path` is below the project folder. */
@@ -24,7 +26,7 @@ interface ReferencePage {
   readonly text: () => string;
 }
 
-/** A new page needs one line here and one file in reference/. */
+/** A new page needs one line here and one function in reference/. */
 const PAGES: readonly ReferencePage[] = [
   { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
   { path: "schema/openapi-v1.json", text: () => jsonText(gatewayDocument()) },

@@ -2,8 +2,6 @@
 interface Example {
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
-  /** Evaluated every ten minutes instead of every minute. */
-  readonly isLong?: true;
 }
 
 /** One alert of `deploy/prometheus/alerts.yml`. promtool runs its two examples. */
@@ -15,9 +13,11 @@ export interface Alert {
   readonly level: "page" | "ticket";
   /** One sentence; `{{ $labels.model }}` is replaced by the label. */
   readonly summary: string;
-  /** `labels`: those of the alert, apart from its name and level. */
-  readonly fires: Example & { readonly labels?: Readonly<Record<string, string>> };
+  /** The alert has the labels that the summary names, from the first series. */
+  readonly fires: Example;
   readonly quiet: Example;
+  /** The examples are evaluated every ten minutes instead of every minute. */
+  readonly isLong?: true;
 }
 
 /** Seconds of a day and two hours: the limit for what must happen once a day. */

@@ -45,7 +45,6 @@ export const MONEY_ALERTS = {
     fires: {
       series: { process_start_time_seconds: "0x1600", tm_build_info: "1x1600" },
       at: "1570m",
-      isLong: true,
     },
     quiet: {
       series: {
@@ -54,19 +53,15 @@ export const MONEY_ALERTS = {
         tm_books_last_audit_timestamp_seconds: "6000x1600",
       },
       at: "1570m",
-      isLong: true,
     },
+    isLong: true,
   },
   TmSoldBelowCost: {
     expr: "max by (provider, model) (tm_listing_below_cost) > 0",
     level: "ticket",
     summary:
       "{{ $labels.model }} of {{ $labels.provider }} is sold for less than its provider is owed.",
-    fires: {
-      series: { 'tm_listing_below_cost{provider="p",model="m"}': "0x2 1x5" },
-      at: "5m",
-      labels: { provider: "p", model: "m" },
-    },
+    fires: { series: { 'tm_listing_below_cost{provider="p",model="m"}': "0x2 1x5" }, at: "5m" },
     quiet: { series: { 'tm_listing_below_cost{provider="p",model="m"}': "0x5" }, at: "5m" },
   },
   TmChargedUnknown: {
@@ -83,11 +78,7 @@ export const MONEY_ALERTS = {
       `or (${MISSING} unless ${MISSING} offset 15m)) > 0`,
     level: "ticket",
     summary: "{{ $labels.provider }} answered {{ $labels.model }} without usage: not billed.",
-    fires: {
-      series: { 'tm_usage_missing_total{provider="p",model="m"}': "_x20 1x9" },
-      at: "22m",
-      labels: { provider: "p", model: "m" },
-    },
+    fires: { series: { 'tm_usage_missing_total{provider="p",model="m"}': "_x20 1x9" }, at: "22m" },
     quiet: { series: { 'tm_usage_missing_total{provider="p",model="m"}': "1x40" }, at: "30m" },
   },
   TmOverrun: {

@@ -22,9 +22,7 @@ export const RULE_FILES: Readonly<Record<string, () => string>> = {
 };
 
 function testsText(evaluationInterval: string, isLong: boolean): string {
-  const chosen = Object.entries(ALERTS).filter(
-    ([, { fires }]) => (fires.isLong === true) === isLong,
-  );
+  const chosen = Object.entries(ALERTS).filter(([, alert]) => (alert.isLong === true) === isLong);
   return yamlText({
     rule_files: ["../recording.yml", "../alerts.yml"],
     evaluation_interval: evaluationInterval,
@@ -87,7 +85,7 @@ interface AlertTest {
 
 /** Each alert has an example that fires and one that does not. */
 function alertTests([name, alert]: [string, Alert]): AlertTest[] {
-  const { labels = {} } = alert.fires;
+  const labels = labelsOf(alert);
   const shown = alert.summary.replace(
     /\{\{ \$labels\.(\w+) \}\}/g,
     (_, label: string) => labels[label] ?? "",
@@ -97,6 +95,17 @@ function alertTests([name, alert]: [string, Alert]): AlertTest[] {
     exp_annotations: annotations(name, shown),
   };
   return [alertTest(name, alert, "fires", [firing]), alertTest(name, alert, "quiet", [])];
+}
+
+function labelsOf({ summary, fires }: Alert): Readonly<Record<string, string>> {
+  const [series = ""] = Object.keys(fires.series);
+  const pairs = [...series.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [
+    name,
+    value,
+  ]);
+  return Object.fromEntries(
+    pairs.filter(([name]) => summary.includes(`$labels.${name} `)),
+  ) as Readonly<Record<string, string>>;
 }
 
 function alertTest(

@@ -20,8 +20,9 @@ export const SERVICE_ALERTS = {
     expr: "tm:gateway_faults:ratio_6h > 0.006 and tm:gateway_faults:ratio_30m > 0.006",
     level: "ticket",
     summary: "Our own faults use up the month's error budget within five days.",
-    fires: { series: { [OK]: "0+99x400", [FAULT]: "0+1x400" }, at: "380m", isLong: true },
-    quiet: { series: { [OK]: "0+9990x400", [FAULT]: "0+10x400" }, at: "380m", isLong: true },
+    fires: { series: { [OK]: "0+99x400", [FAULT]: "0+1x400" }, at: "380m" },
+    quiet: { series: { [OK]: "0+9990x400", [FAULT]: "0+10x400" }, at: "380m" },
+    isLong: true,
   },
   TmReservesFail: {
     // A ledger without its lease tries no batch, so no batch fails.
@@ -69,11 +70,7 @@ export const SERVICE_ALERTS = {
     for: "1m",
     level: "page",
     summary: "{{ $labels.instance }} does not reach the limit store.",
-    fires: {
-      series: { 'tm_limit_store_up{instance="a"}': "1 0x9" },
-      at: "5m",
-      labels: { instance: "a" },
-    },
+    fires: { series: { 'tm_limit_store_up{instance="a"}': "1 0x9" }, at: "5m" },
     quiet: { series: { 'tm_limit_store_up{instance="a"}': "1 0 1x9" }, at: "5m" },
   },
   TmModelDown: {
@@ -87,7 +84,6 @@ export const SERVICE_ALERTS = {
         'tm_circuit_open{instance="a",provider="q",model="m"}': "1x9",
       },
       at: "7m",
-      labels: { model: "m" },
     },
     quiet: {
       series: {
@@ -113,8 +109,6 @@ export const SERVICE_ALERTS = {
         [FIRST_COUNT]: "0+20x640",
       },
       at: "630m",
-      isLong: true,
-      labels: { provider: "p", model: "m" },
     },
     quiet: {
       series: {
@@ -124,19 +118,15 @@ export const SERVICE_ALERTS = {
         [FIRST_COUNT]: "0+20x640",
       },
       at: "630m",
-      isLong: true,
     },
+    isLong: true,
   },
   TmEventLoopBusy: {
     expr: "tm_event_loop_utilization > 0.85",
     for: "10m",
     level: "ticket",
     summary: "{{ $labels.instance }} has been close to what one process can do for ten minutes.",
-    fires: {
-      series: { 'tm_event_loop_utilization{instance="a"}': "0.9x15" },
-      at: "12m",
-      labels: { instance: "a" },
-    },
+    fires: { series: { 'tm_event_loop_utilization{instance="a"}': "0.9x15" }, at: "12m" },
     quiet: { series: { 'tm_event_loop_utilization{instance="a"}': "0.9x5 0.5 0.9x9" }, at: "12m" },
   },
   TmCatalogsDiffer: {
@@ -183,11 +173,7 @@ export const SERVICE_ALERTS = {
     expr: 'sum by (what) (increase(tm_reloads_total{result="failed"}[1h])) > 0',
     level: "ticket",
     summary: "A reload of the {{ $labels.what }} failed; the old one stays in force.",
-    fires: {
-      series: { 'tm_reloads_total{what="catalog",result="failed"}': "0x5 1x5" },
-      at: "8m",
-      labels: { what: "catalog" },
-    },
+    fires: { series: { 'tm_reloads_total{what="catalog",result="failed"}': "0x5 1x5" }, at: "8m" },
     quiet: {
       series: {
         'tm_reloads_total{what="catalog",result="failed"}': "1x9",

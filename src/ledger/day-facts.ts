@@ -56,9 +56,8 @@ async function readIds(client: PoolClient, day: string): Promise<Ids> {
 }
 
 interface Fact {
-  readonly name: "attempt" | "transfer";
+  readonly table: "attempt" | "transfer";
   readonly columns: string;
-  readonly table: string;
   readonly key: string;
   readonly where: string;
 }
@@ -69,11 +68,10 @@ async function planFacts(client: PoolClient, day: string, ids: Ids): Promise<rea
   const transfer = await listColumns(client, "transfer");
   const on = `at >= timestamptz '${day}Z' and at < timestamptz '${day}Z' + interval '1 day'`;
   return [
-    { name: "attempt", columns: attempt, table: "attempt", key: "attempt_id", where: ofDay },
+    { table: "attempt", columns: attempt, key: "attempt_id", where: ofDay },
     {
-      name: "transfer",
-      columns: transfer,
       table: "transfer",
+      columns: transfer,
       key: "transfer_id",
       where: `(${ofDay}) or (attempt_id is null and ${on})`,
     },
@@ -88,9 +86,9 @@ async function listColumns(client: PoolClient, table: string): Promise<string> {
 }
 
 async function* readLines(client: PoolClient, fact: Fact): AsyncGenerator<string> {
-  const { name, columns, table, key, where } = fact;
+  const { columns, table, key, where } = fact;
   const sql = `select row_to_json(f)::text
-    from (select '${name}' as fact, ${columns} from ${table} where ${where} order by ${table}.${key}) f`;
+    from (select '${table}' as fact, ${columns} from ${table} where ${where} order by ${table}.${key}) f`;
   for await (const block of readBlocks(client, sql)) {
     yield block.map(([line]) => `${line}\n`).join("");
   }

@@ -9,7 +9,7 @@ import { quickOrDeep } from "../support/depth.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const FIRST = "2026-03-30";
@@ -57,24 +57,20 @@ async function hold(day: string, reserve: bigint, of = org): Promise<AttemptId> 
   ]);
   made += 1n;
   const attemptId = (BigInt(String(row?.["id"])) + made) as AttemptId;
-  const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [
-    { row: reserveRow({ ...of, attemptId }, reserve), close: null },
-  ]);
-  expect(outcome?.kind).toBe("reserved");
+  await backend.ledgerBatchStore.hold(member, reserveRow({ ...of, attemptId }, reserve));
   return attemptId;
 }
 
 /** Closes these attempts and dates their ends to `day`. */
 async function end(day: string, ...rows: ReturnType<typeof closeRow>[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
-  await backend.query("set session_replication_role = replica");
   for (const column of ["closed_at", "corrected_at"]) {
-    await backend.query(
+    await tamper(
+      backend,
       `update attempt set ${column} = $1 where ${column} > now() - interval '1 hour'`,
       [`${day}T12:00:01Z`],
     );
   }
-  await backend.query("set session_replication_role = origin");
 }
 
 async function traffic(day: string, name: string): Promise<void> {

@@ -1,21 +1,17 @@
-import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { brokenChecks, dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
+import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
-import { newFolder } from "../support/run-folder.ts";
 
 const RETIRED = dayOf("2026-04-10");
 const KEPT = dayOf("2026-04-11");
 
 const books = withOldBooks();
 let damaged: DamagedBooks;
-const root = newFolder("audit");
 let outcome: RetireOutcome;
 
 beforeAll(async () => {
@@ -34,10 +30,7 @@ beforeAll(async () => {
     "update attempt set corrected_at = closed_at + interval '1 s' where corrected_at is not null",
   );
   await backend.settlementStore.closeDuePeriods({ listed: new Map() }, testOperator);
-  outcome = await retireOldDays(books, {
-    key: openSigningKey(join(root, "key.pem")),
-    archive: new DayFolder(join(root, "days")),
-  });
+  outcome = await retirementOf(books).run();
   await damaged.remember();
 });
 afterEach(() => damaged.repair());
@@ -100,8 +93,7 @@ describe("a day that is retired after it was closed", () => {
   const CLOSED = dayOf("2026-04-20");
   const NEXT = "2026-04-21";
   const late = withOldBooks();
-  const folder = newFolder("audit-late");
-  const key = openSigningKey(join(folder, "key.pem"));
+  const { key, run } = retirementOf(late);
 
   async function since(): Promise<unknown> {
     const audited = await late.backend.auditBooks({ trustedKey: key.publicKey });
@@ -130,10 +122,8 @@ describe("a day that is retired after it was closed", () => {
     expect(await since()).toEqual({ sinceDay: CLOSED, reason: undefined, broken: [] });
     await late.settle();
     // The time of a transfer is that of its row: of today.
-    await backend.query(`set session_replication_role = replica;
-      update transfer set at = '${CLOSED}T12:00Z'; set session_replication_role = origin`);
-    const archive = new DayFolder(join(folder, "days"));
-    expect((await retireOldDays(late, { key, archive })).stopped).toBeUndefined();
+    await tamper(backend, `update transfer set at = '${CLOSED}T12:00Z'`);
+    expect((await run()).stopped).toBeUndefined();
     expect(await backend.query("select from attempt")).toEqual([]);
 
     const reason = expect.stringContaining("retired") as unknown;

@@ -71,7 +71,7 @@ async function keepBooks(): Promise<void> {
   await store.reserveBatch(member, [{ row: next, close: voidRow(rolled.attemptId) }]);
   await store.closeBatch([closeRow(next.attemptId, 7n)]);
   for (const lost of [row(CORRECTED, 1, 80n), row(UNKNOWN, 1, 70n)]) {
-    await store.reserveBatch(dead, [{ row: lost, close: null }]);
+    await store.hold(dead, lost);
   }
   await store.takeOverDeadInstances();
   await store.recoverOpenAttempts();
@@ -80,11 +80,11 @@ async function keepBooks(): Promise<void> {
   await accountStore.setOrgCap(org, microUsd(2_000n), testOperator);
   await pinMargin(backend, DEAR);
   const owing = { ...row(OWING, 1, 10n), providerId: DEAR, pricePinId: marginPinOf(DEAR) };
-  await store.reserveBatch(member, [{ row: owing, close: null }]);
+  await store.hold(member, owing);
   const owed = 4_000_001n;
   const margin = { usage: usageOwing(owed), owedPicoUsd: picoUsd(owed) };
   await store.closeBatch([closeRow(owing.attemptId, 0n, margin)]);
-  await store.reserveBatch(member, [{ row: row(OPEN, 0, 90n), close: null }]);
+  await store.hold(member, row(OPEN, 0, 90n));
 }
 
 const ANY = /./;

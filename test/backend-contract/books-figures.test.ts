@@ -14,10 +14,7 @@ beforeAll(async () => {
   await store.maintain();
   const member = await store.join("one", 10_000);
   const rows = [1n, 2n].map((id) => reserveRow({ ...org, attemptId: id as AttemptId }, 40n));
-  await store.reserveBatch(
-    member,
-    rows.map((row) => ({ row, close: null })),
-  );
+  await store.hold(member, ...rows);
   await backend.query("update hold set created_at = now() - interval '90 s' where attempt_id = 1");
 });
 

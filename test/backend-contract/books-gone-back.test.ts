@@ -5,7 +5,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership, Renewal, Witness } from "../../src/ledger/ledger-batch-store.ts";
 import { type OpenedLedger, openLedger } from "../../src/ledger/open-ledger.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, tamper } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
@@ -36,9 +36,7 @@ async function hold(member: Membership): Promise<AttemptId> {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
   const row = reserveRow({ ...org, attemptId }, 10n);
-  expect(await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }])).toEqual([
-    { kind: "reserved" },
-  ]);
+  await backend.ledgerBatchStore.hold(member, row);
   return attemptId;
 }
 
@@ -50,13 +48,6 @@ function renew(member: Membership, witness: Partial<Witness> = {}): Promise<Rene
     leaseMs: LEASE_MS,
     goesOn: false,
   });
-}
-
-/** Undoes a commit, as a restore to an earlier time does; the program itself cannot. */
-async function undo(sql: string, values: unknown[] = []): Promise<void> {
-  await backend.query("set session_replication_role = replica");
-  await backend.query(sql, values);
-  await backend.query("set session_replication_role = origin");
 }
 
 async function alarms(): Promise<unknown> {
@@ -78,13 +69,13 @@ test("no alarm is raised while every commit is there, whichever instance ended a
   // The day of the attempt was retired and dropped.
   await backend.query(`insert into retired_day (day, from_id, to_id, attempts, debit, overrun,
     cost_pico, file, sha256, signature) values (attempt_day(${attemptId}), 0, 0, 1, 0, 0, 0, '', '', '')`);
-  await undo("delete from attempt where attempt_id = $1", [attemptId]);
+  await tamper(backend, "delete from attempt where attempt_id = $1", [attemptId]);
   expect(await renew(member, { beat: 4n, attemptId })).toMatchObject({ kind: "held" });
   // A day without a table, which an operator dropped by hand, proves nothing.
   expect(await renew(member, { beat: 4n, attemptId: A_DAY_LATER })).toMatchObject({
     kind: "held",
   });
-  await undo("delete from retired_day");
+  await tamper(backend, "delete from retired_day");
   expect(await alarms()).toBe(0);
 });
 
@@ -112,11 +103,20 @@ test("an instance that a peer took over, or that was forgotten after a day, only
 });
 
 test.each([
-  ["its last attempt", (m: Membership) => undo(`delete from hold where epoch = ${m.epoch}`)],
-  ["a renewal", () => undo("update instance_lease set beat = 0 where instance_id = 'witness'")],
-  ["its start", () => undo("update instance set epoch = epoch - 1 where instance_id = 'witness'")],
-  ["its row", () => undo("delete from instance where instance_id = 'witness'")],
-  ["its membership", () => undo("update instance_lease set token = gen_random_uuid()")],
+  [
+    "its last attempt",
+    (m: Membership) => tamper(backend, `delete from hold where epoch = ${m.epoch}`),
+  ],
+  [
+    "a renewal",
+    () => tamper(backend, "update instance_lease set beat = 0 where instance_id = 'witness'"),
+  ],
+  [
+    "its start",
+    () => tamper(backend, "update instance set epoch = epoch - 1 where instance_id = 'witness'"),
+  ],
+  ["its row", () => tamper(backend, "delete from instance where instance_id = 'witness'")],
+  ["its membership", () => tamper(backend, "update instance_lease set token = gen_random_uuid()")],
 ])("an instance that misses %s stops all instances", async (_what, goBack) => {
   const member = await backend.ledgerBatchStore.join("witness", LEASE_MS);
   const peer = await backend.ledgerBatchStore.join("peer", LEASE_MS);
@@ -138,8 +138,8 @@ test.each([
   const witness = { beat: 0n, storeNowMs: peer.storeNowMs, attemptId: null };
   const goingOn = { member: known, witness, leaseMs: LEASE_MS, goesOn: true };
   expect(await backend.ledgerBatchStore.renewLease(goingOn)).toMatchObject({ kind: "held" });
-  await undo("delete from instance");
-  await undo("delete from instance_lease");
+  await tamper(backend, "delete from instance");
+  await tamper(backend, "delete from instance_lease");
 });
 
 test("a ledger whose books went back holds nothing, and neither does a new ledger", async () => {
@@ -148,7 +148,7 @@ test("a ledger whose books went back holds nothing, and neither does a new ledge
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
   expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
   expect(ledger.hasGoneBack).toBe(false);
-  await undo("delete from hold");
+  await tamper(backend, "delete from hold");
   await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
   expect(ledger.healthy).toBe(false);
   const again = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -164,14 +164,14 @@ test("with books.gone_back go_on a ledger reports that the books went back, and 
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
   expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
-  await undo("delete from hold");
+  await tamper(backend, "delete from hold");
   await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
   await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
   expect(await alarms()).toBe(0);
 });
 
 test("reopening starts where the alarm saw the books end, and skips annulled attempts", async () => {
-  await undo("delete from hold");
+  await tamper(backend, "delete from hold");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await backend.ledgerBatchStore.join("reopened", 0);
   const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());

@@ -1,16 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 
 import { beforeAll, describe, expect } from "vitest";
 
 import { byGateway } from "../../src/kernel/changes/change.ts";
-import { assert } from "../../src/kernel/core/assert.ts";
 import type { ModelId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import type { PricePin } from "../../src/ledger/ledger-store.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { retireDays } from "../../src/ledger/retention/retire-days.ts";
-import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import {
   isoInstant,
   operator,
@@ -19,11 +14,10 @@ import {
   testWrites,
   type Write,
 } from "../support/change-writes.ts";
-import { dayOf, withOldBooks } from "../support/old-days.ts";
-import { newFolder } from "../support/run-folder.ts";
+import { dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 
 const books = withOldBooks();
-const folder = newFolder("changes");
+const { run } = retirementOf(books);
 
 // The first day of all, which every fresh database of the tests has.
 beforeAll(() => retireOldest(true));
@@ -149,17 +143,7 @@ function pin(prompt: bigint): PricePin {
 }
 
 async function retireOldest(drop: boolean): Promise<void> {
-  const open = await books.backend.retentionStore.open(operator);
-  assert(open !== undefined, "no other run is under way");
-  const key = openSigningKey(join(folder, "key.pem"));
-  const archive = new DayFolder(join(folder, "days"));
-  try {
-    const deps = { session: open, archive, key, progress: () => undefined };
-    const outcome = await retireDays(deps, { olderThanDays: 30, drop });
-    expect(outcome.stopped).toBeUndefined();
-  } finally {
-    await open.close();
-  }
+  expect((await run("days", { drop, by: operator })).stopped).toBeUndefined();
 }
 
 describe("a write of an operator leaves one change with its author and both values:", () => {

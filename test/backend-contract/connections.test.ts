@@ -188,8 +188,7 @@ test("an attempt with a customer's key is recorded and costs an empty wallet not
     pricePinId: pinId,
     modelId: "acme/small" as ModelId,
   });
-  const reserved = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
-  expect(reserved).toEqual([{ kind: "reserved" }]);
+  await backend.ledgerBatchStore.hold(member, row);
   await backend.ledgerBatchStore.closeBatch([
     closeRow(row.attemptId, 0n, { costPicoUsd: picoUsd(0n) }),
   ]);

@@ -21,7 +21,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
     const dead = await backend.ledgerBatchStore.join("observer", 0);
     const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, reserveMicroUsd);
-    await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+    await backend.ledgerBatchStore.hold(dead, row);
     await backend.ledgerBatchStore.takeOverDeadInstances();
     expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
     return {

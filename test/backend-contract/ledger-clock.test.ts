@@ -25,11 +25,11 @@ test("the month of a hold is the UTC month in any time zone of the database", as
   await setClock("2031-01-31T23:59:59.999Z");
   const member = await store.join("monthly", 3_600_000);
   const row = reserveRow({ ...org, attemptId: 1n as AttemptId }, 100n);
-  await store.reserveBatch(member, [{ row, close: null }]);
+  await store.hold(member, row);
   expect(await monthOf(1n)).toBe("2031-01");
   await setClock("2031-02-01T00:00:00Z");
   const next = reserveRow({ ...org, attemptId: 2n as AttemptId }, 100n);
-  await store.reserveBatch(member, [{ row: next, close: null }]);
+  await store.hold(member, next);
   expect(await monthOf(2n)).toBe("2031-02");
   await store.closeBatch([closeRow(row.attemptId, 7n), closeRow(next.attemptId, 5n)]);
   const spend = "select to_char(month, 'YYYY-MM') as month, settled from spend where id = $1";

@@ -49,7 +49,7 @@ test("a living instance charges the open attempts of a dead peer in time", async
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("departed", 0);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 40n);
-  await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+  await backend.ledgerBatchStore.hold(dead, row);
   offset.ms = LEASE_MS - 4_000; // as if its own lease had been held for a while
   const state = async (): Promise<unknown> => {
     const sql = "select state, debit from journal where attempt_id = $1";
@@ -79,7 +79,7 @@ test("a dead process of this machine is taken over without waiting for its lease
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("gone", LEASE_MS);
   const row = reserveRow({ ...org, attemptId: 7_000_000_000n as AttemptId }, 40n);
-  await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+  await backend.ledgerBatchStore.hold(dead, row);
   expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual([]);
   await backend.query("update instance set process = '1-1' where instance_id = 'gone'");
   expect(await backend.ledgerBatchStore.takeOverDeadInstances()).toEqual(["gone"]);
@@ -109,10 +109,7 @@ test("an attempt that breaks a rule of the books blocks neither other recoveries
       return reserveRow({ ...org, attemptId: (7_200_000_000n + nth) as AttemptId }, 40n);
     }),
   );
-  await store.reserveBatch(
-    dead,
-    rows.map((row) => ({ row, close: null })),
-  );
+  await store.hold(dead, ...rows);
   expect(await store.takeOverDeadInstances()).toEqual(["broken"]);
   const bad = rows[3];
   if (bad === undefined) throw new Error("no row");

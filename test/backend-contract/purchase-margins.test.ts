@@ -31,8 +31,7 @@ async function held(providerId: ProviderId): Promise<AttemptId> {
   const attemptId = ++made as AttemptId;
   const change = { providerId, pricePinId: marginPinOf(providerId) };
   const row = reserveRow({ ...org, attemptId }, 100n, change);
-  const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
-  expect(outcome?.kind).toBe("reserved");
+  await backend.ledgerBatchStore.hold(member, row);
   return attemptId;
 }
 

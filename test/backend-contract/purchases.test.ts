@@ -255,7 +255,7 @@ describe("the audit of purchases", () => {
     const { ledgerBatchStore: ledger } = backend;
     const member = await ledger.join("one", 3_600_000);
     const row = reserveRow({ ...made, attemptId: 1n as AttemptId }, 7n * USD);
-    await ledger.reserveBatch(member, [{ row, close: null }]);
+    await ledger.hold(member, row);
     await ledger.closeBatch([closeRow(row.attemptId, 6n * USD)]);
     await store.claim(claimOf(purchaseId, { claimId: "re_1", amountMicroUsd: microUsd(8n * USD) }));
     books = new DamagedBooks(backend);

@@ -22,8 +22,7 @@ type Of = Awaited<ReturnType<typeof orgWithKey>>;
 async function hold(of: Of, change: Partial<ReserveRow> = {}): Promise<ReserveRow> {
   const attemptId = ++lastAttempt as AttemptId;
   const row = reserveRow({ ...of, attemptId }, 1_000n, change);
-  const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
-  expect(outcome).toEqual({ kind: "reserved" });
+  await backend.ledgerBatchStore.hold(member, row);
   return row;
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { changesOf } from "../support/change-writes.ts";
 import { MICRO_PER_USD, withBillingFixture } from "../support/billing-fixture.ts";
+import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +30,6 @@ test("payments of the lost time are restored once, and unknown payers are named"
   await expect.poll(() => fixture.balance(gone)).toBe(7n * MICRO_PER_USD);
 
   // The database is restored to a time before all that, and to one that has no second organization.
-  await backend.query("set session_replication_role = replica");
   for (const sql of [
     "delete from purchase_claim",
     "delete from purchase",
@@ -39,12 +39,11 @@ test("payments of the lost time are restored once, and unknown payers are named"
     "delete from transfer_ref",
     "update account set debits = 0, credits = 0, owed = 0",
     "update org set funded_at = null, bought_at = null",
+    `delete from account where org_id = '${gone}'`,
+    `delete from org where org_id = '${gone}'`,
   ]) {
-    await backend.query(sql);
+    await tamper(backend, sql);
   }
-  await backend.query("delete from account where org_id = $1", [gone]);
-  await backend.query("delete from org where org_id = $1", [gone]);
-  await backend.query("set session_replication_role = origin");
 
   expect(await billing.recover(sinceMs, testOperator)).toEqual({
     sessions: 5,

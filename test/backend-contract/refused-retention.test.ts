@@ -1,30 +1,16 @@
-import { join } from "node:path";
-
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Day } from "../../src/ledger/retention/retention-tally.ts";
-import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
-import { newFolder } from "../support/run-folder.ts";
+import { tamper } from "../support/postgres.ts";
+import { brokenChecks, dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 
 const REFUSED = 70;
 const books = withOldBooks();
-const root = newFolder("retire");
-let key: SigningKey;
-
-beforeAll(() => {
-  key = openSigningKey(join(root, "key.pem"));
-});
-
-function run(): Promise<RetireOutcome> {
-  return retireOldDays(books, { key, archive: new DayFolder(join(root, "days")) });
-}
+const { run } = retirementOf(books);
 
 /** Refuses 70 requests in the day's last minute: 60 become rows, ten are only counted. */
 async function refuseOn(day: Day): Promise<void> {
@@ -85,13 +71,12 @@ test("days of spend that no cap needs are deleted, and caps and audits stay the 
     books.close(closeRow(await books.hold(today), cost));
   /** Moves all spend so far back by `days`. */
   const earlier = async (days: number): Promise<void> => {
-    await backend.query("set session_replication_role = replica");
-    await backend.query("update spend_day set day = day - $1::integer", [days]);
-    await backend.query(
+    await tamper(backend, "update spend_day set day = day - $1::integer", [days]);
+    await tamper(
+      backend,
       "update attempt set created_at = created_at - make_interval(days => $1) where key_id = $2",
       [days, org.keyId],
     );
-    await backend.query("set session_replication_role = origin");
   };
   const daysAgo = async (): Promise<unknown[]> =>
     await backend.query(

@@ -8,34 +8,23 @@ import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.t
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "../support/books.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import {
   brokenChecks,
   dayOf,
-  retireOldDays,
+  retirementOf,
   unknownRow,
   withOldBooks,
-  type RetireRun,
 } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { openTransaction } from "../support/sql.ts";
-import { newFolder } from "../support/run-folder.ts";
 
 const books = withOldBooks();
-const root = newFolder("retire");
-let key: SigningKey;
+const { root, run, folder: folderOf } = retirementOf(books);
 
-beforeAll(async () => {
-  key = openSigningKey(join(root, "key.pem"));
-  await run("first", { drop: true });
-});
-
-function run(folder: string, more: Partial<RetireRun> = {}): Promise<RetireOutcome> {
-  return retireOldDays(books, { key, archive: new DayFolder(join(root, folder)), ...more });
-}
+beforeAll(() => run("first", { drop: true }));
 
 let daysMade = 0;
 /** A day with attempts of every kind, all settled; each younger than the last. */
@@ -125,7 +114,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
       const failing = failingAt(at);
       const ended = await run(folder, {
         drop: true,
-        archive: failing.archive(new DayFolder(join(root, folder))),
+        archive: failing.archive(folderOf(folder)),
         session: failing.session,
       }).then(
         (outcome) => outcome.kept.map(({ reason }) => reason).join(),
@@ -171,7 +160,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
 
   test("with the same bytes in its files", async () => {
     const day = await settledDay();
-    const folder = new DayFolder(join(root, "twice"));
+    const folder = folderOf("twice");
     const bytes = (): readonly string[] =>
       Object.values(dayFiles(day)).map((name) => readFileSync(join(folder.folder, name), "latin1"));
     // The fourth call of the folder publishes the files; the journal has the day as before.
@@ -360,7 +349,7 @@ describe("retirement beside running gateways", () => {
 describe("the files of a retired day", () => {
   test("are read back first, and attempts that they lack stay in the journal", async () => {
     const day = await settledDay();
-    const torn = new DayFolder(join(root, "torn"));
+    const torn = folderOf("torn");
     torn.readStaged = async function* readStaged(of) {
       for await (const piece of DayFolder.prototype.readStaged.call(torn, of)) {
         yield Buffer.from(Buffer.from(piece).toString().replace("acme/small", "acme/smelt"));
@@ -385,7 +374,7 @@ describe("the files of a retired day", () => {
 
   test("of another database are never overwritten", async () => {
     const day = await settledDay();
-    const folder = new DayFolder(join(root, "shared"));
+    const folder = folderOf("shared");
     expect(daysOf(await run("elsewhere"))).toEqual([day]);
     const mine = await settledDay();
     const foreign = readFileSync(join(root, "elsewhere", dayFiles(day).manifest), "utf8");

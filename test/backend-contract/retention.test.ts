@@ -8,13 +8,11 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import {
   brokenChecks,
   dayOf,
   OLD_OWED_PICO,
-  retireOldDays,
+  retirementOf,
   withOldBooks,
 } from "../support/old-days.ts";
 import { closeRow } from "../support/ledger-rows.ts";
@@ -22,22 +20,10 @@ import { asAdmin, runOnce } from "../support/postgres.ts";
 import { newFolder } from "../support/run-folder.ts";
 
 const books = withOldBooks();
-const root = newFolder("retire");
-let key: SigningKey;
+const { root, run } = retirementOf(books);
 
-beforeAll(async () => {
-  key = openSigningKey(join(root, "key.pem"));
-  // The first day of all, which every fresh database of the tests has.
-  await run("first");
-});
-
-function folderOf(name: string): DayFolder {
-  return new DayFolder(join(root, name));
-}
-
-function run(name: string): Promise<RetireOutcome> {
-  return retireOldDays(books, { key, archive: folderOf(name) });
-}
+// The first day of all, which every fresh database of the tests has.
+beforeAll(() => run("first"));
 
 async function tableOf(day: Day): Promise<string | undefined> {
   const name = `attempt_${day.replaceAll("-", "")}`;
@@ -185,10 +171,7 @@ test("a day that retirement left frozen does not keep a request over its midnigh
         return typeof member === "function" ? (member.bind(target) as unknown) : member;
       },
     });
-  const archive = folderOf("frozen");
-  await expect(retireOldDays(books, { key, archive, session: diesBeforeRetiring })).rejects.toThrow(
-    "died",
-  );
+  await expect(run("frozen", { session: diesBeforeRetiring })).rejects.toThrow("died");
   await books.close(closeRow(last, 20n));
   const { rows } = await backend.recordStore.usagePage({ orgId: org.orgId, limit: 99 });
   expect(rows.filter((row) => row.requestId === requestId)).toMatchObject([{ debitMicroUsd: 27n }]);
@@ -199,7 +182,7 @@ test("a day that retirement left frozen does not keep a request over its midnigh
     ).rejects.toThrow(/never changed/);
   }
   await books.settle();
-  const { retired } = await retireOldDays(books, { key, archive });
+  const { retired } = await run("frozen");
   expect(retired.map((each) => each.day)).toEqual([before, after]);
   expect(await brokenChecks(books)).toEqual([]);
 });

@@ -1,36 +1,31 @@
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import type { Month, Statement } from "../../src/account/billing/statements.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, moveBooksTo, voidRow } from "../support/ledger-rows.ts";
 import {
   brokenChecks,
   dayOf,
-  retireOldDays,
+  retirementOf,
   unknownRow,
   withOldBooks,
 } from "../support/old-days.ts";
+import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
-import { newFolder } from "../support/run-folder.ts";
 
 const FIRST_DAY = dayOf("2026-01-30");
 const LAST_DAY = dayOf("2026-01-31");
 const NEXT_DAY = dayOf("2026-02-01");
 const books = withOldBooks();
-const root = newFolder("retired-month");
-let key: SigningKey;
+const { key, run } = retirementOf(books);
 let before: unknown;
 let closedBefore: Statement;
 let costOfJanuary: bigint;
 let outcome: RetireOutcome;
 
 beforeAll(async () => {
-  key = openSigningKey(join(root, "key.pem"));
   await books.fill(FIRST_DAY);
   await moveBooksTo(books.backend, "2026-01-01");
   await grant("in-january");
@@ -43,12 +38,11 @@ beforeAll(async () => {
   await grant("in-february");
   await books.settle();
   await close(NEXT_DAY);
-  await damage("update org set created_at = '2026-01-01'");
+  await tamper(books.backend, "update org set created_at = '2026-01-01'");
   closedBefore = await statementOf(books.org.orgId, "2026-01");
   costOfJanuary = await chargedIn(books.other.orgId);
   before = await figures();
-  const archive = new DayFolder(join(root, "days"));
-  outcome = await retireOldDays(books, { key, archive, drop: true });
+  outcome = await run("days", { drop: true });
 });
 
 async function statementOf(orgId: OrgId, month: string): Promise<Statement> {
@@ -142,10 +136,3 @@ test("a closed statement keeps its lines, and a later one has the same sums with
     expect(document.closing_usd).toBe(formatUsd(settledMicroUsd));
   }
 });
-
-async function damage(statement: string): Promise<void> {
-  await books.backend.query("begin");
-  await books.backend.query("set local session_replication_role = replica");
-  await books.backend.query(statement);
-  await books.backend.query("commit");
-}

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
+import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const { backend, journal } = withSettlementBooks();
@@ -283,7 +284,7 @@ describe("a closed period", () => {
     await backend.query("begin");
     try {
       await backend.query("alter table provider_period drop constraint period_owes_the_exact_sum");
-      await journal.tamper(sql);
+      await tamper(backend, sql);
       expect(await brokenSettlement(backend)).not.toEqual([]);
     } finally {
       await backend.query("rollback");

@@ -20,7 +20,7 @@ import {
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
-import { withBackend, withOtherBackend } from "../support/postgres.ts";
+import { withBackend, withOtherBackend, tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { rollAll } from "../support/usage-journal.ts";
 
@@ -120,8 +120,14 @@ class History {
   static async begin(): Promise<History> {
     const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
     const history = new History(orgId, [keyId, await keyOf(backend, orgId)]);
-    await lately("update org set created_at = $2 where org_id = $1", [orgId, instantIn(0, 0)]);
-    await lately("update transfer set at = $2 where ref = $1", [`start ${orgId}`, instantIn(0, 0)]);
+    await tamper(backend, "update org set created_at = $2 where org_id = $1", [
+      orgId,
+      instantIn(0, 0),
+    ]);
+    await tamper(backend, "update transfer set at = $2 where ref = $1", [
+      `start ${orgId}`,
+      instantIn(0, 0),
+    ]);
     history.#of(0).credits += 1_000_000_000n;
     return history;
   }
@@ -160,7 +166,7 @@ class History {
       }
     }
     const moved = "update transfer set at = $2 where attempt_id is null and transfer_id > $1";
-    await lately(moved, [last?.["id"], instantIn(month, 0.5)]);
+    await tamper(backend, moved, [last?.["id"], instantIn(month, 0.5)]);
   }
 
   async #attempt(month: number, each: Extract<Spec, { kind: "attempt" }>): Promise<void> {
@@ -179,13 +185,17 @@ class History {
         each.correctedLater === null ? row : unknownRow(attemptId),
       ]);
       const ended = [attemptId, instantIn(month, Math.max(each.at, 0.9))];
-      await lately("update attempt set closed_at = $2 where attempt_id = $1", ended);
+      await tamper(backend, "update attempt set closed_at = $2 where attempt_id = $1", ended);
       count(month, each.correctedLater === null ? BigInt(each.cost) : RESERVE);
     }
     if (each.correctedLater !== null && Math.min(endsIn + each.correctedLater, 3) === month) {
       await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, BigInt(each.cost))]);
       const corrected = [attemptId, instantIn(month, 1)];
-      await lately("update attempt set corrected_at = $2 where attempt_id = $1", corrected);
+      await tamper(
+        backend,
+        "update attempt set corrected_at = $2 where attempt_id = $1",
+        corrected,
+      );
       count(month, BigInt(each.cost) - RESERVE);
     }
   }
@@ -200,8 +210,7 @@ class History {
     const attemptId = (BigInt(String(first?.["id"])) + attempts) as AttemptId;
     const of = { orgId: this.orgId, keyId: this.keys[each.key] as KeyId, attemptId };
     const row = reserveRow(of, RESERVE, { modelId: MODELS[each.model] as ModelId });
-    const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
-    if (outcome?.kind !== "reserved") throw new Error(`not reserved: ${outcome?.kind}`);
+    await backend.ledgerBatchStore.hold(member, row);
     return attemptId;
   }
 
@@ -221,13 +230,6 @@ function instantIn(month: number, share: number): string {
   const { fromMs, toMs } = spanOfMonth(months[month] as Month);
   const endMs = Math.min(toMs, Date.now() - 1);
   return new Date(Math.min(Math.floor(fromMs + share * (endMs - fromMs)), endMs - 1)).toISOString();
-}
-
-/** A change of what the books never let anyone change. */
-async function lately(sql: string, values: readonly unknown[]): Promise<void> {
-  await backend.query("set session_replication_role = replica");
-  await backend.query(sql, [...values]);
-  await backend.query("set session_replication_role = origin");
 }
 
 async function documentOf(orgId: OrgId, month: Month) {
@@ -301,16 +303,20 @@ describe("statements of months", () => {
     const { orgId } = history;
     const first = months[0] as Month;
     expect((await documentOf(orgId, first)).differences).toEqual([]);
-    await lately("update transfer set amount = amount + 1 where ref = $1", [`start ${orgId}`]);
+    await tamper(backend, "update transfer set amount = amount + 1 where ref = $1", [
+      `start ${orgId}`,
+    ]);
     expect((await documentOf(orgId, first)).differences).toEqual([
       "credits: the statement says 1 × grant $1000.000000, 1 × purchase $0.050000, " +
         "the books say 1 × grant $1000.000001, 1 × purchase $0.050000",
       "closing balance: the statement says 1000.050000, the books say 1000.050001",
     ]);
-    await lately("update transfer set amount = amount - 1 where ref = $1", [`start ${orgId}`]);
+    await tamper(backend, "update transfer set amount = amount - 1 where ref = $1", [
+      `start ${orgId}`,
+    ]);
     const change = "update org_statement set document = replace(document, 'org_', 'orh_')";
     await expect(backend.query(change)).rejects.toThrow();
-    await lately(`${change} where org_id = $1`, [orgId]);
+    await tamper(backend, `${change} where org_id = $1`, [orgId]);
     expect((await documentOf(orgId, first)).differences).toEqual([
       "the text of the statement is not the one that was closed: its hash differs",
     ]);
@@ -385,7 +391,10 @@ describe("the background closing of months", () => {
   test("closes an ended month for each organization with movements, and reports the newest", async () => {
     const [busy, still] = [await lived(0, LAST), await lived(0)];
     const { orgId: empty } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    await lately("update org set created_at = $2 where org_id = $1", [empty, instantIn(0, 0)]);
+    await tamper(backend, "update org set created_at = $2 where org_id = $1", [
+      empty,
+      instantIn(0, 0),
+    ]);
     // A reader may have closed the month: it is reported all the same.
     await documentOf(busy, lastMonth());
     expect(await backend.statementClosing.oldestOpen()).toBeDefined();

@@ -31,10 +31,7 @@ async function cycle(): Promise<AttemptId> {
   const attemptId = made as AttemptId;
   const store = backend.ledgerBatchStore;
   const member = await store.join(`one-${made}`, 60_000);
-  const [outcome] = await store.reserveBatch(member, [
-    { row: reserveRow({ ...org, attemptId }, 100n), close: null },
-  ]);
-  expect(outcome?.kind).toBe("reserved");
+  await store.hold(member, reserveRow({ ...org, attemptId }, 100n));
   const verdicts = await store.closeBatch([closeRow(attemptId, 40n)]);
   expect(verdicts.map(({ kind }) => kind)).toEqual(["closed"]);
   return attemptId;

@@ -193,7 +193,7 @@ describe("the summing of days", () => {
     const keyId = first?.["key_id"] as KeyId;
     const requestId = first?.["request_id"] as RequestId;
     const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, { requestId, ordinal: 2 });
-    await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+    await backend.ledgerBatchStore.hold(member, row);
     await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 7n)]);
     await rollAll(backend);
     expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });

@@ -1,16 +1,12 @@
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { WalletLine } from "../../src/gateway/records/wallet-lines.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { closeRow, orgWithKey, voidRow } from "../support/ledger-rows.ts";
-import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 import type { FreshBackend } from "../support/postgres.ts";
 import { rollAll } from "../support/usage-journal.ts";
-import { newFolder } from "../support/run-folder.ts";
 
 let backend: FreshBackend;
 
@@ -76,9 +72,7 @@ test("a wallet's lines add up to its balance, with days summed, corrected and re
 
   await books.pretendThen();
   await books.settle();
-  const folder = newFolder("usage-wallet");
-  const key = openSigningKey(join(folder, "key.pem"));
-  const retired = await retireOldDays(books, { key, archive: new DayFolder(folder), drop: true });
+  const retired = await retirementOf(books).run("days", { drop: true });
   expect(retired.retired.map(({ day }) => day)).toEqual(expect.arrayContaining(days));
   expect(await expectSumIsBalance(orgId)).toEqual(lateLines);
   await rollAll(backend);

@@ -1,17 +1,12 @@
-import { join } from "node:path";
-
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "../support/books.ts";
 import { LEASE_MS, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { brokenChecks, dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 import { costing, reportEnd, newVideoJob } from "../support/video-jobs.ts";
-import { newFolder } from "../support/run-folder.ts";
 
 const fixture = withJobFixture();
 let owner: Owner;
@@ -24,7 +19,7 @@ describe("a job whose instance is dead", () => {
     const { ledgerBatchStore: store } = fixture.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();
-    await store.reserveBatch(dying, [{ row, close: null }]);
+    await store.hold(dying, row);
     const job = newVideoJob(row);
     await fixture.backend.query("begin");
     const fence = "update instance set epoch = epoch + 1 where instance_id = $1";
@@ -51,7 +46,7 @@ describe("a job whose instance is dead", () => {
     const { ledgerBatchStore: store, jobStore } = fixture.backend;
     const dead = await store.join("long gone", 0);
     const row = rowOf();
-    await store.reserveBatch(dead, [{ row, close: null }]);
+    await store.hold(dead, row);
     const job = newVideoJob(row);
     await jobStore.accept(job);
     await store.leave(dead);
@@ -81,18 +76,13 @@ describe("a job whose instance is dead", () => {
 describe("the day of a job's admission", () => {
   const day = dayOf("2025-04-10");
   const books = withOldBooks();
-  const folder = newFolder("jobs");
+  const { run: retire } = retirementOf(books);
 
   async function accepted(): Promise<NewVideoJob> {
     const attemptId = await books.hold(day);
     const job = newVideoJob(reserveRow({ ...books.org, attemptId }, 1_000n));
     expect(await books.backend.jobStore.accept(job)).toBe(true);
     return job;
-  }
-
-  function retire(): ReturnType<typeof retireOldDays> {
-    const key = openSigningKey(join(folder, "key.pem"));
-    return retireOldDays(books, { key, archive: new DayFolder(join(folder, "days")) });
   }
 
   test("stays in the journal until the job ends, and can be retired before the job is deleted", async () => {

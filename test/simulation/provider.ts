@@ -6,7 +6,7 @@ import type { AttemptHandler } from "../../src/upstream/run-attempt.ts";
 import { type SentAttempt, UpstreamClient } from "../../src/upstream/upstream-client.ts";
 import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator/answer.ts";
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
-import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
+import type { Dialect, Envelope, Frame } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
 import { toBytes } from "../fixtures/modality/request-kit.ts";
 import type { UpstreamRequest } from "../../src/formats/wire/modality.ts";
@@ -191,13 +191,7 @@ class Script {
     this.#served.usage = isSilent ? undefined : answer.usage;
     const isUnreadable = faults.strikes("provider: answer is unreadable");
     const text = request.stream
-      ? this.#dialect
-          .frames(answer, envelope)
-          .map(
-            ({ event, data }) =>
-              `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`,
-          )
-          .join("")
+      ? this.#dialect.frames(answer, envelope).map(frameText).join("")
       : JSON.stringify(this.#dialect.json(answer, envelope));
     const bytes = Buffer.from(isUnreadable ? text.replaceAll("{", "<") : text);
     if (isUnreadable) this.#served.usage = undefined;
@@ -256,6 +250,11 @@ class Script {
       },
     };
   }
+}
+
+/** An event as it stands in a stream. */
+export function frameText({ event, data }: Frame): string {
+  return `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`;
 }
 
 function headers(afterMs: number, status: number, type: string): Move {

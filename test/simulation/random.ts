@@ -46,6 +46,13 @@ export class Random {
     return picked;
   }
 
+  shuffled<T>(list: readonly T[]): T[] {
+    return list
+      .map((each) => ({ each, at: this.unit() }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ each }) => each);
+  }
+
   /** Milliseconds until the next of independent events with `meanMs` between them on average. */
   gapMs(meanMs: number): number {
     return Math.ceil(-Math.log(1 - this.unit()) * meanMs);

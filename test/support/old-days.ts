@@ -1,12 +1,15 @@
+import { join } from "node:path";
+
+import type { ChangedBy } from "../../src/kernel/changes/change.ts";
 import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { picoUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import type { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { parseDay, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
-import type { SigningKey } from "../../src/ledger/retention/signing-key.ts";
+import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { brokenBooks, until } from "./books.ts";
 import {
   closeRow,
@@ -19,7 +22,8 @@ import {
   usageOwing,
   voidRow,
 } from "./ledger-rows.ts";
-import { freshBackend, type FreshBackend } from "./postgres.ts";
+import { freshBackend, type FreshBackend, tamper } from "./postgres.ts";
+import { newFolder } from "./run-folder.ts";
 import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
 
@@ -74,8 +78,7 @@ async function openOldBooks(): Promise<OldBooks> {
     made += 1n;
     const attemptId = (BigInt(String(first?.["id"])) + made) as AttemptId;
     const row = reserveRow({ ...org, attemptId }, 1_000n, change);
-    const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
-    if (outcome?.kind !== "reserved") throw new Error(`not reserved: ${outcome?.kind}`);
+    await backend.ledgerBatchStore.hold(member, row);
     return attemptId;
   };
   const close: OldBooks["close"] = async (...rows) => {
@@ -131,17 +134,43 @@ export function unknownRow(attemptId: AttemptId): CloseRow {
 const OLD_DAYS = 30;
 
 export interface RetireRun {
-  readonly key: SigningKey;
-  readonly archive: DayFolder;
+  readonly archive?: DayFolder;
   readonly drop?: boolean;
+  readonly by?: ChangedBy;
   /** Wraps the real session, so that a test can make it fail. */
   readonly session?: (real: RetentionSession) => RetentionSession;
 }
 
-export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<RetireOutcome> {
+export interface Retirement {
+  /** Contains the folders of all runs. */
+  readonly root: string;
+  readonly key: SigningKey;
+  readonly folder: (name: string) => DayFolder;
+  /** Retires old days into the folder of this name. */
+  readonly run: (folder?: string, more?: RetireRun) => Promise<RetireOutcome>;
+}
+
+/** Retires days of these books, with a signing key and folders of its own. */
+export function retirementOf(books: OldBooks): Retirement {
+  const root = newFolder("retire");
+  const key = openSigningKey(join(root, "key.pem"));
+  const folder = (name: string): DayFolder => new DayFolder(join(root, name));
+  return {
+    root,
+    key,
+    folder,
+    run: (name = "days", more = {}) =>
+      retireOldDays(books, { key, ...more, archive: more.archive ?? folder(name) }),
+  };
+}
+
+async function retireOldDays(
+  books: OldBooks,
+  input: RetireRun & { readonly key: SigningKey; readonly archive: DayFolder },
+): Promise<RetireOutcome> {
   // A run that was killed a moment ago may still have its lock.
   const real = await until("no other run is under way", () =>
-    books.backend.retentionStore.open(testOperator),
+    books.backend.retentionStore.open(input.by ?? testOperator),
   );
   const session = input.session?.(real) ?? real;
   const { archive, key } = input;
@@ -170,11 +199,12 @@ async function pretendThen(backend: FreshBackend): Promise<void> {
   const then = (column: string, seconds: number): string => `${column} = case
     when ${isNew(column)} then greatest(${admitted} + interval '${seconds} seconds', through)
     else ${column} end`;
-  await backend.query("set session_replication_role = replica");
-  await backend.query(`
+  await tamper(
+    backend,
+    `
     update attempt set ${then("closed_at", 1)}, ${then("corrected_at", 2)}
-    from settlement_horizon where ${isNew("closed_at")} or ${isNew("corrected_at")}`);
-  await backend.query("set session_replication_role = origin");
+    from settlement_horizon where ${isNew("closed_at")} or ${isNew("corrected_at")}`,
+  );
 }
 
 async function settle(backend: FreshBackend): Promise<void> {

@@ -232,6 +232,20 @@ export async function freshBackend(): Promise<FreshBackend> {
   };
 }
 
+/** A change that the books refuse: without triggers and foreign keys, as no program may. */
+export async function tamper(
+  backend: FreshBackend,
+  sql: string,
+  values: unknown[] = [],
+): Promise<void> {
+  await backend.query("set session_replication_role = replica");
+  try {
+    await backend.query(sql, values);
+  } finally {
+    await backend.query("set session_replication_role = default").catch(() => undefined);
+  }
+}
+
 export function withBackend(): FreshBackend {
   return withResource(freshBackend, (backend) => backend.close());
 }

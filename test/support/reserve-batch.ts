@@ -18,19 +18,28 @@ export interface ReserveBatchStore extends LedgerBatchStore {
     member: Membership,
     entries: readonly ReserveEntry[],
   ): Promise<readonly ReserveOutcome[]>;
+  /** Makes holds, which must all be granted. */
+  hold(member: Membership, ...rows: readonly ReserveRow[]): Promise<void>;
 }
 
-/** Adds `reserveBatch` for tests that only hold. */
+/** Adds the two for tests that only hold. */
 export function withReserveBatch(store: LedgerBatchStore): ReserveBatchStore {
-  return Object.assign(store, {
-    reserveBatch: async (member: Membership, entries: readonly ReserveEntry[]) => {
-      const batch = batchOf(member, entries);
-      const { verdicts, outcomes } = await store.runBatch(batch);
-      const late = lateOf(batch, verdicts);
-      if (late.length > 0) await store.closeBatch(late);
-      return outcomes;
-    },
-  });
+  const reserveBatch = async (member: Membership, entries: readonly ReserveEntry[]) => {
+    const batch = batchOf(member, entries);
+    const { verdicts, outcomes } = await store.runBatch(batch);
+    const late = lateOf(batch, verdicts);
+    if (late.length > 0) await store.closeBatch(late);
+    return outcomes;
+  };
+  const hold = async (member: Membership, ...rows: readonly ReserveRow[]): Promise<void> => {
+    const outcomes = await reserveBatch(
+      member,
+      rows.map((row) => ({ row, close: null })),
+    );
+    for (const { kind } of outcomes)
+      if (kind !== "reserved") throw new Error(`not reserved: ${kind}`);
+  };
+  return Object.assign(store, { reserveBatch, hold });
 }
 
 export function batchOf(member: Membership, entries: readonly ReserveEntry[]): LedgerBatch {

@@ -12,7 +12,7 @@ import {
   usageOwing,
   voidRow,
 } from "./ledger-rows.ts";
-import { withBackend, type FreshBackend } from "./postgres.ts";
+import { withBackend, type FreshBackend, tamper } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 
 export interface JournaledAttempt {
@@ -116,17 +116,10 @@ export class SettlementJournal {
   ): Promise<void> {
     const verdicts = await this.#backend.ledgerBatchStore.closeBatch([closing(cost, id, owed)]);
     if (verdicts[0]?.kind !== "corrected") throw new Error("not corrected");
-    await this.tamper("update attempt set corrected_at = $2 where attempt_id = $1", [id, at]);
-  }
-
-  /** Changes what the books refuse to change. */
-  async tamper(sql: string, values: unknown[] = []): Promise<void> {
-    await this.#backend.query("set session_replication_role = replica");
-    try {
-      await this.#backend.query(sql, values);
-    } finally {
-      await this.#backend.query("set session_replication_role = default").catch(() => undefined);
-    }
+    await tamper(this.#backend, "update attempt set corrected_at = $2 where attempt_id = $1", [
+      id,
+      at,
+    ]);
   }
 
   #idOf({ admitted, closed }: JournaledAttempt): AttemptId {
@@ -179,7 +172,8 @@ export class SettlementJournal {
     attempts: readonly JournaledAttempt[],
     ids: readonly AttemptId[],
   ): Promise<void> {
-    await this.tamper(
+    await tamper(
+      this.#backend,
       `update attempt a set created_at = t.admitted, closed_at = t.closed,
         corrected_at = t.corrected
       from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])

@@ -5,7 +5,7 @@ import { microUsd } from "../../src/kernel/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { addKey } from "../support/add-key.ts";
 import { testOperator } from "../support/test-operator.ts";
-import type { Dice } from "./seeded.ts";
+import type { Random } from "../simulation/random.ts";
 
 /** The thing that runs short at an organization: nothing, its balance, its own cap, or its keys' caps. */
 export type Shortage = "nothing" | "balance" | "org_cap" | "key_cap";
@@ -93,7 +93,7 @@ function grant(
 interface CashierTill {
   readonly accounts: readonly TortureAccount[];
   readonly helping: bigint;
-  readonly dice: Dice;
+  readonly dice: Random;
 }
 
 /** Feeds the short organizations, so that they run short again and again. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { answerOf, bodyOf, type Ask, type HttpAnswer } from "../support/ask.ts";
 import type { TortureAccount } from "./accounts.ts";
 import type { GatewayLife, GatewaySlot } from "./gateway-slot.ts";
-import type { Dice } from "./seeded.ts";
+import type { Random } from "../simulation/random.ts";
 import type { Tally } from "./tally.ts";
 
 export const TORTURE_MODEL = "torture/model";
@@ -19,7 +19,7 @@ const PATIENCE_MS = 90_000;
 export interface ClientSettings {
   readonly slot: GatewaySlot;
   readonly accounts: readonly TortureAccount[];
-  readonly dice: Dice;
+  readonly dice: Random;
   readonly tally: Tally;
   readonly isOver: () => boolean;
 }

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import type { TortureDatabase } from "./database.ts";
 import type { GatewayLife, GatewaySlot } from "./gateway-slot.ts";
 import { nextKill, type Blow } from "./plan.ts";
-import type { Dice } from "./seeded.ts";
+import type { Random } from "../simulation/random.ts";
 import {
   awaitTakeOver,
   holdsLease,
@@ -19,7 +19,7 @@ const READY_WITHIN_MS = 120_000;
 export interface HavocSettings {
   readonly slots: readonly GatewaySlot[];
   readonly database: TortureDatabase;
-  readonly dice: Dice;
+  readonly dice: Random;
   /** A gateway is struck when it works: after so many answers of its life. */
   readonly answersBeforeABlow: number;
   readonly say: (line: string) => void;

@@ -14,7 +14,7 @@ if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
 else process.exitCode = await torture(chosen);
 
 async function torture(run: TortureRun): Promise<number> {
-  const { seed } = run.options;
+  const { seed } = run;
   say(`seed ${seed}: the same dice again with --seed ${seed}`);
   const folder = newProgramFolder();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -26,8 +26,8 @@ async function torture(run: TortureRun): Promise<number> {
   }
   try {
     const { mainFile } = await compileProgram(folder);
-    const outcome = await runTorture({ ...run.options, mainFile, say });
-    process.stdout.write(describeOutcome(run, outcome));
+    const outcome = await runTorture({ ...run, mainFile, say });
+    process.stdout.write(describeOutcome(seed, outcome));
     return outcome.findings.violations().length === 0 ? 0 : 1;
   } finally {
     removeProgramFolder(folder);

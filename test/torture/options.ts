@@ -3,9 +3,7 @@ import { parseArgs } from "node:util";
 
 import type { TortureOptions } from "./torture.ts";
 
-export interface TortureRun {
-  readonly options: Omit<TortureOptions, "mainFile" | "say">;
-}
+export type TortureRun = Omit<TortureOptions, "mainFile" | "say">;
 
 export const USAGE: string = `npm run torture -- [options]
   --kills 50           kill -9 of gateways and of the database together
@@ -35,16 +33,14 @@ export function parseOptions(args: readonly string[]): TortureRun | undefined {
   if (values.help) return undefined;
   const kills = whole("kills", values.kills, [1, 100_000]);
   return {
-    options: {
-      kills,
-      databaseKills: whole("database-kills", values["database-kills"], [0, kills]),
-      zombies: whole("zombies", values.zombies, [0, 10_000]),
-      instances: whole("instances", values.instances, [2, 50]),
-      concurrency: whole("concurrency", values.concurrency, [1, 5_000]),
-      lastKill: true,
-      seconds: whole("seconds", values.seconds, [0, 1_000_000]),
-      seed: whole("seed", values.seed ?? String(randomInt(SEED_END)), [0, SEED_END - 1]),
-    },
+    kills,
+    databaseKills: whole("database-kills", values["database-kills"], [0, kills]),
+    zombies: whole("zombies", values.zombies, [0, 10_000]),
+    instances: whole("instances", values.instances, [2, 50]),
+    concurrency: whole("concurrency", values.concurrency, [1, 5_000]),
+    lastKill: true,
+    seconds: whole("seconds", values.seconds, [0, 1_000_000]),
+    seed: whole("seed", values.seed ?? String(randomInt(SEED_END)), [0, SEED_END - 1]),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Dice } from "./seeded.ts";
+import type { Random } from "../simulation/random.ts";
 
 /** One thing that is done to the running system. */
 export type Blow =
@@ -31,7 +31,7 @@ const EARLY_MS: readonly [number, number] = [0, 3_000];
 const LATE_MS: readonly [number, number] = [0, 1_000];
 
 /** All blows of a run in their order, which the dice decide. */
-export function planBlows(options: PlanOptions, dice: Dice): readonly Blow[] {
+export function planBlows(options: PlanOptions, dice: Random): readonly Blow[] {
   const { kills, databaseKills, zombies } = options;
   const pause = (): number => dice.between(...PAUSE_MS);
   const blows: Blow[] = [];
@@ -48,6 +48,6 @@ export function planBlows(options: PlanOptions, dice: Dice): readonly Blow[] {
 }
 
 /** One more kill of a gateway, for a run that lasts longer than its plan. */
-export function nextKill(dice: Dice): Blow {
+export function nextKill(dice: Random): Blow {
   return { kind: "gateway", pauseMs: dice.between(...PAUSE_MS) };
 }

@@ -2,13 +2,24 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
+import type { SimAnswer } from "../../src/dev/simulator/answer.ts";
+import type { Envelope } from "../../src/dev/simulator/dialect.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { PROVIDER_KEY } from "../support/gateway.ts";
 import type { Wire } from "../support/ask.ts";
 import { listenLocally } from "../support/local-server.ts";
+import { frameText } from "../simulation/provider.ts";
 import { TORTURE_MODEL } from "./client.ts";
-import { jsonAnswer, streamAnswer, type AnswerTokens } from "./provider-answers.ts";
-import type { Dice } from "./seeded.ts";
+import type { Random } from "../simulation/random.ts";
+
+/** Tokens that an answer reports. */
+interface AnswerTokens {
+  readonly prompt: number;
+  readonly completion: number;
+  /** Is the whole prompt written into the cache, for an hour? */
+  readonly isForHour: boolean;
+}
 
 /** The provider's own record of one attempt that reached it. */
 export interface ReceivedAttempt {
@@ -43,7 +54,7 @@ const PATHS: Readonly<Record<string, Wire>> = {
 const KEEP_ALIVE_MS = 60_000;
 
 /** Starts a provider whose answers take their time and now and then go wrong, as the dice say. */
-export async function startCountingProvider(dice: Dice): Promise<CountingProvider> {
+export async function startCountingProvider(dice: Random): Promise<CountingProvider> {
   const received = new Map<string, ReceivedAttempt>();
   const complaints: string[] = [];
   const server = createServer((request, response) => {
@@ -60,7 +71,7 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly received: Map<string, ReceivedAttempt>;
   readonly complaints: string[];
-  readonly dice: Dice;
+  readonly dice: Random;
 }
 
 async function serve(exchange: Exchange): Promise<void> {
@@ -98,18 +109,44 @@ async function serve(exchange: Exchange): Promise<void> {
   }
   const isForHour = wire === "wire_b" && body.cache_control?.ttl === "1h";
   const tokens = temper.kind === "silent" ? undefined : { ...temper.tokens, isForHour };
-  if (body.stream) await writeStream(exchange, streamAnswer(wire, body.model, tokens), temper);
-  else response.writeHead(200, JSON_TYPE).end(jsonAnswer(wire, body.model, tokens));
+  await writeAnswer(response, { wire, tokens, temper, isStream: body.stream });
   if (response.destroyed) return;
   attempt.reported = tokens;
   attempt.endedMs = systemClock.monotonicMs();
 }
 
-async function writeStream(
-  { response }: Exchange,
-  pieces: readonly string[],
-  temper: Temper,
-): Promise<void> {
+interface Answer {
+  readonly wire: Wire;
+  readonly isStream: boolean;
+  /** Without them it reports no usage. */
+  readonly tokens: AnswerTokens | undefined;
+  readonly temper: Temper;
+}
+
+async function writeAnswer(response: ServerResponse, answer: Answer): Promise<void> {
+  const { wire, tokens, temper } = answer;
+  const dialect = wire === "wire_a" ? chatDialect : messagesDialect;
+  const { prompt, completion: output, isForHour } = tokens ?? NO_TOKENS;
+  const written = isForHour ? prompt : 0;
+  const usage = {
+    prompt,
+    cached: 0,
+    cacheWrite: written,
+    hourWrite: written,
+    output,
+    reasoning: 0,
+  };
+  const said: SimAnswer = { ...SAID, usage };
+  const envelope: Envelope = { ...ENVELOPE, usage: tokens === undefined ? null : {} };
+  if (!answer.isStream) {
+    response.writeHead(200, JSON_TYPE).end(JSON.stringify(dialect.json(said, envelope)));
+    return;
+  }
+  const frames = dialect.frames(said, envelope);
+  // The report and the end mark leave in one piece.
+  const last = frames.findIndex(({ kind }) => kind === "finish");
+  const texts = frames.map(frameText);
+  const pieces = [...texts.slice(0, last), texts.slice(last).join("")];
   response.writeHead(200, { "content-type": "text/event-stream" });
   const whole = temper.kind === "dies" ? pieces.slice(0, Math.ceil(pieces.length / 2)) : pieces;
   for (const piece of whole) {
@@ -121,12 +158,21 @@ async function writeStream(
   else response.end();
 }
 
+const SAID = {
+  thinking: "",
+  text: "The books are in order.",
+  calls: [],
+  finish: "stop",
+  stopSequence: null,
+} as const;
+const ENVELOPE = { serial: "1", createdS: 1, model: TORTURE_MODEL, includeUsage: true };
+const NO_TOKENS: AnswerTokens = { prompt: 0, completion: 0, isForHour: false };
 const JSON_TYPE = { "content-type": "application/json" };
 
 /** The course of one answer: most are good, others fail before, within or after their content. */
 interface Temper {
   readonly kind: "good" | "dear" | "silent" | "error" | "reset" | "dies";
-  readonly tokens: AnswerTokens;
+  readonly tokens: Omit<AnswerTokens, "isForHour">;
   readonly firstByteMs: number;
   readonly pieceMs: number;
 }
@@ -140,7 +186,7 @@ const FAULTS = [
   ["silent", 5],
 ] as const;
 
-function temperOf(dice: Dice, maxTokens: number): Temper {
+function temperOf(dice: Random, maxTokens: number): Temper {
   let mark = dice.between(0, 999);
   const fault = FAULTS.find(([, share]) => (mark -= share) < 0)?.[0];
   return {

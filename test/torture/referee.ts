@@ -70,11 +70,11 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
     if (row?.basis !== "reported" || reported === undefined) continue;
     const { prompt, completion, isForHour } = reported;
     // The listing's prices: a micro-dollar a prompt token, two when it is kept, ten an output token.
-    const cost = BigInt(isForHour === true ? 2 * prompt : prompt) + 10n * BigInt(completion);
+    const cost = BigInt(isForHour ? 2 * prompt : prompt) + 10n * BigInt(completion);
     const isSame =
       row.prompt === BigInt(prompt) &&
       row.completion === BigInt(completion) &&
-      row.hour === (isForHour === true ? BigInt(prompt) : null);
+      row.hour === (isForHour ? BigInt(prompt) : null);
     if (!isSame || row.debit + row.overrun !== cost) findings.add(OTHER_USAGE, shown(row));
     // The debt to providers: three quarters of each price, whatever the customer could hold.
     if (row.owedPico !== (cost * 3_000_000n) / 4n) findings.add(OTHER_OWED, shown(row));

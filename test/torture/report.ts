@@ -1,8 +1,7 @@
-import type { TortureRun } from "./options.ts";
 import type { TortureOutcome } from "./torture.ts";
 
 /** The outcome for the terminal; the last line says whether anything was broken. */
-export function describeOutcome(run: TortureRun, outcome: TortureOutcome): string {
+export function describeOutcome(seed: number, outcome: TortureOutcome): string {
   const violations = outcome.findings.violations();
   const broken = violations.flatMap(({ what, count, examples }) => [
     `BROKEN ${count} times: ${what}`,
@@ -11,7 +10,7 @@ export function describeOutcome(run: TortureRun, outcome: TortureOutcome): strin
   const verdict =
     violations.length === 0
       ? `nothing was broken (${outcome.findings.all().length} things checked)`
-      : `${violations.length} things were broken with seed ${run.options.seed}`;
+      : `${violations.length} things were broken with seed ${seed}`;
   const figures = figuresOf(outcome).map(([name, figure]) => `${name}: ${figure}`);
   return [...figures, ...broken, verdict, ""].join("\n");
 }

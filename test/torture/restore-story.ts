@@ -27,7 +27,7 @@ import { TortureDatabase } from "./database.ts";
 import { GatewaySlot } from "./gateway-slot.ts";
 import { guardAgainstOrphans } from "./guard.ts";
 import { startCountingProvider, type CountingProvider, type ReceivedAttempt } from "./provider.ts";
-import { Dice } from "./seeded.ts";
+import { Random } from "../simulation/random.ts";
 import { Tally } from "./tally.ts";
 import { writeManifests } from "./torture.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -122,8 +122,8 @@ export async function openStory(
   // As root the database runs as another user, who has to get in.
   chmodSync(folder, 0o755);
   const guard = guardAgainstOrphans(folder);
-  const dice = new Dice(seed);
-  const provider = await startCountingProvider(dice.split());
+  const dice = new Random(seed);
+  const provider = await startCountingProvider(dice.fork());
   const copied = await openDatabase(folder);
   const { database } = copied;
   const accounts = await openAccounts(database.backend, helpingOf(INSTANCES * CLIENTS_EACH));
@@ -185,7 +185,7 @@ export async function openStory(
   const clients = Promise.all(
     slots.flatMap((slot) =>
       Array.from({ length: CLIENTS_EACH }, () =>
-        runClient({ slot, accounts, dice: dice.split(), tally, isOver: () => story.isOver }),
+        runClient({ slot, accounts, dice: dice.fork(), tally, isOver: () => story.isOver }),
       ),
     ),
   );
@@ -349,6 +349,6 @@ async function keyIdOf(story: Story, raw: string): Promise<string> {
 export function owedPico({ reported }: ReceivedAttempt): bigint {
   if (reported === undefined) return 0n;
   const { prompt, completion, isForHour } = reported;
-  const cost = BigInt(isForHour === true ? 2 * prompt : prompt) + 10n * BigInt(completion);
+  const cost = BigInt(isForHour ? 2 * prompt : prompt) + 10n * BigInt(completion);
   return (cost * 3_000_000n) / 4n;
 }

@@ -4,7 +4,7 @@ import { builtProgram } from "../support/build-program.ts";
 import { seedOf } from "../support/depth.ts";
 import { parseOptions } from "./options.ts";
 import { planBlows } from "./plan.ts";
-import { Dice } from "./seeded.ts";
+import { Random } from "../simulation/random.ts";
 import { runTorture, type TortureOutcome } from "./torture.ts";
 
 const RUN_WITHIN_MS = 300_000;
@@ -59,9 +59,9 @@ describe("the plan of a torture run", () => {
   const options = { kills: 50, databaseKills: 6, zombies: 5 };
 
   test("is the same for the same seed, and different for another", () => {
-    const plan = planBlows(options, new Dice(7));
-    expect(plan).toEqual(planBlows(options, new Dice(7)));
-    expect(plan).not.toEqual(planBlows(options, new Dice(8)));
+    const plan = planBlows(options, new Random(7));
+    expect(plan).toEqual(planBlows(options, new Random(7)));
+    expect(plan).not.toEqual(planBlows(options, new Random(8)));
     expect(plan.filter(({ kind }) => kind === "gateway")).toHaveLength(44);
     expect(plan.filter(({ kind }) => kind === "database")).toHaveLength(6);
     expect(plan.filter(({ kind }) => kind === "zombie")).toHaveLength(5);

@@ -16,7 +16,7 @@ import { readJournal, type Journal } from "./journal.ts";
 import { planBlows, type PlanOptions } from "./plan.ts";
 import { startCountingProvider, type CountingProvider } from "./provider.ts";
 import { judge, type Verdict } from "./referee.ts";
-import { Dice } from "./seeded.ts";
+import { Random } from "../simulation/random.ts";
 import { Tally } from "./tally.ts";
 import { Watch } from "./watch.ts";
 
@@ -83,7 +83,7 @@ class Chamber {
   readonly #provider: CountingProvider;
   readonly #accounts: readonly TortureAccount[];
   readonly #slots: readonly GatewaySlot[];
-  readonly #dice: Dice;
+  readonly #dice: Random;
 
   private constructor(options: TortureOptions, parts: Parts) {
     this.#options = options;
@@ -95,8 +95,8 @@ class Chamber {
   }
 
   static async furnish(folder: string, options: TortureOptions): Promise<Chamber> {
-    const dice = new Dice(options.seed);
-    const provider = await startCountingProvider(dice.split());
+    const dice = new Random(options.seed);
+    const provider = await startCountingProvider(dice.fork());
     const database = await TortureDatabase.start(join(folder, "database"));
     const accounts = await openAccounts(
       database.backend,
@@ -146,15 +146,15 @@ class Chamber {
     const database = this.#database;
     const accounts = this.#accounts;
     const helping = helpingOf(this.#slots.length * concurrency);
-    const cashier = new Cashier(database.backend, { accounts, helping, dice: this.#dice.split() });
+    const cashier = new Cashier(database.backend, { accounts, helping, dice: this.#dice.fork() });
     const havoc = new Havoc({
       slots: this.#slots,
       database,
-      dice: this.#dice.split(),
+      dice: this.#dice.fork(),
       answersBeforeABlow: Math.ceil(concurrency / 2),
       say,
     });
-    const blows = planBlows(this.#options, this.#dice.split());
+    const blows = planBlows(this.#options, this.#dice.fork());
     for (const slot of this.#slots) slot.open();
     cashier.open();
     watch.open();
@@ -162,7 +162,7 @@ class Chamber {
     let isOver = false;
     const clients = this.#slots.flatMap((slot) =>
       Array.from({ length: concurrency }, () => {
-        const dice = this.#dice.split();
+        const dice = this.#dice.fork();
         return runClient({ slot, accounts, dice, tally, isOver: () => isOver });
       }),
     );
@@ -251,7 +251,7 @@ interface Parts {
   readonly provider: CountingProvider;
   readonly accounts: readonly TortureAccount[];
   readonly slots: readonly GatewaySlot[];
-  readonly dice: Dice;
+  readonly dice: Random;
 }
 
 const LATE_TAKE_OVER =

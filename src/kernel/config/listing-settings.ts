@@ -45,48 +45,41 @@ function decoded(encoded: string): string | undefined {
 }
 
 export const LISTING_SETTINGS = {
-  listingsPublicFigures: flag(
-    "listings.public_figures",
-    "Anybody may read how listings served all customers together: uptime, time to first token, speed " +
+  listingsPublicFigures: flag("listings.public_figures", {
+    doc:
+      "Anybody may read how listings served all customers together: uptime, time to first token, speed " +
       "and success rate of whole days, rounded, each day only with 3 organizations and 200 calls, of " +
       "which no organization made more than half. Off: customers see the figures of their own calls.",
-  ),
-  staleAfterDays: integer(
-    "catalog.stale_after_days",
-    0,
-    0,
-    "Listings whose prices no source confirmed for this many days (`checked` in their manifest) are not " +
+  }),
+  staleAfterDays: integer("catalog.stale_after_days", 0, {
+    min: 0,
+    doc:
+      "Listings whose prices no source confirmed for this many days (`checked` in their manifest) are not " +
       "sold. 0: they are, and after 90 days they are tried last.",
-  ),
-  refreshEvery: text(
-    "catalog.refresh_every",
-    "",
-    "How often the manifests are imported again from `catalog.refresh_sources`, such as `12h` or `1d`; " +
+  }),
+  refreshEvery: text("catalog.refresh_every", "", {
+    doc:
+      "How often the manifests are imported again from `catalog.refresh_sources`, such as `12h` or `1d`; " +
       "empty: never. Cuts begin at once; rises of up to 20 % are announced for 7 days, or begin at once " +
       "where customers would pay less than the provider is owed; the rest waits for the operator.",
-    {
-      problem: (value) =>
-        value === "" || refreshHours(value) !== undefined
-          ? undefined
-          : "must be empty, or hours or days such as 12h or 1d",
-    },
-  ),
-  refreshSources: text(
-    "catalog.refresh_sources",
-    "",
-    "`SOURCE=https address` pairs, separated by commas; the sources are litellm, models.dev, openrouter " +
+    problem: (value) =>
+      value === "" || refreshHours(value) !== undefined
+        ? undefined
+        : "must be empty, or hours or days such as 12h or 1d",
+  }),
+  refreshSources: text("catalog.refresh_sources", "", {
+    doc:
+      "`SOURCE=https address` pairs, separated by commas; the sources are litellm, models.dev, openrouter " +
       "and genai-prices. Two at least: a listing is ready when two agree. The last copy of each is kept " +
       "in the data folder and read when its address does not answer.",
-    {
-      problem: (value) => {
-        const pairs = readPairList(value);
-        const isGood =
-          pairs !== undefined &&
-          [...pairs].every(([from, url]) => SOURCES.has(from) && url.startsWith("https://"));
-        return isGood ? undefined : "must be SOURCE=https://… pairs, separated by commas";
-      },
+    problem: (value) => {
+      const pairs = readPairList(value);
+      const isGood =
+        pairs !== undefined &&
+        [...pairs].every(([from, url]) => SOURCES.has(from) && url.startsWith("https://"));
+      return isGood ? undefined : "must be SOURCE=https://… pairs, separated by commas";
     },
-  ),
+  }),
 };
 
 const SOURCES = new Set(["litellm", "models.dev", "openrouter", "genai-prices"]);

@@ -18,26 +18,21 @@ export function environmentName(path: string): string {
   return `TM_${path.replaceAll(".", "_").toUpperCase()}`;
 }
 
-type More<T> = Partial<Omit<Setting<T>, "path" | "fallback" | "doc">>;
+type More<T> = Pick<Setting<T>, "doc"> & Partial<Omit<Setting<T>, "path" | "fallback">>;
 
-export function integer(path: string, fallback: number, min: number, doc: string): Setting<number> {
-  return { path, kind: "integer", fallback, min, doc };
+/** A whole number of at least 1, unless `more.min` says otherwise. */
+export function integer(path: string, fallback: number, more: More<number>): Setting<number> {
+  return { path, kind: "integer", fallback, min: 1, ...more };
 }
 
-export function atMost(setting: Setting<number>, max: number): Setting<number> {
-  return { ...setting, max };
+export function text(path: string, fallback: string, more: More<string>): Setting<string> {
+  return { path, kind: "string", fallback, ...more };
 }
 
-export function text(
+export function flag(
   path: string,
-  fallback: string,
-  doc: string,
-  more: More<string> = {},
-): Setting<string> {
-  return { path, kind: "string", fallback, doc, ...more };
-}
-
-export function flag(path: string, doc: string, fallback = false): Setting<boolean> {
+  { doc, fallback = false }: { readonly doc: string; readonly fallback?: boolean },
+): Setting<boolean> {
   return { path, kind: "boolean", fallback, doc };
 }
 

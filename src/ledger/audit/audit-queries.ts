@@ -1,6 +1,6 @@
 import { hasDailySpendSql, HOUR_SKU_NAME, TOKEN_BUCKETS } from "../../kernel/index.ts";
 import { TWO_DAYS_OF_IDS } from "../attempt-columns.ts";
-import { attemptDay, type AuditQuery } from "./audit-query.ts";
+import { attemptDay, type AuditQuery, transferText } from "./audit-query.ts";
 import { priceQueries } from "./settlement-audit.ts";
 import {
   accountSumsSql,
@@ -308,12 +308,8 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
       id: "I5",
       title: TRANSFERS_TITLE,
       sql: `
-      select format('attempt %s %s', attempt_id, kind) as what,
-        case when m.amount is null then 'none'
-          else format('%s from %s to %s', m.amount, m.debit_account, m.credit_account) end as found,
-        case when d.amount is null then 'none'
-          else format('%s from %s to %s', d.amount, d.debit_account, d.credit_account) end
-          as expected
+      select format('attempt %s %s', attempt_id, kind) as what, ${transferText("m")} as found,
+        ${transferText("d")} as expected
       from (
         select * from (${dueTransfersSql(attemptsSql(span, range))}) x where amount > 0
       ) d full join (

@@ -12,6 +12,10 @@ export interface AuditQuery {
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
+/** SQL expression for a transfer as text; `none` if the row `of` is missing. */
+export const transferText = (of: string): string => `case when ${of}.amount is null then 'none'
+      else format('%s from %s to %s', ${of}.amount, ${of}.debit_account, ${of}.credit_account) end`;
+
 /**
  * Selects transfers of `kinds` that are missing, superfluous or different. The rows that should
  * exist are in the relation `expected` of the surrounding query; transfers are matched by
@@ -19,11 +23,7 @@ export const attemptDay = (id: string): string =>
  */
 export function differingTransfersSql(kinds: readonly string[]): string {
   return `
-  select concat('transfer ', ref),
-    case when t.amount is null then 'none'
-      else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end,
-    case when e.amount is null then 'none'
-      else format('%s from %s to %s', e.amount, e.debit_account, e.credit_account) end
+  select concat('transfer ', ref), ${transferText("t")}, ${transferText("e")}
   from expected e full join (
     select ref, debit_account, credit_account, amount from transfer
     where attempt_id is null and kind in (${kinds.map((kind) => `'${kind}'`).join(", ")})

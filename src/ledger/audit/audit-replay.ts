@@ -6,7 +6,13 @@ import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import { readBlocks, readRows, type Text, type TextRow } from "./checkpoint-store.ts";
-import { accountText, JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
+import {
+  accountText,
+  EMPTY_ACCOUNT,
+  JournalReplay,
+  type JournalEntry,
+  type SpenderName,
+} from "./replay.ts";
 
 export interface JournalSize {
   /** An upper bound of the number of journal lines. */
@@ -79,7 +85,7 @@ export async function compareShared(
   const tally = new AuditTally("replay-accounts", sql.REPLAY_ACCOUNTS_TITLE);
   const moved = new Map<string, ModelAccount>();
   const add = (id: string, { debits, credits, reserved }: ModelAccount): void => {
-    const sum = moved.get(id) ?? { debits: 0n, credits: 0n, reserved: 0n };
+    const sum = moved.get(id) ?? EMPTY_ACCOUNT;
     moved.set(id, {
       debits: sum.debits + debits,
       credits: sum.credits + credits,
@@ -91,18 +97,16 @@ export async function compareShared(
   }
   for (const { shared } of ranges) for (const [id, account] of shared) add(id, account);
   const compare = (id: string, stored: ModelAccount): void => {
-    const replayed = moved.get(id) ?? NOTHING_MOVED;
+    const replayed = moved.get(id) ?? EMPTY_ACCOUNT;
     moved.delete(id);
     tally.compare(`account ${id}`, accountText(stored), accountText(replayed));
   };
   for await (const block of readBlocks(client, sql.SHARED_ACCOUNTS_SQL)) {
     for (const row of block) compare(row[0] ?? "", toModelAccount(row));
   }
-  for (const id of moved.keys()) compare(id, NOTHING_MOVED);
+  for (const id of moved.keys()) compare(id, EMPTY_ACCOUNT);
   return tally.check;
 }
-
-const NOTHING_MOVED: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
 
 function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };

@@ -124,18 +124,25 @@ function spentSql(span: AuditSpan): string {
     where closed_position > ${position} or corrected_position > ${position}`;
 }
 
-export function idsSql(column: string, { from, until }: IdRange): string {
+function idsSql(column: string, { from, until }: IdRange): string {
+  return boundsSql(column, from, until);
+}
+
+export function orgsSql(column: string, range: OrgRange): string {
+  const [from, until] = [range.from, range.until].map((id) =>
+    id === undefined ? undefined : escapeLiteral(id),
+  );
+  return boundsSql(`${column} collate "C"`, from, until);
+}
+
+function boundsSql(
+  column: string,
+  from: string | bigint | undefined,
+  until: string | bigint | undefined,
+): string {
   const bounds = [
     ...(from === undefined ? [] : [`${column} >= ${from}`]),
     ...(until === undefined ? [] : [`${column} < ${until}`]),
-  ];
-  return bounds.length === 0 ? "true" : bounds.join(" and ");
-}
-
-export function orgsSql(column: string, { from, until }: OrgRange): string {
-  const bounds = [
-    ...(from === undefined ? [] : [`${column} collate "C" >= ${escapeLiteral(from)}`]),
-    ...(until === undefined ? [] : [`${column} collate "C" < ${escapeLiteral(until)}`]),
   ];
   return bounds.length === 0 ? "true" : bounds.join(" and ");
 }

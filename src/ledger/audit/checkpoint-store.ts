@@ -95,15 +95,14 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 
-export interface ClosableDay {
-  readonly endId: bigint;
-}
-
 /**
  * Throws a `CheckpointFault` unless the day is over, all its attempts have ended, and no running
  * transaction can add one.
  */
-export async function assertClosable(client: PoolClient, day: string): Promise<ClosableDay> {
+export async function assertClosable(
+  client: PoolClient,
+  day: string,
+): Promise<{ readonly endId: bigint }> {
   const { rows } = await client.query<{
     readonly is_over: boolean;
     readonly open: bigint;
@@ -160,22 +159,20 @@ export async function writeCheckpoint(
     const rows = await countRows(client, day);
     const previous = before === undefined ? "" : sha256Hex(before.document);
     const signed = signCheckpoint({ day, position, fromAttempt, previous, ...rows }, key);
+    const { document, signature } = signed;
     await client.query(sql.INSERT_CHECKPOINT_SQL, [
       day,
       position,
       fromAttempt,
-      signed.document,
-      signed.signature,
+      document,
+      signature,
     ]);
-    const after = {
-      position: String(position),
-      sha256: sha256Hex(signed.document),
+    const after = { position: String(position), sha256: sha256Hex(document) };
+    const change = { orgId: null, target: day, before: null, after };
+    return {
+      signed,
+      recorded: await recordChanges(client, books.by, [{ action: "ledger.close-day", ...change }]),
     };
-    const change = { orgId: null, target: day, before: null, after } as const;
-    const noted = await recordChanges(client, books.by, [
-      { action: "ledger.close-day", ...change },
-    ]);
-    return { signed, recorded: noted };
   });
   books.changes.announce(recorded);
   return made;

@@ -268,7 +268,7 @@ export function isOfOrganization(account: string): boolean {
  */
 const DAYS_KEPT = 14;
 
-const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
+export const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
 const EMPTY_MONTH: MonthSpend = { settled: 0n, reserved: 0n };
 
 function endKind(entry: EndEntry): "usage" | "void" | "crash" {

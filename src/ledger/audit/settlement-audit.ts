@@ -1,5 +1,5 @@
 import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-rows.ts";
-import { attemptDay, type AuditQuery, differingTransfersSql } from "./audit-query.ts";
+import { attemptDay, type AuditQuery, differingTransfersSql, transferText } from "./audit-query.ts";
 import type { AuditSpan } from "./audit-span.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
@@ -176,9 +176,7 @@ export const lifeAuditQuery: AuditQuery = {
   title:
     "what was lost in a restore cost no customer anything, and is owed to its provider exactly once",
   sql: `
-    select concat('transfer ', ref) as what,
-      case when t.amount is null then 'none'
-        else format('%s from %s to %s', t.amount, t.debit_account, t.credit_account) end as found,
+    select concat('transfer ', ref) as what, ${transferText("t")} as found,
       case when c.amount is null then 'none'
         else format('%s from lost to accrual:%s', c.amount, c.provider_id) end as expected
     from (select * from lost_cost where amount > 0) c full join (

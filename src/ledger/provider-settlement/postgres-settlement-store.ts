@@ -4,9 +4,8 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
-  type Note,
-  recordChanges,
   assert,
+  type Facts,
   formatExactUsd,
   formatUsd,
   microUsd,
@@ -134,8 +133,8 @@ export class PostgresSettlementStore {
   ): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }> {
     assert(of.amountMicroUsd > 0n, "a deposit is more than nothing");
     const debit = `deposit:${of.providerId}`;
-    return await this.#inSettlement(by, async (client, note) => {
-      const created = await moveOnce(client, {
+    return await inSettlement(this.#changes, by, async (client, note) => {
+      const isNew = await moveOnce(client, {
         kind: "provider_deposit",
         debit,
         credit: PAYOUT_ACCOUNT,
@@ -145,9 +144,8 @@ export class PostgresSettlementStore {
       const { rows } = await client.query<Row>(BALANCES_SQL, [of.providerId]);
       assert(rows[0] !== undefined, "a deposit leaves an account");
       const after = { amount_usd: formatUsd(of.amountMicroUsd), ref: of.ref };
-      const what = { orgId: null, target: of.providerId, before: null, after };
-      if (created) note({ action: "settlement.deposit", ...what });
-      return { created, balance: balanceColumns.read(rows[0]) };
+      if (isNew) note(created("settlement.deposit", of.providerId, after));
+      return { created: isNew, balance: balanceColumns.read(rows[0]) };
     });
   }
 
@@ -159,7 +157,7 @@ export class PostgresSettlementStore {
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
   ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }> {
-    return await this.#inSettlement(by, async (client, note, nowMs) => {
+    return await inSettlement(this.#changes, by, async (client, note, nowMs) => {
       const period = await payablePeriod(client, of);
       const { payment, payableMicroUsd } = period;
       if (payment?.ref === of.ref) return { created: false, period };
@@ -183,8 +181,7 @@ export class PostgresSettlementStore {
         [of.providerId, new Date(of.startMs), of.ref],
       );
       const after = { amount_usd: formatUsd(payableMicroUsd), ref: of.ref };
-      const what = { orgId: null, target: periodTarget(of), before: null, after };
-      note({ action: "settlement.pay", ...what });
+      note(created("settlement.pay", periodTarget(of), after));
       return { created: true, period: { ...period, payment: { ref: of.ref, paidAtMs: nowMs } } };
     });
   }
@@ -198,21 +195,20 @@ export class PostgresSettlementStore {
     lines: readonly ClaimLine[],
     by: ChangedBy,
   ): Promise<readonly LostLine[]> {
-    return await this.#inSettlement(by, async (client, note) => {
+    return await inSettlement(this.#changes, by, async (client, note) => {
       const judged = await bearLostLines(client, providerId, lines);
       const borne = judged.filter(({ verdict }) => verdict === "borne");
       if (borne.length === 0) return judged;
       const cost = borne.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);
       const after = { lines: borne.length, cost_usd: formatExactUsd(picoUsd(cost)) };
-      const what = { orgId: null, target: providerId, before: null, after };
-      note({ action: "settlement.bear-lost", ...what });
+      note(created("settlement.bear-lost", providerId, after));
       return judged;
     });
   }
 
   /** After a restore, closes a period again from its file. Rejects with `SettlementFault`. */
   async putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome> {
-    return await this.#inSettlement(by, async (client, note) => {
+    return await inSettlement(this.#changes, by, async (client, note) => {
       const outcome = await putBackPeriod(client, file);
       if (!outcome.created) return outcome;
       const after = {
@@ -221,8 +217,7 @@ export class PostgresSettlementStore {
         lost_attempts: Number(outcome.lostClaims),
         lost_usd: formatExactUsd(picoUsd(outcome.lostPicoUsd)),
       };
-      const what = { orgId: null, target: periodTarget(file), before: null, after };
-      note({ action: "settlement.put-back", ...what });
+      note(created("settlement.put-back", periodTarget(file), after));
       return outcome;
     });
   }
@@ -253,26 +248,8 @@ export class PostgresSettlementStore {
         theirs_usd: formatExactUsd(theirPicoUsd),
         ours_usd: formatExactUsd(ourPicoUsd),
       };
-      const what = { orgId: null, target: periodTarget(of), before: null, after };
-      note({ action: "settlement.reconcile", ...what });
+      note(created("settlement.reconcile", periodTarget(of), after));
     });
-  }
-
-  /**
-   * Runs `work` within `inSettlement` and records the changes that it notes. If `work` is retried,
-   * the notes of the failed try are dropped.
-   */
-  async #inSettlement<T>(
-    by: ChangedBy,
-    work: (client: PoolClient, note: Note, nowMs: number) => Promise<T>,
-  ): Promise<T> {
-    const { outcome, recorded } = await inSettlement(this.#pool, async (client, nowMs) => {
-      const noted: Change[] = [];
-      const done = await work(client, (change) => void noted.push(change), nowMs);
-      return { outcome: done, recorded: await recordChanges(client, by, noted) };
-    });
-    this.#changes.announce(recorded);
-    return outcome;
   }
 }
 
@@ -336,6 +313,10 @@ const SAME_MOVE_SQL = `
 
 function refTaken(ref: string): SettlementFault {
   return new SettlementFault("ref_taken", `reference ${ref} belongs to another payment`);
+}
+
+function created(action: Change["action"], target: string, after: Facts): Change {
+  return { action, orgId: null, target, before: null, after };
 }
 
 function periodTarget({ providerId, startMs }: PeriodName): string {

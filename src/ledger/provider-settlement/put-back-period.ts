@@ -8,7 +8,7 @@ import {
   type PutBackOutcome,
 } from "./lost-costs.ts";
 import { type DueProvider, findProvider, readFacts, writePlans } from "./settlement-close.ts";
-import { planPeriods, type SettlementLine, sumLines } from "./settlement-plan.ts";
+import { planPeriods, type SettlementLine, sumLines, toLineKey } from "./settlement-plan.ts";
 import { SettlementFault } from "./settlement-store.ts";
 
 /**
@@ -117,14 +117,6 @@ function lostCosts(
 }
 
 const MORE = "the journal has attempts of that time that are not in it: it is of other books";
-
-function toLineKey(line: {
-  readonly admittedDayMs: number;
-  readonly modelId: string;
-  readonly upstreamModelId: string;
-}): string {
-  return JSON.stringify([line.admittedDayMs, line.modelId, line.upstreamModelId]);
-}
 
 function toFault(file: ClosedPeriodFile, why: string): SettlementFault {
   const start = new Date(file.startMs).toISOString();

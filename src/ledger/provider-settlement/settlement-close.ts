@@ -4,14 +4,13 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
-  recordChanges,
   assert,
   formatUsd,
   type MicroUsd,
   picoUsd,
   type Row,
 } from "../../kernel/index.ts";
-import { factColumns, FACTS_SQL, sumColumns } from "./settlement-rows.ts";
+import { amountColumns, factColumns, FACTS_SQL, sumColumns } from "./settlement-rows.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
 import {
   inSettlement,
@@ -47,20 +46,18 @@ export async function closeDuePeriods(
   by: ChangedBy,
 ): Promise<ClosingOutcome> {
   const throughMs = await moveHorizon(pool, request.untilMs);
-  const { recorded, ...outcome } = await inSettlement(pool, async (client, nowMs) => {
+  return await inSettlement(changes, by, async (client, note, nowMs) => {
     const providers = await dueProviders(client, request, throughMs);
     const plans = await planProviders(client, providers, throughMs);
     await writePlans(client, plans);
+    plans.flatMap(toChanges).forEach(note);
     const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
     return {
-      recorded: await recordChanges(client, by, plans.flatMap(toChanges)),
       closed: hasClosed.flatMap((each) => toStatements(each, nowMs)),
       throughMs,
       unlisted: hasClosed.flatMap(({ provider }) => unlistedProvider(provider)),
     };
   });
-  changes.announce(recorded);
-  return outcome;
 }
 
 function toChanges({ provider: { providerId }, plan }: ProviderPlan): Change[] {
@@ -241,13 +238,10 @@ function instantText(atMs: number | undefined): string {
 
 const INSERT_PERIODS_SQL = `
   insert into provider_period (provider_id, start_at, end_at, after_end_at, mode, every,
-    ${sumColumns.sql}, late_attempts, late_pico, late_corrections, late_corrected_pico,
-    carry_in_pico, carry_out_pico, rounding, payable)
+    ${amountColumns.sql})
   select * from jsonb_to_recordset($1) as t(provider_id text, start_at timestamptz,
     end_at timestamptz, after_end_at timestamptz, mode text, every text,
-    ${sumColumns.typesSql}, late_attempts bigint, late_pico numeric, late_corrections bigint,
-    late_corrected_pico numeric, carry_in_pico numeric, carry_out_pico numeric, rounding bigint,
-    payable bigint)`;
+    ${amountColumns.typesSql})`;
 
 const INSERT_LINES_SQL = `
   insert into provider_period_line (provider_id, start_at, admitted_on, model_id,
@@ -277,15 +271,7 @@ function periodColumns({ providerId, period }: NamedPeriod): object {
     after_end_at: period.afterMs === undefined ? null : instantText(period.afterMs),
     mode: period.mode,
     every: period.interval,
-    ...sumColumns.record(period.sums),
-    late_attempts: period.late.attempts,
-    late_pico: period.late.costPicoUsd,
-    late_corrections: period.late.corrections,
-    late_corrected_pico: period.late.correctedPicoUsd,
-    carry_in_pico: period.carryInPicoUsd,
-    carry_out_pico: period.carryOutPicoUsd,
-    rounding: period.roundingMicroUsd,
-    payable: period.payableMicroUsd,
+    ...amountColumns.record(period),
   };
 }
 

@@ -1,4 +1,4 @@
-import { assert, unreachable } from "../../kernel/index.ts";
+import { assert } from "../../kernel/index.ts";
 
 export const SETTLEMENT_INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 
@@ -34,44 +34,25 @@ export function halfDayAtOrBefore(atMs: number): number {
 
 export function boundaryAfter(atMs: number, interval: SettlementInterval): number {
   const startMs = boundaryAtOrBefore(atMs, interval);
-  switch (interval) {
-    case "half_daily":
-      return startMs + HALF_DAY_MS;
-    case "daily":
-      return startMs + DAY_MS;
-    case "weekly":
-      return startMs + WEEK_MS;
-    case "monthly": {
-      const start = new Date(startMs);
-      return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);
-    }
-    default:
-      return unreachable(interval);
-  }
+  return interval === "monthly" ? monthStart(startMs, 1) : startMs + STEPS[interval].lengthMs;
 }
 
 export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): number {
-  switch (interval) {
-    case "half_daily":
-      return floorTo(atMs, HALF_DAY_MS, 0);
-    case "daily":
-      return floorTo(atMs, DAY_MS, 0);
-    case "weekly":
-      return floorTo(atMs, WEEK_MS, A_MONDAY_MS);
-    case "monthly": {
-      const at = new Date(atMs);
-      return Date.UTC(at.getUTCFullYear(), at.getUTCMonth());
-    }
-    default:
-      return unreachable(interval);
-  }
+  if (interval === "monthly") return monthStart(atMs, 0);
+  const { lengthMs, fromMs } = STEPS[interval];
+  return Math.floor((atMs - fromMs) / lengthMs) * lengthMs + fromMs;
 }
 
 const DAY_MS = 2 * HALF_DAY_MS;
-const WEEK_MS = 7 * DAY_MS;
-/** 1970-01-05T00:00:00Z, the first Monday since 1970. */
-const A_MONDAY_MS = 4 * DAY_MS;
+/** The intervals of equal length: each boundary is a multiple of the length after `fromMs`. */
+const STEPS = {
+  half_daily: { lengthMs: HALF_DAY_MS, fromMs: 0 },
+  daily: { lengthMs: DAY_MS, fromMs: 0 },
+  // From 1970-01-05T00:00:00Z, the first Monday since 1970.
+  weekly: { lengthMs: 7 * DAY_MS, fromMs: 4 * DAY_MS },
+} as const;
 
-function floorTo(atMs: number, stepMs: number, fromMs: number): number {
-  return Math.floor((atMs - fromMs) / stepMs) * stepMs + fromMs;
+function monthStart(atMs: number, monthsLater: number): number {
+  const at = new Date(atMs);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + monthsLater);
 }

@@ -1,5 +1,11 @@
-import { DatabaseError, type Pool, type PoolClient } from "pg";
-import { assert, type MicroUsd, inTransaction } from "../../kernel/index.ts";
+import { DatabaseError, type PoolClient } from "pg";
+import {
+  assert,
+  type ChangedBy,
+  type ChangeLog,
+  type MicroUsd,
+  type Note,
+} from "../../kernel/index.ts";
 
 export interface PlatformMove {
   readonly kind: "period" | "provider_deposit" | "provider_payment";
@@ -15,36 +21,30 @@ const TRIES_MAX = 3;
 const LOCKED_IDLE_MS = 5_000;
 
 /**
- * Runs `work` in a transaction without a time limit. Over all processes, one such transaction runs
- * at a time. `nowMs` is the store's clock. If the transaction deadlocks with traffic, it is rolled
- * back and tried again, three times in all.
+ * Runs `work` in a transaction without a time limit, which then records the changes that `work` has
+ * noted. Over all processes, one such transaction runs at a time. `nowMs` is the store's clock. If
+ * the transaction deadlocks with traffic, it is rolled back and tried again, three times in all.
  */
 export async function inSettlement<T>(
-  pool: Pool,
-  work: (client: PoolClient, nowMs: number) => Promise<T>,
+  changes: ChangeLog,
+  by: ChangedBy,
+  work: (client: PoolClient, note: Note, nowMs: number) => Promise<T>,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await tryInSettlement(pool, work);
+      return await changes.write(by, async (client, note) => {
+        await client.query("set local statement_timeout = 0");
+        await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
+        const clock = await client.query<{ now: Date }>("select now()");
+        const nowMs = clock.rows[0]?.now.getTime();
+        assert(nowMs !== undefined, "the clock answers");
+        return await work(client, note, nowMs);
+      });
     } catch (fault) {
       const isDeadlock = fault instanceof DatabaseError && fault.code === DEADLOCK;
       if (!isDeadlock || tries === TRIES_MAX) throw fault;
     }
   }
-}
-
-async function tryInSettlement<T>(
-  pool: Pool,
-  work: (client: PoolClient, nowMs: number) => Promise<T>,
-): Promise<T> {
-  return await inTransaction(pool, async (client) => {
-    await client.query("set local statement_timeout = 0");
-    await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
-    const clock = await client.query<{ now: Date }>("select now()");
-    const nowMs = clock.rows[0]?.now.getTime();
-    assert(nowMs !== undefined, "the clock answers");
-    return await work(client, nowMs);
-  });
 }
 
 /**

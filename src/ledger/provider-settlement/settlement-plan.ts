@@ -247,10 +247,17 @@ export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
   const lines = new Map<string, SettlementLine>();
   for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {
     const admittedDayMs = boundaryAtOrBefore(admittedMs, "daily");
-    const key = JSON.stringify([admittedDayMs, modelId, upstreamModelId]);
+    const key = toLineKey({ admittedDayMs, modelId, upstreamModelId });
     const known = lines.get(key)?.sums ?? ZERO_SETTLEMENT_SUMS;
     const line = { admittedDayMs, modelId, upstreamModelId, sums: addSettlementSums(known, sums) };
     lines.set(key, line);
   }
   return [...lines.values()];
+}
+
+/** Lines of one period have different keys. */
+export function toLineKey(
+  line: Pick<SettlementLine, "admittedDayMs" | "modelId" | "upstreamModelId">,
+): string {
+  return JSON.stringify([line.admittedDayMs, line.modelId, line.upstreamModelId]);
 }

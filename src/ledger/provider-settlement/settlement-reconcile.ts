@@ -115,15 +115,8 @@ class LineMatching {
     }
     // The provider need not bill an attempt that cost nothing or whose cost we do not know.
     if (entry.costPicoUsd === null || entry.costPicoUsd === 0n) return;
-    this.counts.onlyOurs += 1;
-    const { costPicoUsd } = entry;
-    this.#show({
-      kind: "only_ours",
-      of: "attempt",
-      id,
-      theirPicoUsd: null,
-      ourPicoUsd: costPicoUsd,
-    });
+    const ourPicoUsd = entry.costPicoUsd;
+    this.#add("onlyOurs", { kind: "only_ours", of: "attempt", id, theirPicoUsd: null, ourPicoUsd });
   }
 
   finish(): void {
@@ -134,21 +127,19 @@ class LineMatching {
   #judge(of: ClaimLine["of"], id: string, match: Match): void {
     const { their, our, isOurs, isUnknown } = match;
     this.counts.compared += 1;
-    const theirPicoUsd = picoUsd(their);
+    const line = { of, id, theirPicoUsd: picoUsd(their) };
     if (!isOurs) {
-      this.counts.onlyTheirs += 1;
-      this.#show({ kind: "only_theirs", of, id, theirPicoUsd, ourPicoUsd: null });
+      this.#add("onlyTheirs", { kind: "only_theirs", ...line, ourPicoUsd: null });
     } else if (their !== our && isUnknown) {
-      this.counts.unknownClaimed += 1;
       const ourPicoUsd = our === 0n ? null : picoUsd(our);
-      this.#show({ kind: "unknown_claimed", of, id, theirPicoUsd, ourPicoUsd });
+      this.#add("unknownClaimed", { kind: "unknown_claimed", ...line, ourPicoUsd });
     } else if (their !== our) {
-      this.counts.differing += 1;
-      this.#show({ kind: "differs", of, id, theirPicoUsd, ourPicoUsd: picoUsd(our) });
+      this.#add("differing", { kind: "differs", ...line, ourPicoUsd: picoUsd(our) });
     }
   }
 
-  #show(line: DifferingLine): void {
+  #add(counted: keyof LineMatching["counts"], line: DifferingLine): void {
+    this.counts[counted] += 1;
     if (this.firstDiffering.length < DIFFERING_LINES_SHOWN) this.firstDiffering.push(line);
   }
 }

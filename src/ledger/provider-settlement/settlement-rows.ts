@@ -4,6 +4,7 @@ import {
   type Column,
   columns,
   type Columns,
+  type ColumnsOf,
   computed,
   count,
   eachSku,
@@ -23,7 +24,12 @@ import {
   journalColumns,
 } from "../attempt-columns.ts";
 import { HALF_DAY_MS } from "./settlement-interval.ts";
-import type { SettlementFact, SettlementLine, SettlementSums } from "./settlement-plan.ts";
+import type {
+  PlannedPeriod,
+  SettlementFact,
+  SettlementLine,
+  SettlementSums,
+} from "./settlement-plan.ts";
 import type {
   ProviderBalance,
   ProviderPeriod,
@@ -134,12 +140,12 @@ export const factColumns: Columns<SettlementFact> = columns({
   sums: sumColumns,
 });
 
-export const periodColumns: Columns<ProviderPeriod> = columns({
-  providerId: text("provider_id"),
-  startMs: instantMs("start_at"),
-  endMs: instantMs("end_at"),
-  mode: word("mode"),
-  interval: word("every"),
+const amounts: ColumnsOf<
+  Pick<
+    PlannedPeriod,
+    "sums" | "late" | "carryInPicoUsd" | "carryOutPicoUsd" | "roundingMicroUsd" | "payableMicroUsd"
+  >
+> = {
   sums: sumColumns,
   late: columns({
     attempts: big("late_attempts"),
@@ -151,6 +157,17 @@ export const periodColumns: Columns<ProviderPeriod> = columns({
   carryOutPicoUsd: pico("carry_out_pico"),
   roundingMicroUsd: micro("rounding"),
   payableMicroUsd: micro("payable"),
+};
+/** The amounts of a period that are written when it is closed. */
+export const amountColumns = columns(amounts);
+
+export const periodColumns: Columns<ProviderPeriod> = columns({
+  providerId: text("provider_id"),
+  startMs: instantMs("start_at"),
+  endMs: instantMs("end_at"),
+  mode: word("mode"),
+  interval: word("every"),
+  ...amounts,
   closedAtMs: instantMs("closed_at"),
   payment: orNull(columns({ ref: text("ref"), paidAtMs: instantMs("paid_at") })),
 });

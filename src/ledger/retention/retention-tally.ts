@@ -159,19 +159,9 @@ function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
   return SUM_NAMES.every((name) => a[name] === b[name]);
 }
 
-interface Places {
-  readonly id: number;
-  readonly provider: number;
-  readonly org: number;
-  readonly reserve: number;
-  readonly debit: number;
-  readonly overrun: number;
-  readonly cost: number;
-  readonly owed: number;
-  readonly corrected: number;
-}
+type Places = ReturnType<typeof findPlaces>;
 
-function findPlaces(columns: readonly string[]): Places {
+function findPlaces(columns: readonly string[]) {
   const place = (name: string): number => {
     const at = columns.indexOf(name);
     if (at === -1) throw new TallyFault(`there is no column ${name}`);

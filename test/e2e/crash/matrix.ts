@@ -1,10 +1,325 @@
-import type { MatrixRow } from "./crash-row.ts";
+import type { BatchRow, CrashRow, MatrixRow } from "./crash-row.ts";
 import type { FailPoint } from "./fail-points.ts";
-import { AT_SETTLEMENT } from "./rows-at-settlement.ts";
-import { BEFORE_DISPATCH } from "./rows-before-dispatch.ts";
-import { IN_FLIGHT } from "./rows-in-flight.ts";
 
-export const MATRIX: readonly MatrixRow[] = [...BEFORE_DISPATCH, ...IN_FLIGHT, ...AT_SETTLEMENT];
+const WIRES = ["wire_a", "wire_b"] as const;
+
+const NOTHING_HELD = { durable: [], pays: [], received: 0, sees: "nothing" } as const;
+/** The hold is durable: whether anything was sent cannot be proved any more. */
+const HELD = { durable: ["open"], pays: ["the reserve"], received: 0, sees: "nothing" } as const;
+
+const BEFORE_DISPATCH: readonly CrashRow[] = [
+  {
+    promise: "killed after the key was accepted: nothing is owed",
+    wire: "wire_a",
+    diesAt: "authenticated",
+    ...NOTHING_HELD,
+  },
+  {
+    promise: "killed when the limits were claimed: nothing is owed",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "limits claimed",
+    ...NOTHING_HELD,
+  },
+  {
+    promise: "killed before the reserve was sent: nothing is owed",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "reserve queued",
+    ...NOTHING_HELD,
+  },
+  {
+    promise: "killed when the reserve had committed, without notice: the reserve is charged",
+    wire: "wire_b",
+    diesAt: "reserve committed",
+    ...HELD,
+  },
+  {
+    promise: "killed before the dispatch: the reserve is charged, though nothing was sent",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "dispatch",
+    ...HELD,
+  },
+  {
+    promise: "killed before an unconfirmed hold was annulled: the reserve is charged",
+    wire: "wire_a",
+    diesAt: "hold to be annulled",
+    ...HELD,
+  },
+];
+
+const RESERVES: readonly BatchRow[] = [
+  {
+    promise: "killed while the reserve waits, which then commits: the reserve is charged",
+    wire: "wire_a",
+    diesAt: "reserve sent",
+    batch: "commits after the death",
+    ...HELD,
+  },
+  {
+    promise: "killed while the reserve waits, which is lost: nothing is owed",
+    wire: "wire_b",
+    diesAt: "reserve sent",
+    batch: "is lost",
+    ...NOTHING_HELD,
+  },
+  {
+    promise: "a reserve that commits while the next start waits for it is found by its recovery",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "reserve sent",
+    batch: "commits under the next start",
+    ...HELD,
+    durable: [],
+  },
+];
+
+/** The provider's usage is lost with the process: the most it can have been is charged. */
+const SENT = { durable: ["open"], pays: ["the reserve"], received: 1, sees: "nothing" } as const;
+
+const ONE_PROVIDER: readonly CrashRow[] = [
+  ...WIRES.map((wire) => ({
+    promise: `killed in mid-stream, ${wire}: a part is seen, the reserve is charged`,
+    wire,
+    stream: true,
+    provider: ["hang:event:6"],
+    diesAt: "output sent" as const,
+    ...SENT,
+    sees: "a part" as const,
+  })),
+  {
+    promise: "killed when the request had left: the reserve is charged",
+    wire: "wire_a",
+    diesAt: "dispatched",
+    ...SENT,
+  },
+  {
+    promise: "killed when the headers of a stream had come: the reserve is charged",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "headers arrived",
+    ...SENT,
+  },
+  {
+    promise: "killed when the headers of a whole answer had come: the reserve is charged",
+    wire: "wire_a",
+    diesAt: "headers arrived",
+    ...SENT,
+  },
+  {
+    promise: "killed in mid-stream of a translated answer: a part is seen, the reserve is charged",
+    wire: "wire_a",
+    model: "test/b",
+    stream: true,
+    provider: ["hang:event:6"],
+    diesAt: "output sent",
+    ...SENT,
+    sees: "a part",
+  },
+];
+
+const LEFT: CrashRow = {
+  promise: "killed while it reads on for a client that left: the reserve is charged",
+  wire: "wire_a",
+  stream: true,
+  provider: ["hang:event:6"],
+  leaves: true,
+  diesAt: "client left",
+  ...SENT,
+  sees: "a part",
+};
+
+/** The first of two providers says no, and the second was not asked yet. */
+const NEXT = {
+  model: "test/both",
+  provider: ["status:500"],
+  received: 1,
+  sees: "nothing",
+} as const;
+/** The messages wire reports the prompt's tokens before any text; they are paid. */
+const NEXT_AFTER_USE = { ...NEXT, model: "test/ba", provider: ["error_at_event:1"] } as const;
+
+const FAILOVER: readonly CrashRow[] = [
+  {
+    promise: "killed between two attempts: the first is charged its reserve, no second exists",
+    wire: "wire_a",
+    diesAt: "roll queued",
+    durable: ["open"],
+    pays: ["the reserve"],
+    ...NEXT,
+  },
+  {
+    promise: "killed when the second attempt was held, without notice: only that one is charged",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "roll committed",
+    durable: ["void", "open"],
+    pays: ["nothing", "the reserve"],
+    ...NEXT,
+  },
+  {
+    promise: "killed before the second dispatch: what the first used and the second's reserve",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "dispatch",
+    nth: 2,
+    durable: ["settled", "open"],
+    pays: ["what it reported at first", "the reserve"],
+    ...NEXT_AFTER_USE,
+  },
+  {
+    promise:
+      "killed when the second attempt had left: what the first used and the second's reserve",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "dispatched",
+    nth: 2,
+    durable: ["settled", "open"],
+    pays: ["what it reported at first", "the reserve"],
+    ...NEXT_AFTER_USE,
+    received: 2,
+  },
+  {
+    promise: "killed in mid-stream of the second attempt: a part is seen, its reserve is charged",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "output sent",
+    durable: ["void", "open"],
+    pays: ["nothing", "the reserve"],
+    ...NEXT,
+    provider: ["status:500", "hang:event:6"],
+    received: 2,
+    sees: "a part",
+  },
+];
+
+const ROLLS: readonly BatchRow[] = [
+  {
+    promise: "killed while the roll waits, which then commits: the second's reserve is charged",
+    wire: "wire_a",
+    diesAt: "roll sent",
+    batch: "commits after the death",
+    durable: ["void", "open"],
+    pays: ["nothing", "the reserve"],
+    ...NEXT,
+  },
+  {
+    promise: "killed while the roll waits, which is lost: the first attempt's reserve is charged",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "roll sent",
+    batch: "is lost",
+    durable: ["open"],
+    pays: ["the reserve"],
+    ...NEXT_AFTER_USE,
+  },
+  {
+    promise: "a roll that commits while the next start waits for it is found by its recovery",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "roll sent",
+    batch: "commits under the next start",
+    durable: ["open"],
+    pays: ["what it reported at first", "the reserve"],
+    ...NEXT_AFTER_USE,
+  },
+];
+
+/** The use was observed and is lost: the reserve is charged, and never a cost that was reported. */
+const NOT_SETTLED = { durable: ["open"], pays: ["the reserve"], received: 1 } as const;
+const SETTLED = { durable: ["settled"], pays: ["what was used"], received: 1 } as const;
+const SHAPES = WIRES.flatMap((wire) => [
+  { wire, stream: true, sees: "a part", what: `a stream on ${wire}` } as const,
+  { wire, stream: false, sees: "nothing", what: `a whole answer on ${wire}` } as const,
+]);
+
+const AT_SETTLEMENT: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) => [
+  {
+    promise: `killed before the settlement of ${what} was sent: the reserve is charged`,
+    diesAt: "settle queued" as const,
+    ...shape,
+    ...NOT_SETTLED,
+  },
+  {
+    promise: `killed when the settlement of ${what} had committed: what was used is charged`,
+    diesAt: "last bytes" as const,
+    ...shape,
+    ...SETTLED,
+  },
+  {
+    promise: `killed when the last bytes of ${what} had left: the reported cost is charged`,
+    diesAt: "answered" as const,
+    ...shape,
+    ...SETTLED,
+    sees: "everything" as const,
+  },
+]);
+
+const MORE_AT_SETTLEMENT: readonly CrashRow[] = [
+  {
+    promise: "killed when the settlement had committed, without notice: what was used is charged",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "settle committed",
+    ...SETTLED,
+    sees: "a part",
+  },
+  {
+    promise: "killed before the second attempt was settled: the first's part, the second's reserve",
+    wire: "wire_a",
+    stream: true,
+    model: "test/ba",
+    provider: ["error_at_event:1"],
+    diesAt: "settle queued",
+    durable: ["settled", "open"],
+    pays: ["what it reported at first", "the reserve"],
+    received: 2,
+    sees: "a part",
+  },
+];
+
+const SETTLEMENTS: readonly BatchRow[] = [
+  {
+    promise: "killed while the settlement waits, which then commits: what was used is charged",
+    wire: "wire_b",
+    stream: true,
+    diesAt: "settle sent",
+    batch: "commits after the death",
+    ...SETTLED,
+    sees: "a part",
+  },
+  {
+    promise: "killed while the settlement waits, which is lost: the reserve is charged",
+    wire: "wire_a",
+    stream: true,
+    diesAt: "settle sent",
+    batch: "is lost",
+    ...NOT_SETTLED,
+    sees: "a part",
+  },
+  {
+    promise: "a settlement that commits while the next start's recovery waits for it is kept",
+    wire: "wire_a",
+    diesAt: "settle sent",
+    batch: "commits under the next start",
+    ...SETTLED,
+    durable: ["open"],
+    sees: "nothing",
+  },
+];
+
+export const MATRIX: readonly MatrixRow[] = [
+  ...BEFORE_DISPATCH,
+  ...RESERVES,
+  ...ONE_PROVIDER,
+  LEFT,
+  ...FAILOVER,
+  ...ROLLS,
+  ...AT_SETTLEMENT,
+  ...MORE_AT_SETTLEMENT,
+  ...SETTLEMENTS,
+];
 
 /** One point for each state in which a kill may leave the books; the points between them change none. */
 const QUICK_POINTS: readonly FailPoint[] = [
