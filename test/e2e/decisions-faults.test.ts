@@ -3,13 +3,7 @@ import { describe, expect, test } from "vitest";
 import { addConnection, ENCRYPTION_KEY } from "../support/add-connection.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../support/books.ts";
 import { PatientClock } from "../support/clocks.ts";
-import {
-  decide,
-  decisionBody,
-  decisionManifest,
-  decisionModel,
-  glinerBody,
-} from "../support/decisions.ts";
+import { decide, decisionBody, decisionManifest, decisionModel } from "../support/decisions.ts";
 import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
 
@@ -34,11 +28,9 @@ const NAMES = [
   "f58-lone",
   "f59",
   "f59-over",
-  "f59-coded",
   "bare",
   "missing",
   "extra",
-  "warming",
   "rejected-over",
   "broken",
   "large",
@@ -69,14 +61,6 @@ const gateway = withGateway({
       host: "sys-second",
       priority: 1,
       models: listings(SECOND),
-    }),
-    decisionManifest({
-      provider: "gli",
-      host: "gli",
-      models: [
-        decisionModel("tag/auth", { decisions_wire: "gliner" }),
-        decisionModel("tag/credit", { decisions_wire: "gliner" }),
-      ],
     }),
   ],
 });
@@ -214,20 +198,6 @@ describe("a provider that refuses the account", () => {
       "retry-after": "5",
     });
   });
-
-  test("is a 401 auth from GLiNER for a bad key, and model_unavailable for used-up credit", async () => {
-    gateway.simulator.script({
-      model: "tag/auth",
-      fault: "status:401;message:Invalid API key",
-      times: 1,
-    });
-    const auth = await decide(gateway, account, glinerBody("tag/auth"));
-    await expectFailure(auth, { status: 401, code: "auth", upstreamStatus: 401, retryable: false });
-    const fault = "status:402;message:Your credits are used up";
-    gateway.simulator.script({ model: "tag/credit", fault, times: 1 });
-    const credit = await decide(gateway, account, glinerBody("tag/credit"));
-    await expectFailure(credit, { status: 503, code: "model_unavailable", retryable: false });
-  });
 });
 
 describe("a request with the caller's own provider key", () => {
@@ -294,17 +264,6 @@ describe("a provider that is slow or down", () => {
     }
     expect((await next("f58-lone")).status).toBe(200);
   });
-
-  test("becomes a retryable 503 when its model is still loading (425)", async () => {
-    const answer = await asking("warming", "status:425");
-    await expectFailure(answer, {
-      status: 503,
-      code: "upstream_error",
-      upstreamStatus: 425,
-      retryable: true,
-    });
-    expect((await next("warming")).status).toBe(200);
-  });
 });
 
 describe("a failure that the provider sends with status 200", () => {
@@ -315,11 +274,6 @@ describe("a failure that the provider sends with status 200", () => {
 
   test("fails over to the next provider", async () => {
     await expectServedBySecond(await asking("f59-over", 'envelope:{"success":false}'));
-  });
-
-  test("is classified by its code when it has one", async () => {
-    const answer = await asking("f59-coded", 'envelope:{"success":false,"code":3036}');
-    await expectFailure(answer, { status: 503, code: "model_unavailable", retryable: false });
   });
 });
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { RequestHeaders } from "./sim-error.ts";
 
 const CALLS_KEPT = 100;
@@ -100,4 +101,9 @@ function withoutSecrets(headers: RequestHeaders): RequestHeaders {
 function shortened(value: string): string {
   const space = value.indexOf(" ") + 1;
   return `${value.slice(0, space + SECRET_CHARS_SHOWN)}…`;
+}
+
+/** The unique part of the ids in the answer to call `number`. Equal seeds give equal ids. */
+export function makeSerial(seed: string, number: number): string {
+  return createHash("sha256").update(`${seed}:${number}`).digest("hex").slice(0, 24);
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock, textOf } from "../../kernel/index.ts";
-import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
+import { CallLog, type CallCounts, type CallRecord, makeSerial } from "./call-log.ts";
 import type { Cheats } from "./cheat.ts";
 import { BrokenOff, deliverJson, type Delivery, HeldAnswers } from "./deliver.ts";
 import type { Dialect } from "./dialect.ts";
@@ -11,7 +11,6 @@ import { readFaults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { findRoute } from "./routes.ts";
-import { makeSerial } from "./serial.ts";
 import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 

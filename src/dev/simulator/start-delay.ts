@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Faults } from "./faults.ts";
-import { makeSerial } from "./serial.ts";
+import { makeSerial } from "./call-log.ts";
 
 const JITTER_DIGITS = 8;
 

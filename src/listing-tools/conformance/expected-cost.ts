@@ -44,7 +44,7 @@ export function expectedCosts(
  * A probe, the output tokens that an honest provider bills for it, and the input tokens if the body
  * of the probe does not determine them.
  */
-type Expected = readonly [probe: Probe | undefined, output: number, input?: number];
+type Expected = readonly [probe: Probe, output: number, input?: number];
 
 /** Expected output tokens, by the kind of probe. `FILE_TOKENS` are the input tokens of a file. */
 const SHORT_TOKENS = 30;
@@ -64,7 +64,6 @@ function expectedCost(deployment: Deployment): MicroUsd | undefined {
   if (prices === null) return undefined;
   const subject: Subject = { deployment, chance: new Chance("expected cost") };
   const costs = EXPECTED[modality](subject).map(([probe, output, of]): bigint => {
-    if (probe === undefined) return 0n;
     const input = of ?? tokensIn(probe.body);
     return modality === "text" || modality === "decisions"
       ? ceilToMicroUsd(exactCost(prices, { ...ZERO_USAGE, prompt: input, completion: output }))
@@ -82,9 +81,11 @@ const EXPECTED: Readonly<Record<Deployment["modality"], (of: Subject) => readonl
   image: (subject) => {
     const { maxOutputTokens: ceiling = 0 } = subject.deployment;
     const shapes = imageProbes.shapes(subject).map(({ probe }) => probe);
-    const probes = [imageProbes.one(subject), imageProbes.two(subject), ...shapes];
     const others = shapes.length === 0 ? [imageProbes.other(subject)] : [];
-    return [...probes, ...others].map((each) => [each, each ? imageCount(each) * ceiling : 0]);
+    return [...imageProbes.plain(subject), ...shapes, ...others].map((each) => [
+      each,
+      imageCount(each) * ceiling,
+    ]);
   },
   video: (subject) => {
     const { maxOutputTokens: ceiling = 0 } = subject.deployment;
@@ -152,27 +153,24 @@ function ofFeatures(subject: Subject): readonly Expected[] {
     return pair === undefined ? [] : [pair.first, pair.second];
   });
   const asked = files.map((each): Expected => [each, SHORT_TOKENS, FILE_TOKENS]);
+  const listed = (name: string, of: () => readonly Probe[]): readonly Probe[] =>
+    supportedParameters.has(name) ? of() : [];
+  const wires = [undefined, ...otherWires(subject.deployment)];
   const probes = [
-    ...(supportedParameters.has("stop")
-      ? [false, true].flatMap((second) => both((how) => chatProbes.stopped(subject, how, second)))
-      : []),
-    ...(supportedParameters.has("tools")
-      ? [undefined, ...otherWires(subject.deployment)].flatMap((wire) =>
-          both((how) => chatProbes.tool(subject, how, wire && { wire })),
-        )
-      : []),
-    ...(supportedParameters.has("tools") ? both((how) => chatProbes.bothCalls(subject, how)) : []),
-    ...(supportedParameters.has("tool_choice")
-      ? (["none", "required"] as const).flatMap((choice) =>
-          both((how) => chatProbes.toolChoice(subject, choice, how)),
-        )
-      : []),
-    ...(supportedParameters.has("parallel_tool_calls")
-      ? both((how) => chatProbes.singleCall(subject, how))
-      : []),
-    ...(supportedParameters.has("response_format")
-      ? both((how) => chatProbes.formatted(subject, how))
-      : []),
+    ...listed("stop", () =>
+      [false, true].flatMap((second) => both((how) => chatProbes.stopped(subject, how, second))),
+    ),
+    ...listed("tools", () =>
+      wires.flatMap((wire) => both((how) => chatProbes.tool(subject, how, wire && { wire }))),
+    ),
+    ...listed("tools", () => both((how) => chatProbes.bothCalls(subject, how))),
+    ...listed("tool_choice", () =>
+      (["none", "required"] as const).flatMap((choice) =>
+        both((how) => chatProbes.toolChoice(subject, choice, how)),
+      ),
+    ),
+    ...listed("parallel_tool_calls", () => both((how) => chatProbes.singleCall(subject, how))),
+    ...listed("response_format", () => both((how) => chatProbes.formatted(subject, how))),
   ];
   return [...probes.map((each): Expected => [each, SHORT_TOKENS]), ...asked];
 }

@@ -1,7 +1,13 @@
 import type { Manifest } from "../../catalog/index.ts";
 import { diffListingFacts, diffProviderFacts, type FactDifference } from "./diff-facts.ts";
-import { diffPrices, isCheaper, isDearer, type PriceDifference } from "./diff-prices.ts";
-import { type Listing, indexListings } from "./listing-prices.ts";
+import {
+  diffPrices,
+  indexListings,
+  isCheaper,
+  isDearer,
+  type Listing,
+  type PriceDifference,
+} from "./listing-prices.ts";
 
 export interface ListingDifference {
   readonly model: string;

@@ -69,3 +69,159 @@ function computeRates(
   const skus = BILLED_SKUS.map((sku) => [sku, rates[sku] ?? rates.cache_write]);
   return Object.fromEntries(skus) as Rates;
 }
+
+export interface PriceDifference {
+  /** A SKU, or for a line of the price card a text such as `card image hd`. */
+  readonly sku: string;
+  /** The price applies to prompts with more tokens than this (exclusive). */
+  readonly above_prompt_tokens: number;
+  /** The instant from which the prices differ; null if they differ now. */
+  readonly from: string | null;
+  /** USD per million tokens, or USD per unit of the price card; null if this side has no price. */
+  readonly old: string | null;
+  readonly new: string | null;
+  /** Rounded up to two decimals; null if the old price is 0 or absent. */
+  readonly percent: string | null;
+}
+
+/** False if there was no old price: a new price is no rise. */
+export function isDearer({ old, new: next }: PriceDifference): boolean {
+  return old !== null && next !== null && priceUnits(next) > priceUnits(old);
+}
+
+export function isCheaper({ old, new: next }: PriceDifference): boolean {
+  return old !== null && next !== null && priceUnits(next) < priceUnits(old);
+}
+
+export function diffPrices(
+  before: Listing | undefined,
+  after: Listing | undefined,
+  nowMs: number,
+): readonly PriceDifference[] {
+  return [...diffRates(before, after, nowMs), ...diffPriceCards(before, after)];
+}
+
+/**
+ * Compares token prices now and at each announced instant, at each prompt size where either listing
+ * has a tier. It compares what requests cost, so two things are no difference: a default price that
+ * one listing states explicitly, and a price change that both announce.
+ */
+export function diffRates(
+  before: Listing | undefined,
+  after: Listing | undefined,
+  nowMs: number,
+): readonly PriceDifference[] {
+  const listings = [before, after].flatMap((listing) => listing ?? []);
+  const begins = listings.flatMap((listing) => changesAfter(listing, nowMs));
+  const sheets = [nowMs, ...ascending(begins)].map((atMs) => ({
+    from: atMs === nowMs ? null : isoSecond(atMs),
+    old: before === undefined ? undefined : ratesAt(before, atMs),
+    new: after === undefined ? undefined : ratesAt(after, atMs),
+  }));
+  const tiers = sheets.flatMap((sheet) => [...(sheet.old ?? []), ...(sheet.new ?? [])]);
+  const bounds = ascending(tiers.map(({ abovePromptTokens }) => abovePromptTokens));
+  return BILLED_SKUS.flatMap((sku) =>
+    bounds.flatMap((bound) => {
+      const canonicalRate = (of: readonly RateTier[] | undefined): string | null =>
+        of === undefined ? null : canonical(ratesAbove(of, bound)[sku]);
+      const pairs = sheets.map((sheet) => ({
+        old: canonicalRate(sheet.old),
+        new: canonicalRate(sheet.new),
+      }));
+      return sheets.flatMap(({ from }, at): PriceDifference[] => {
+        const pair = pairs[at];
+        if (pair === undefined || pair.old === pair.new) return [];
+        const earlier = pairs[at - 1];
+        if (earlier?.old === pair.old && earlier.new === pair.new) return [];
+        return [{ sku, above_prompt_tokens: bound, from, ...withPercent(pair) }];
+      });
+    }),
+  );
+}
+
+interface PricePair {
+  /** The prices are in canonical form, so that equal prices are equal texts. */
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
+function withPercent({
+  old,
+  new: next,
+}: PricePair): PricePair & { readonly percent: string | null } {
+  const percent =
+    old === null || next === null ? null : percentChange(priceUnits(old), priceUnits(next));
+  return { old, new: next, percent };
+}
+
+/**
+ * Compares the price cards of images and videos. Customers see these prices, and pay by them when
+ * the provider reports its cost instead of usage.
+ */
+function diffPriceCards(
+  before: Listing | undefined,
+  after: Listing | undefined,
+): readonly PriceDifference[] {
+  const old = indexCard(before);
+  const next = indexCard(after);
+  const names = [...new Set([...old.keys(), ...next.keys()])];
+  return names.flatMap((sku): PriceDifference[] => {
+    const pair = { old: old.get(sku) ?? null, new: next.get(sku) ?? null };
+    if (pair.old === pair.new) return [];
+    return [{ sku, above_prompt_tokens: 0, from: null, ...withPercent(pair) }];
+  });
+}
+
+function indexCard(listing: Listing | undefined): ReadonlyMap<string, string> {
+  const lines = new Map<string, string>();
+  for (const line of listing?.model.price_card ?? []) {
+    const { unit, billable, variant } = line;
+    const name = ["card", unit, billable, variant].filter((part) => part !== undefined).join(" ");
+    let key = name;
+    for (let at = 2; lines.has(key); at++) key = `${name} (${at})`;
+    lines.set(key, canonical(line.cost_usd));
+  }
+  return lines;
+}
+
+/** Removes zeros that do not change a price: `01.50` becomes `1.5`. */
+function canonical(text: string): string {
+  const [whole = "", fraction = ""] = text.split(".");
+  const digits = fraction.replace(/0+$/, "");
+  return `${whole.replace(/^0+(?=\d)/, "")}${digits === "" ? "" : `.${digits}`}`;
+}
+
+function ascending(numbers: readonly number[]): readonly number[] {
+  return [...new Set(numbers)].toSorted((a, b) => a - b);
+}
+
+export function isoSecond(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/** Price cards have the most decimals of all prices: nine. */
+const FRACTION_DIGITS = 9;
+
+/** A price of a valid manifest in billionths of a dollar, exactly. */
+export function priceUnits(text: string): bigint {
+  const [whole = "", fraction = ""] = text.split(".");
+  assert(fraction.length <= FRACTION_DIGITS, "a valid price has at most nine fraction digits");
+  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
+}
+
+const PARTS = 10_000n;
+
+/**
+ * The rise from `before` to `next` in percent, such as `+12.5`, with at most two decimals. Rounds
+ * up, so that no rise seems smaller than it is. Null if `before` is 0.
+ */
+export function percentChange(before: bigint, next: bigint): string | null {
+  if (before === 0n) return null;
+  const scaled = (next - before) * PARTS;
+  const cut = scaled / before;
+  const parts = cut * before < scaled ? cut + 1n : cut;
+  const magnitude = parts < 0n ? 0n - parts : parts;
+  const fraction = (magnitude % 100n).toString().padStart(2, "0").replace(/0+$/, "");
+  const text = `${magnitude / 100n}${fraction === "" ? "" : `.${fraction}`}`;
+  return parts < 0n ? `-${text}` : `+${text}`;
+}

@@ -8,8 +8,18 @@ import {
   type ManifestTermPrices,
   statedRates,
 } from "../../catalog/index.ts";
-import { diffRates, isDearer, type PriceDifference, priceUnits } from "./diff-prices.ts";
-import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-prices.ts";
+import { defined } from "../../kernel/index.ts";
+import {
+  changesAfter,
+  diffRates,
+  isDearer,
+  isoSecond,
+  type Listing,
+  type PriceDifference,
+  priceUnits,
+  ratesAbove,
+  ratesAt,
+} from "./listing-prices.ts";
 
 export interface PriceRules {
   readonly nowMs: number;
@@ -184,18 +194,15 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
     model: { ...model, pricing: first.sale.pricing },
     terms: {
       ...toPrices(first),
-      ...(later.length === 0
-        ? {}
-        : {
-            price_changes: later.map((point) => ({
-              from: `${new Date(point.fromMs).toISOString().slice(0, 19)}Z`,
-              pricing: point.sale.pricing,
-              ...toPrices(point),
-            })),
-          }),
+      ...(later.length > 0 && {
+        price_changes: later.map((point) => ({
+          from: isoSecond(point.fromMs),
+          pricing: point.sale.pricing,
+          ...toPrices(point),
+        })),
+      }),
       ...rest,
-      ...(staged === undefined ? {} : { staged_because: staged }),
-      ...(checked === undefined ? {} : { checked }),
+      ...defined({ staged_because: staged, checked }),
     },
   };
 }
@@ -244,23 +251,20 @@ function withTiers(sheet: Sheet, like: Sheet): Sheet {
   const tiers = like.price_tiers.map(({ above_prompt_tokens: bound }) => ({
     above_prompt_tokens: bound,
     pricing,
-    ...(extra === undefined ? {} : { extra_pricing: extra }),
+    ...(extra && { extra_pricing: extra }),
   }));
   return toSheet(pricing, tiers, extra);
 }
 
-function priceTerms({ price_tiers: tiers, extra_pricing: extra }: Sheet): ManifestTermPrices {
-  return {
-    ...(tiers === undefined ? {} : { price_tiers: tiers }),
-    ...(extra === undefined ? {} : { extra_pricing: extra }),
-  };
+function priceTerms({ pricing: _pricing, ...terms }: Sheet): ManifestTermPrices {
+  return defined(terms);
 }
 
 function purchaseTerms({ purchase }: Point): ManifestTermPrices {
   const { pricing, price_tiers: tiers, extra_pricing: extra } = purchase;
-  return {
+  return defined({
     purchase_pricing: pricing,
-    ...(tiers === undefined ? {} : { purchase_tiers: tiers }),
-    ...(extra === undefined ? {} : { purchase_extra: extra }),
-  };
+    purchase_tiers: tiers,
+    purchase_extra: extra,
+  });
 }

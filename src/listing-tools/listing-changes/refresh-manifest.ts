@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { Manifest } from "../../catalog/index.ts";
-import { diffRates, type PriceDifference } from "./diff-prices.ts";
 import { diffListingFacts, type FactDifference } from "./diff-facts.ts";
-import { type Listing, indexListings } from "./listing-prices.ts";
+import { diffRates, indexListings, type Listing, type PriceDifference } from "./listing-prices.ts";
 import { mergeListing, type PriceRules } from "./merge-listing.ts";
 
 /** SHA-256 of a listing and its terms; `terms` is undefined if it has none. */

@@ -1,7 +1,9 @@
+import type { ManifestInputModality } from "../../catalog/index.ts";
 import { comparePriceTexts } from "./price-text.ts";
 import {
   asText,
   decimalSize,
+  defined,
   isDay,
   OUTPUT_TOKENS_MAX,
   parseDecimal,
@@ -18,8 +20,16 @@ const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
 /** Suffixes under which other gateways sell variants of one model. */
 const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 
+/** Why an entry cannot be listed. */
+export type Unfit = readonly [code: SkipCode, message: string];
+
 /** Why a manifest cannot hold this provider's id; undefined if it can. */
-export function idFlaw(upstreamId: string): string | undefined {
+export function idProblem(upstreamId: string): Unfit | undefined {
+  const flaw = idFlaw(upstreamId);
+  return flaw === undefined ? undefined : ["id-not-expressible", flaw];
+}
+
+function idFlaw(upstreamId: string): string | undefined {
   if (upstreamId.startsWith("~")) return "names whatever model is newest, so its price can change";
   if (VARIANT.test(upstreamId)) return "is a variant of another listing, which ids cannot name";
   if (upstreamId.includes("@")) return "has an @, which ids cannot hold";
@@ -54,12 +64,13 @@ export function isMovingName(upstreamId: string): boolean {
   return /[-_./]latest$/.test(upstreamId);
 }
 
-/** Names of models that give no chat answer although a source lists their output as text. */
+/** Models that give no chat answer although a source lists their output as text. */
 const NO_CHAT =
   /embed|rerank|tts|whisper|transcri|speech|lyria|imagen|(?:^|[-/])veo|orpheus|prompt-guard|moderation|(?:^|[-/])asr|livetranslate|realtime|(?:^|[-/])ocr|-ocr$|(?:^|[-/])mt-|-mt-/i;
 
-export function isNoChatName(upstreamId: string): boolean {
-  return NO_CHAT.test(upstreamId);
+export function noChatProblem(upstreamId: string): Unfit | undefined {
+  if (!NO_CHAT.test(upstreamId)) return undefined;
+  return ["not-chat", "its name is that of another kind of model"];
 }
 
 /**
@@ -94,7 +105,16 @@ export function outputBound(
   return { maxOutputTokens: Math.min(output, OUTPUT_TOKENS_MAX), notes: [] };
 }
 
-export const RETIRED: [SkipCode, string] = ["retired", "its provider has ended it"];
+export const RETIRED: Unfit = ["retired", "its provider has ended it"];
+export const NO_PRICE: Unfit = ["no-price", "no price is stated"];
+
+type InputKind = Exclude<ManifestInputModality, "text">;
+
+/** The kinds of input that `accepts` names as true. */
+export function listInputs(accepts: Readonly<Record<InputKind, boolean>>): Set<InputKind> {
+  const kinds = Object.keys(accepts) as InputKind[];
+  return new Set(kinds.filter((kind) => accepts[kind]));
+}
 
 /** Reads a nested value. All functions `…At` treat a value of an unexpected type as absent. */
 function valueAt(value: RawJson | undefined, path: readonly string[]): RawJson | undefined {
@@ -187,12 +207,7 @@ export function toCapacity(
   tokens: number | undefined,
 ): { readonly capacity?: DraftCapacity } {
   if (requests === undefined && tokens === undefined) return {};
-  return {
-    capacity: {
-      ...(requests !== undefined && { requestsPerMinute: requests }),
-      ...(tokens !== undefined && { promptTokensPerMinute: tokens }),
-    },
-  };
+  return { capacity: defined({ requestsPerMinute: requests, promptTokensPerMinute: tokens }) };
 }
 
 /** True for 0 and for an absent price. */

@@ -9,13 +9,14 @@ import {
   type StageCode,
 } from "./draft.ts";
 import {
+  NO_PRICE,
   RETIRED,
   countAt,
   flagAt,
-  idFlaw,
-  isNoChatName,
+  idProblem,
   isNothing,
   listAt,
+  noChatProblem,
   numberTextAt,
   objectAt,
   otherUnitsNote,
@@ -38,12 +39,9 @@ export function readGenaiPrices(document: RawJson, input: ReaderInput): Reading[
 }
 
 function readEntry(id: string, entry: RawObject, dated: string): Reading {
-  if (flagAt(entry, "deprecated") === true) return skipped(id, ...RETIRED);
-  const flaw = idFlaw(id);
-  if (flaw !== undefined) return skipped(id, "id-not-expressible", flaw);
-  if (isNoChatName(id)) {
-    return skipped(id, "not-chat", "its name is that of another kind of model");
-  }
+  const isRetired = flagAt(entry, "deprecated") === true;
+  const unfit = isRetired ? RETIRED : (idProblem(id) ?? noChatProblem(id));
+  if (unfit !== undefined) return skipped(id, ...unfit);
   const priced = readDated(id, entry, dated);
   if (!priced.ok) return skipped(id, priced.code, priced.message);
   const match = objectAt(entry, "match");
@@ -95,7 +93,7 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
     begun === undefined || each.isDaily ? each.day === undefined : each === begun,
   );
   const base = findDearest(today.length > 0 ? today : sound);
-  if (base === undefined) return { ok: false, code: "no-price", message: "no price is stated" };
+  if (base === undefined) return UNPRICED;
   const changes = sound
     .flatMap(({ day, prices }): DraftChange[] =>
       day === undefined || !isDay(day) || day <= dated
@@ -106,7 +104,7 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const fees = sound.flatMap(({ prices }) => prices.stagedBecause);
   return {
     ok: true,
-    prices: base.prices,
+    prices: base,
     changes,
     notes: sound.flatMap(({ prices }) => prices.notes),
     // A manifest cannot state times of day. The listing gets the highest price of the day, and is
@@ -118,19 +116,21 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   };
 }
 
+const UNPRICED = { ok: false, code: NO_PRICE[0], message: NO_PRICE[1] } as const;
+
 interface DatedSet {
   readonly prices: { readonly prices: DraftPrices };
 }
 
-function findDearest(sets: readonly DatedSet[]): { readonly prices: DraftPrices } | undefined {
-  const inOrder = sets
-    .map(({ prices }) => prices)
-    .toSorted((a, b) => comparePrices(a.prices.sheet.completion, b.prices.sheet.completion));
-  return inOrder.at(-1);
+function findDearest(sets: readonly DatedSet[]): DraftPrices | undefined {
+  return sets
+    .map(({ prices }) => prices.prices)
+    .toSorted((a, b) => comparePrices(a.sheet.completion, b.sheet.completion))
+    .at(-1);
 }
 
 function readSet(id: string, prices: RawObject | undefined): DatedReading {
-  if (prices === undefined) return { ok: false, code: "no-price", message: "no price is stated" };
+  if (prices === undefined) return UNPRICED;
   const bounds = new Set(
     [...prices.values()].flatMap((price) => readTiers(price).map(({ start }) => start)),
   );

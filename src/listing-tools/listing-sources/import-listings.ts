@@ -7,7 +7,7 @@ import type {
   ManifestProvider,
   ManifestSourceFile,
 } from "../../catalog/index.ts";
-import { cutText, daysBefore, matchesGlob, type RawJson } from "../../kernel/index.ts";
+import { cutText, daysBefore, defined, matchesGlob, type RawJson } from "../../kernel/index.ts";
 import type { Draft, DraftChange, ImportNote, ReaderInput, Reading } from "./draft.ts";
 import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
 import { readGenaiPrices } from "./genai-prices.ts";
@@ -159,7 +159,7 @@ class ImportRun {
       head,
       withCapacity,
       stagedBecause: [...listKnownReasons(head.provider.id, id), ...(head.staged_because ?? [])],
-      ...(margin === undefined ? {} : { margin }),
+      ...defined({ margin }),
     });
     if (listing !== undefined) this.#written.push([listing.model, listing.terms]);
     else {
@@ -208,7 +208,7 @@ class ImportRun {
         (model.is_ready !== false) === isReady ? [model.id] : [],
       );
     return {
-      ...(this.#written.length === 0 ? {} : { manifest: this.#manifest() }),
+      ...(this.#written.length > 0 && { manifest: this.#manifest() }),
       listed: ids(true),
       staged: ids(false),
       skipped: this.#skipped.map(cutText),
@@ -230,14 +230,14 @@ class ImportRun {
       provider: head.provider,
       endpoint: head.endpoint,
       settlement: head.settlement,
-      ...(head.wire_profile === undefined ? {} : { wire_profile: head.wire_profile }),
+      ...defined({ wire_profile: head.wire_profile }),
       models: this.#written.map(([model]) => model),
-      ...(terms.length === 0 ? {} : { listing_terms: Object.fromEntries(terms) }),
+      ...(terms.length > 0 && { listing_terms: Object.fromEntries(terms) }),
       catalog_source: {
         ...toSourceFile(source),
-        ...(margin === undefined ? {} : { margin_percent: margin }),
-        ...(against.length === 0 ? {} : { against: against.map(toSourceFile) }),
-        ...(models.length === 0 ? {} : { models }),
+        ...defined({ margin_percent: margin }),
+        ...(against.length > 0 && { against: against.map(toSourceFile) }),
+        ...(models.length > 0 && { models }),
         imported: Object.fromEntries(
           this.#written.map(([model, each]) => [model.id, listingHash(model, each)]),
         ),

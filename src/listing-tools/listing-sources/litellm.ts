@@ -1,12 +1,5 @@
 import type { RawJson, RawObject } from "../../kernel/index.ts";
-import {
-  type Draft,
-  type ImportNote,
-  type ReaderInput,
-  type Reading,
-  type SkipCode,
-  skipped,
-} from "./draft.ts";
+import { type Draft, type ReaderInput, type Reading, skipped, type StageCode } from "./draft.ts";
 import {
   RETIRED,
   abilitiesAt,
@@ -15,19 +8,18 @@ import {
   dayAt,
   judgeEnd,
   flagAt,
-  idFlaw,
+  idProblem,
   isNothing,
   isPromptPrice,
   listAt,
+  listInputs,
   numberTextAt,
   objectAt,
-  otherUnitsNote,
-  outputBound,
-  listNameReasons,
   textAt,
   textsAt,
+  type Unfit,
 } from "./entry-rules.ts";
-import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
+import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-builder.ts";
 
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
@@ -44,40 +36,28 @@ export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
 }
 
 function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
-  const unfit = whyUnfit(entry, input);
   const upstreamId = stripPrefix(key, input.provider);
+  const unfit = whyUnfit(entry, input) ?? idProblem(upstreamId);
   if (unfit !== undefined) return skipped(key, ...unfit, upstreamId);
-  const flaw = idFlaw(upstreamId);
-  if (flaw !== undefined) return skipped(key, "id-not-expressible", flaw);
-  const priced = readPrices({ model: key, ...litellmPrices(entry), places: 6 });
-  if (!priced.ok) return skipped(key, priced.code, priced.message);
-  const context = countAt(entry, "max_input_tokens");
-  // `max_tokens` is not read: some entries mean the input by it, and others the output.
-  const bound = outputBound(key, countAt(entry, "max_output_tokens"), context);
-  const units = otherUnits(key, entry);
-  const facts: Draft = {
-    name: key,
+  return toReading({
+    model: key,
     upstreamId,
-    prices: priced.prices,
-    changes: [],
+    ...litellmPrices(entry),
+    places: 6,
     inputs: readInputs(entry),
     abilities: readAbilities(entry),
     resolvesTo: [],
-    stagedBecause: [
-      ...listNameReasons(upstreamId),
-      ...units.fee,
-      ...(entry.has("off_peak_pricing") ? (["time-of-day"] as const) : []),
-    ],
-    notes: [...priced.notes, ...bound.notes, ...units.notes],
-    contextLength: context,
-    maxOutputTokens: bound.maxOutputTokens,
+    stagedBecause: listReasons(entry),
+    otherUnits: listOtherUnits(entry),
+    contextLength: countAt(entry, "max_input_tokens"),
+    // `max_tokens` is not read: some entries mean the input by it, and others the output.
+    outputTokens: countAt(entry, "max_output_tokens"),
     deprecationDate: judgeEnd(dayAt(entry, "deprecation_date"), input.dated).day,
     ...toCapacity(countAt(entry, "rpm"), countAt(entry, "tpm")),
-  };
-  return { kind: "draft", draft: facts };
+  });
 }
 
-function whyUnfit(entry: RawObject, input: ReaderInput): [SkipCode, string] | undefined {
+function whyUnfit(entry: RawObject, input: ReaderInput): Unfit | undefined {
   const mode = textAt(entry, "mode");
   const endpoints = textsAt(entry, "supported_endpoints");
   if (mode === "responses" || (endpoints.length > 0 && !endpoints.some(isChat))) {
@@ -109,21 +89,16 @@ function readInputs(entry: RawObject): NonNullable<Draft["inputs"]> {
   const has = (flag: string): boolean => flagAt(entry, flag) === true;
   const same = (field: string): boolean => isPromptPrice(entry, field, "input_cost_per_token");
   const unpriced = (field: string): boolean => isNothing(numberTextAt(entry, field));
-  return new Set([
-    ...(has("supports_vision") &&
-    unpriced("input_cost_per_image") &&
-    (numberTextAt(entry, "input_cost_per_image_token") === undefined ||
-      same("input_cost_per_image_token"))
-      ? (["image"] as const)
-      : []),
-    ...(has("supports_pdf_input") ? (["file"] as const) : []),
-    ...(has("supports_audio_input") && same("input_cost_per_audio_token")
-      ? (["audio"] as const)
-      : []),
-    ...(has("supports_video_input") && unpriced("input_cost_per_video_per_second")
-      ? (["video"] as const)
-      : []),
-  ]);
+  const hasImagePrice = numberTextAt(entry, "input_cost_per_image_token") !== undefined;
+  return listInputs({
+    image:
+      has("supports_vision") &&
+      unpriced("input_cost_per_image") &&
+      (!hasImagePrice || same("input_cost_per_image_token")),
+    file: has("supports_pdf_input"),
+    audio: has("supports_audio_input") && same("input_cost_per_audio_token"),
+    video: has("supports_video_input") && unpriced("input_cost_per_video_per_second"),
+  });
 }
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
@@ -142,24 +117,22 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
   };
 }
 
-/**
- * Finds prices per unit other than tokens. A feature with such a price is not offered, and a fee
- * per request makes the listing staged.
- */
-function otherUnits(
-  key: string,
-  entry: RawObject,
-): { readonly notes: ImportNote[]; readonly fee: "request-fee"[] } {
+function listOtherUnits(entry: RawObject): readonly string[] {
   const units = [...entry.keys()].filter(
     (field) => OTHER_UNIT.test(field) && !isNothing(numberTextAt(entry, field)),
   );
-  const isSearched = entry.has("search_context_cost_per_query");
-  const all = isSearched ? [...units, "search_context_cost_per_query"] : units;
-  const perRequest = ["input_cost_per_request", "citation_cost_per_token"];
-  return {
-    notes: otherUnitsNote(key, all),
-    fee: perRequest.some((field) => !isNothing(numberTextAt(entry, field))) ? ["request-fee"] : [],
-  };
+  const searched = "search_context_cost_per_query";
+  return entry.has(searched) ? [...units, searched] : units;
+}
+
+const PER_REQUEST = ["input_cost_per_request", "citation_cost_per_token"];
+
+function listReasons(entry: RawObject): readonly StageCode[] {
+  const hasFee = PER_REQUEST.some((field) => !isNothing(numberTextAt(entry, field)));
+  return [
+    ...(hasFee ? (["request-fee"] as const) : []),
+    ...(entry.has("off_peak_pricing") ? (["time-of-day"] as const) : []),
+  ];
 }
 
 const OTHER_UNIT =
@@ -169,7 +142,7 @@ const OTHER_UNIT =
  * Reads the base prices if `suffix` is "". With a suffix of the field names, such as
  * "_above_200k_tokens", reads the prices of that tier.
  */
-export function litellmSheet(entry: RawObject, suffix: string): RawSheet {
+function litellmSheet(entry: RawObject, suffix: string): RawSheet {
   const at = (field: string): string | undefined => numberTextAt(entry, `${field}${suffix}`);
   return {
     prompt: at("input_cost_per_token"),

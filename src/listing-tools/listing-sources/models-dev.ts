@@ -1,25 +1,25 @@
 import type { RawJson, RawObject } from "../../kernel/index.ts";
-import { type Draft, type ReaderInput, type Reading, type SkipCode, skipped } from "./draft.ts";
+import { type Draft, type ReaderInput, type Reading, skipped } from "./draft.ts";
 import {
+  NO_PRICE,
   RETIRED,
   abilitiesAt,
   toCapacity,
   countAt,
   dayAt,
-  idFlaw,
-  isNoChatName,
+  idProblem,
   isNothing,
   isPromptPrice,
   listAt,
+  listInputs,
+  noChatProblem,
   numberTextAt,
   objectAt,
-  otherUnitsNote,
-  outputBound,
-  listNameReasons,
   textAt,
   textsAt,
+  type Unfit,
 } from "./entry-rules.ts";
-import { type RawSheet, type RawTier, readPrices } from "./sheet-builder.ts";
+import { type RawSheet, type RawTier, toReading } from "./sheet-builder.ts";
 
 /** Reads `api.json`: a map from provider to models, with prices in USD per million tokens. */
 export function readModelsDev(document: RawJson, input: ReaderInput): Reading[] {
@@ -33,49 +33,31 @@ export function readModelsDev(document: RawJson, input: ReaderInput): Reading[] 
 
 function readEntry(key: string, entry: RawObject): Reading {
   const cost = objectAt(entry, "cost");
-  const unfit = whyUnfit(key, entry, cost);
+  const unfit = whyUnfit(key, entry, cost) ?? idProblem(key);
   if (unfit !== undefined) return skipped(key, ...unfit);
-  const flaw = idFlaw(key);
-  if (flaw !== undefined) return skipped(key, "id-not-expressible", flaw);
-  if (cost === undefined) return skipped(key, "no-price", "no price is stated");
-  const priced = readPrices({
+  if (cost === undefined) return skipped(key, ...NO_PRICE);
+  return toReading({
     model: key,
+    upstreamId: key,
     sheet: readSheet(cost),
     tiers: readTiers(cost),
     places: 0,
+    inputs: readInputs(entry, cost),
+    abilities: readAbilities(entry),
+    resolvesTo: [],
+    stagedBecause: PREVIEW_STATUS.has(textAt(entry, "status") ?? "") ? ["preview"] : [],
+    otherUnits: listOtherUnits(entry, cost),
+    displayName: textAt(entry, "name"),
+    contextLength: countAt(entry, "limit", "context"),
+    outputTokens: countAt(entry, "limit", "output"),
+    released: dayAt(entry, "release_date"),
+    ...lowestCapacity(entry),
   });
-  if (!priced.ok) return skipped(key, priced.code, priced.message);
-  const context = countAt(entry, "limit", "context");
-  const bound = outputBound(key, countAt(entry, "limit", "output"), context);
-  return {
-    kind: "draft",
-    draft: {
-      name: key,
-      upstreamId: key,
-      prices: priced.prices,
-      changes: [],
-      inputs: readInputs(entry, cost),
-      abilities: readAbilities(entry),
-      resolvesTo: [],
-      stagedBecause: [
-        ...listNameReasons(key),
-        ...(isPreview(key, entry) ? (["preview"] as const) : []),
-      ],
-      notes: [...priced.notes, ...bound.notes, ...otherUnits(key, entry, cost)],
-      displayName: textAt(entry, "name"),
-      contextLength: context,
-      maxOutputTokens: bound.maxOutputTokens,
-      released: dayAt(entry, "release_date"),
-      ...lowestCapacity(entry),
-    },
-  };
 }
 
-function whyUnfit(
-  key: string,
-  entry: RawObject,
-  cost: RawObject | undefined,
-): [SkipCode, string] | undefined {
+const PREVIEW_STATUS: ReadonlySet<string> = new Set(["alpha", "beta"]);
+
+function whyUnfit(key: string, entry: RawObject, cost: RawObject | undefined): Unfit | undefined {
   if (textAt(entry, "status") === "deprecated") return RETIRED;
   const outputs = textsAt(entry, "modalities", "output");
   const isStated = outputs.length > 0;
@@ -83,7 +65,8 @@ function whyUnfit(
     return ["not-chat", `answers in ${outputs.join(", ")}`];
   }
   // models.dev lists text as the output of embedding and music models, too.
-  if (isNoChatName(key)) return ["not-chat", "its name is that of another kind of model"];
+  const other = noChatProblem(key);
+  if (other !== undefined) return other;
   const hasOutput = countAt(entry, "limit", "output") !== undefined;
   if (cost !== undefined && isNothing(numberTextAt(cost, "output")) && !hasOutput) {
     return ["not-chat", "has neither an output bound nor an output price"];
@@ -120,13 +103,12 @@ function readTiers(cost: RawObject): RawTier[] {
 
 function readInputs(entry: RawObject, cost: RawObject): NonNullable<Draft["inputs"]> {
   const stated = new Set(textsAt(entry, "modalities", "input"));
-  const audioIsText = isPromptPrice(cost, "input_audio", "input");
-  return new Set([
-    ...(stated.has("image") ? (["image"] as const) : []),
-    ...(stated.has("pdf") ? (["file"] as const) : []),
-    ...(stated.has("audio") && audioIsText ? (["audio"] as const) : []),
-    ...(stated.has("video") ? (["video"] as const) : []),
-  ]);
+  return listInputs({
+    image: stated.has("image"),
+    file: stated.has("pdf"),
+    audio: stated.has("audio") && isPromptPrice(cost, "input_audio", "input"),
+    video: stated.has("video"),
+  });
 }
 
 function readAbilities(entry: RawObject): Draft["abilities"] {
@@ -144,18 +126,12 @@ function readAbilities(entry: RawObject): Draft["abilities"] {
   };
 }
 
-function isPreview(key: string, entry: RawObject): boolean {
-  const status = textAt(entry, "status");
-  return (status === "beta" || status === "alpha") && !listNameReasons(key).includes("preview");
-}
-
-function otherUnits(key: string, entry: RawObject, cost: RawObject): Draft["notes"] {
+function listOtherUnits(entry: RawObject, cost: RawObject): readonly string[] {
   const modes = objectAt(entry, "experimental", "modes");
-  const units = [
+  return [
     ...[...cost.keys()].filter((field) => /audio/.test(field)),
     ...[...(modes?.keys() ?? [])].map((mode) => `mode ${mode}`),
   ];
-  return otherUnitsNote(key, units);
 }
 
 /** The limits of the lowest usage tier, because a new account has that tier. */

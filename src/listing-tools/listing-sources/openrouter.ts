@@ -1,23 +1,23 @@
 import type { RawJson, RawObject } from "../../kernel/index.ts";
-import { type Draft, type ReaderInput, type Reading, type SkipCode, skipped } from "./draft.ts";
+import { type Draft, type ReaderInput, type Reading, skipped } from "./draft.ts";
 import {
+  NO_PRICE,
   RETIRED,
   countAt,
   dayAt,
   judgeEnd,
-  idFlaw,
+  idProblem,
   isNothing,
   isPromptPrice,
   listAt,
+  listInputs,
   numberTextAt,
   objectAt,
-  otherUnitsNote,
-  outputBound,
-  listNameReasons,
   textAt,
   textsAt,
+  type Unfit,
 } from "./entry-rules.ts";
-import { type RawSheet, type RawTier, readPrices, sheetOver } from "./sheet-builder.ts";
+import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-builder.ts";
 
 /**
  * Selects the entries of all authors, for OpenRouter itself as the provider. The name of one author
@@ -43,48 +43,43 @@ function readEntry(id: string, entry: RawObject, input: ReaderInput): Reading {
   const unfit = whyUnfit(id, entry, input);
   if (unfit !== undefined) return skipped(id, ...unfit);
   const pricing = objectAt(entry, "pricing");
-  if (pricing === undefined) return skipped(id, "no-price", "no price is stated");
-  const base = readSheet(pricing);
-  const priced = readPrices({ model: id, sheet: base, tiers: readTiers(pricing, base), places: 6 });
-  if (!priced.ok) return skipped(id, priced.code, priced.message);
-  const context = countAt(entry, "context_length");
-  const output = countAt(entry, "top_provider", "max_completion_tokens");
-  const bound = outputBound(id, output, context);
-  return {
-    kind: "draft",
-    draft: {
-      name: id,
-      upstreamId: id,
-      prices: priced.prices,
-      changes: [],
-      inputs: readInputs(entry, pricing),
-      abilities: readAbilities(entry),
-      resolvesTo: resolvesTo(id, entry),
-      stagedBecause: [
-        ...listNameReasons(id),
-        ...(isNothing(numberTextAt(pricing, "request")) ? [] : (["request-fee"] as const)),
-      ],
-      notes: [...priced.notes, ...bound.notes, ...otherUnits(id, pricing)],
-      displayName: textAt(entry, "name")?.replace(/^[^:]{1,40}: /, ""),
-      contextLength: context,
-      maxOutputTokens: bound.maxOutputTokens,
-      released: createdDay(entry),
-      deprecationDate: judgeEnd(dayAt(entry, "expiration_date"), input.dated).day,
-    },
-  };
+  if (pricing === undefined) return skipped(id, ...NO_PRICE);
+  const sheet = readSheet(pricing);
+  return toReading({
+    model: id,
+    upstreamId: id,
+    sheet,
+    tiers: readTiers(pricing, sheet),
+    places: 6,
+    inputs: readInputs(entry, pricing),
+    abilities: readAbilities(entry),
+    resolvesTo: resolvesTo(id, entry),
+    stagedBecause: isNothing(numberTextAt(pricing, "request")) ? [] : ["request-fee"],
+    otherUnits: [...pricing.keys()].filter((key) => OTHER_UNITS.has(key)),
+    displayName: textAt(entry, "name")?.replace(/^[^:]{1,40}: /, ""),
+    contextLength: countAt(entry, "context_length"),
+    outputTokens: countAt(entry, "top_provider", "max_completion_tokens"),
+    released: createdDay(entry),
+    deprecationDate: judgeEnd(dayAt(entry, "expiration_date"), input.dated).day,
+  });
 }
 
-function whyUnfit(
-  id: string,
-  entry: RawObject,
-  input: ReaderInput,
-): [SkipCode, string] | undefined {
+const OTHER_UNITS: ReadonlySet<string> = new Set([
+  "audio",
+  "input_audio_cache",
+  "image_output",
+  "audio_output",
+  "web_search",
+  "request",
+]);
+
+function whyUnfit(id: string, entry: RawObject, input: ReaderInput): Unfit | undefined {
   if (id.startsWith("~") || entry.has("alias_target")) {
     const slug = textAt(entry, "alias_target", "slug");
     return ["alias", `names ${slug ?? "another model"}, and another one later`];
   }
-  const flaw = idFlaw(id);
-  if (flaw !== undefined) return ["id-not-expressible", flaw];
+  const unnameable = idProblem(id);
+  if (unnameable !== undefined) return unnameable;
   const outputs = textsAt(entry, "architecture", "output_modalities");
   if (!(outputs.length === 1 && outputs[0] === "text")) {
     return ["not-chat", `answers in ${outputs.join(", ") || "nothing that is stated"}`];
@@ -117,12 +112,12 @@ function readInputs(entry: RawObject, pricing: RawObject): NonNullable<Draft["in
   const stated = new Set(textsAt(entry, "architecture", "input_modalities"));
   const same = (field: string): boolean => isPromptPrice(pricing, field, "prompt");
   const image = numberTextAt(pricing, "image");
-  return new Set([
-    ...(stated.has("image") && (image === undefined || same("image")) ? (["image"] as const) : []),
-    ...(stated.has("file") ? (["file"] as const) : []),
-    ...(stated.has("audio") && same("audio") ? (["audio"] as const) : []),
-    ...(stated.has("video") ? (["video"] as const) : []),
-  ]);
+  return listInputs({
+    image: stated.has("image") && (image === undefined || same("image")),
+    file: stated.has("file"),
+    audio: stated.has("audio") && same("audio"),
+    video: stated.has("video"),
+  });
 }
 
 function readAbilities(entry: RawObject): Draft["abilities"] {
@@ -150,20 +145,6 @@ function createdDay(entry: RawObject): string | undefined {
  */
 function resolvesTo(id: string, entry: RawObject): string[] {
   const slug = textAt(entry, "canonical_slug");
-  if (slug === undefined || slug === id || idFlaw(slug) !== undefined) return [];
+  if (slug === undefined || slug === id || idProblem(slug) !== undefined) return [];
   return /^-\d{8}$/.test(slug.slice(id.length)) && slug.startsWith(id) ? [] : [slug];
-}
-
-function otherUnits(id: string, pricing: RawObject): Draft["notes"] {
-  const units = [...pricing.keys()].filter((key) =>
-    [
-      "audio",
-      "input_audio_cache",
-      "image_output",
-      "audio_output",
-      "web_search",
-      "request",
-    ].includes(key),
-  );
-  return otherUnitsNote(id, units);
 }

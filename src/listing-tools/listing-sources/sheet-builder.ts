@@ -1,15 +1,19 @@
 import { HOUR_SKU_NAME } from "../../kernel/index.ts";
 import { BILLED_SKUS, type BilledSku } from "../../catalog/index.ts";
-import type {
-  DraftPrices,
-  DraftSheet,
-  DraftTier,
-  ImportNote,
-  NoteCode,
-  SkipCode,
+import {
+  type Draft,
+  type DraftPrices,
+  type DraftSheet,
+  type DraftTier,
+  type ImportNote,
+  type NoteCode,
+  type Reading,
+  type SkipCode,
+  skipped,
+  type StageCode,
 } from "./draft.ts";
+import { isNothing, listNameReasons, otherUnitsNote, outputBound } from "./entry-rules.ts";
 import { readPrice } from "./price-text.ts";
-import { isNothing } from "./entry-rules.ts";
 
 /** Prices of an entry as its source writes them; undefined where the source states none. */
 export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
@@ -38,6 +42,40 @@ export interface PricesInput {
 export type PricesReading =
   | { readonly ok: true; readonly prices: DraftPrices; readonly notes: readonly ImportNote[] }
   | { readonly ok: false; readonly code: SkipCode; readonly message: string };
+
+/** What a source says about a model that can be listed at its prices. */
+interface FoundModel
+  extends
+    PricesInput,
+    Omit<Draft, "name" | "upstreamId" | "prices" | "changes" | "notes" | "maxOutputTokens"> {
+  readonly upstreamId: string;
+  /** The output bound as the source states it. */
+  readonly outputTokens: number | undefined;
+  /** Units other than tokens that the source prices. What they pay for is not offered. */
+  readonly otherUnits: readonly string[];
+  readonly stagedBecause: readonly StageCode[];
+}
+
+/** Drafts the listing of a model; skips it if it has no usable prices. */
+export function toReading(found: FoundModel): Reading {
+  const { model, sheet, tiers, places, outputTokens, otherUnits, ...facts } = found;
+  const priced = readPrices({ model, sheet, tiers, places });
+  if (!priced.ok) return skipped(model, priced.code, priced.message);
+  const bound = outputBound(model, outputTokens, facts.contextLength);
+  const reasons = [...listNameReasons(facts.upstreamId), ...facts.stagedBecause];
+  return {
+    kind: "draft",
+    draft: {
+      ...facts,
+      name: model,
+      prices: priced.prices,
+      changes: [],
+      maxOutputTokens: bound.maxOutputTokens,
+      stagedBecause: [...new Set(reasons)],
+      notes: [...priced.notes, ...bound.notes, ...otherUnitsNote(model, otherUnits)],
+    },
+  };
+}
 
 class PriceFlaw extends Error {
   readonly code: SkipCode;

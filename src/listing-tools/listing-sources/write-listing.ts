@@ -1,4 +1,4 @@
-import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { defined, HOUR_SKU_NAME } from "../../kernel/index.ts";
 import {
   extraPricing,
   MANIFEST_SKUS,
@@ -13,6 +13,7 @@ import type { DraftPrices, DraftSheet, StageCode } from "./draft.ts";
 import type { MergedDraft } from "./merge-drafts.ts";
 import { withMargin } from "./price-text.ts";
 import { ceilingBody, headParameters, type ProviderHead } from "./provider-heads.ts";
+import { type Prices, raisedPrices } from "./raise-prices.ts";
 
 export interface WrittenListing {
   readonly model: ManifestModel;
@@ -39,11 +40,12 @@ export function writeListing(
 ): WrittenListing | undefined {
   const { head, id } = options;
   const prices = pricesWith(draft.prices, options.margin);
-  const changes = draft.changes.map((change) => ({
-    from: change.from,
-    prices: pricesWith(change, options.margin),
-  }));
-  if (prices === undefined || changes.some((each) => each.prices === undefined)) return undefined;
+  const changes = draft.changes.flatMap((change) => {
+    const raised = pricesWith(change, options.margin);
+    return raised === undefined ? [] : [{ from: change.from, ...raised }];
+  });
+  if (prices === undefined || changes.length < draft.changes.length) return undefined;
+  const { pricing, ...priceTerms } = prices;
   const staged = [
     ...new Set<string>([
       ...draft.stagedBecause,
@@ -51,28 +53,30 @@ export function writeListing(
       ...options.stagedBecause,
     ]),
   ].slice(0, REASONS_MAX);
-  const body = ceilingBody(head, dearestPricing(draft));
-  const terms: ManifestListingTerms = {
-    ...prices.terms,
-    ...(changes.length === 0
-      ? {}
-      : {
-          price_changes: changes.flatMap(({ from, prices: each }) =>
-            each === undefined ? [] : [{ from, pricing: each.pricing, ...each.terms }],
-          ),
-        }),
-    ...(body === undefined ? {} : { body }),
-    ...(staged.length === 0 ? {} : { staged_because: staged }),
-    ...(draft.agreedOn === undefined
-      ? {}
-      : { checked: { on: draft.agreedOn, by: "two-sources" as const } }),
+  const terms: ManifestListingTerms = defined({
+    ...priceTerms,
+    price_changes: unlessEmpty(changes),
+    body: ceilingBody(head, dearestPricing(draft)),
+    staged_because: unlessEmpty(staged),
+    checked:
+      draft.agreedOn === undefined ? undefined : { on: draft.agreedOn, by: "two-sources" as const },
+  });
+  const isStaged = staged.length > 0;
+  const model = {
+    ...writeModel(draft, options),
+    pricing,
+    id,
+    ...(isStaged && { is_ready: false }),
   };
-  const model = { ...writeModel(draft, options), pricing: prices.pricing };
-  const shown = orderedModel({ ...model, id, ...(staged.length > 0 ? { is_ready: false } : {}) });
+  const shown = orderedModel(model);
   return Object.keys(terms).length === 0 ? { model: shown } : { model: shown, terms };
 }
 
 const REASONS_MAX = 8;
+
+function unlessEmpty<T>(entries: readonly T[]): readonly T[] | undefined {
+  return entries.length === 0 ? undefined : entries;
+}
 
 function writeModel(
   draft: MergedDraft,
@@ -81,8 +85,8 @@ function writeModel(
   const { abilities, inputs } = draft;
   const kinds = (["image", "file", "audio", "video"] as const).filter((kind) => inputs?.has(kind));
   const resolvesTo = draft.resolvesTo.filter((each) => each !== draft.upstreamId);
-  const capacity = options.withCapacity ? writeCapacity(draft) : [];
-  return {
+  const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(draft.upstreamId)?.[1];
+  return defined({
     context_length: draft.contextLength ?? draft.maxOutputTokens ?? UNKNOWN_CONTEXT,
     streaming: true,
     supported_parameters: headParameters(options.head, {
@@ -90,24 +94,18 @@ function writeModel(
       tools: abilities.tools === true,
       structured: abilities.structured === true,
       sampling: abilities.sampling !== false,
-      ...(abilities.efforts === undefined ? {} : { efforts: abilities.efforts }),
-      ...(draft.maxOutputTokens === undefined ? {} : { maxOutputTokens: draft.maxOutputTokens }),
+      ...defined({ efforts: abilities.efforts, maxOutputTokens: draft.maxOutputTokens }),
     }),
     upstream_id: draft.upstreamId,
-    ...findQuantization(draft.upstreamId),
-    ...(draft.displayName === undefined ? {} : { display_name: draft.displayName }),
-    ...(kinds.length === 0 ? {} : { input_modalities: ["text", ...kinds] }),
-    ...(draft.maxOutputTokens === undefined ? {} : { max_output_tokens: draft.maxOutputTokens }),
-    ...(resolvesTo.length === 0 ? {} : { resolves_to: resolvesTo }),
-    ...(capacity.length === 0 ? {} : { capacity }),
-    ...(draft.released === undefined ? {} : { released: draft.released }),
-    ...(draft.deprecationDate === undefined ? {} : { deprecation_date: draft.deprecationDate }),
-  };
-}
-
-function findQuantization(upstreamId: string): Pick<ManifestModel, "quantization"> {
-  const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(upstreamId)?.[1];
-  return named === undefined ? {} : { quantization: named.toLowerCase() };
+    quantization: named?.toLowerCase(),
+    display_name: draft.displayName,
+    input_modalities: kinds.length === 0 ? undefined : (["text", ...kinds] as const),
+    max_output_tokens: draft.maxOutputTokens,
+    resolves_to: unlessEmpty(resolvesTo),
+    capacity: options.withCapacity ? unlessEmpty(writeCapacity(draft)) : undefined,
+    released: draft.released,
+    deprecation_date: draft.deprecationDate,
+  });
 }
 
 const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
@@ -131,10 +129,8 @@ const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
 
 /** Writes the fields in a fixed order, so that equal facts give equal bytes. */
 function orderedModel(model: ManifestModel): ManifestModel {
-  const fields = MODEL_FIELDS.flatMap((field): [string, unknown][] =>
-    model[field] === undefined ? [] : [[field, model[field]]],
-  );
-  return Object.fromEntries(fields) as unknown as ManifestModel;
+  const fields = MODEL_FIELDS.map((field) => [field, model[field]] as const);
+  return defined(Object.fromEntries(fields)) as unknown as ManifestModel;
 }
 
 function writeCapacity({ capacity }: MergedDraft): ManifestCapacity[] {
@@ -149,61 +145,28 @@ function writeCapacity({ capacity }: MergedDraft): ManifestCapacity[] {
   ];
 }
 
-interface WrittenPrices {
-  readonly pricing: readonly ManifestPrice[];
-  readonly terms: ManifestTermPrices;
-}
-
-function pricesWith(prices: DraftPrices, margin: string | undefined): WrittenPrices | undefined {
+function pricesWith(prices: DraftPrices, margin: string | undefined): Prices | undefined {
   const own = writePrices(prices);
   if (margin === undefined) return own;
-  const sold = raised(prices, margin);
-  if (sold === undefined) return undefined;
-  const { pricing, terms } = writePrices(sold);
-  const { price_tiers: tiers, extra_pricing: extra } = own.terms;
-  return {
-    pricing,
-    terms: {
-      ...terms,
-      purchase_pricing: own.pricing,
-      ...(tiers === undefined ? {} : { purchase_tiers: tiers }),
-      ...(extra === undefined ? {} : { purchase_extra: extra }),
-    },
-  };
-}
-
-function raised(prices: DraftPrices, margin: string): DraftPrices | undefined {
   let fits = true;
-  const sheetWith = (sheet: DraftSheet): DraftSheet => {
-    const entries = Object.entries(sheet).map(([sku, price]): [string, string] => {
-      const more = withMargin(price, margin);
-      if (more === undefined) fits = false;
-      return [sku, more ?? price];
-    });
-    return Object.fromEntries(entries) as unknown as DraftSheet;
-  };
-  const sold = {
-    sheet: sheetWith(prices.sheet),
-    tiers: prices.tiers.map((tier) => ({ ...tier, sheet: sheetWith(tier.sheet) })),
-  };
+  const sold = raisedPrices(own, (price) => {
+    const more = withMargin(price, margin);
+    if (more === undefined) fits = false;
+    return more ?? price;
+  });
   return fits ? sold : undefined;
 }
 
-function writePrices({ sheet, tiers }: DraftPrices): WrittenPrices {
+function writePrices({ sheet, tiers }: DraftPrices): Prices {
+  const writtenTiers = tiers.map((tier): ManifestPriceTier => ({
+    above_prompt_tokens: tier.abovePromptTokens,
+    pricing: writePricing(tier.sheet),
+    ...writeExtra(tier.sheet),
+  }));
   return {
     pricing: writePricing(sheet),
-    terms: {
-      ...(tiers.length === 0
-        ? {}
-        : {
-            price_tiers: tiers.map((tier): ManifestPriceTier => ({
-              above_prompt_tokens: tier.abovePromptTokens,
-              pricing: writePricing(tier.sheet),
-              ...writeExtra(tier.sheet),
-            })),
-          }),
-      ...writeExtra(sheet),
-    },
+    ...(tiers.length > 0 && { price_tiers: writtenTiers }),
+    ...writeExtra(sheet),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   type ManifestModel,
   validateManifest,
 } from "../../catalog/index.ts";
+import { defined } from "../../kernel/index.ts";
 import { isModelId } from "../listing-sources/entry-rules.ts";
 import { ceilingBody } from "../listing-sources/provider-heads.ts";
 import type { Fates } from "./fates.ts";
@@ -53,13 +54,11 @@ export function buildManifests(
     noteListing(deployment, { origin, placed, fates });
     return placed.flatMap((each) => (each.ok ? [{ ...each.listing, pricesFrom: origin }] : []));
   });
-  const manifests = groups.map(({ manifest, models, terms }): Manifest => {
-    return {
-      ...manifest,
-      models: [...models.values()],
-      ...(terms.size === 0 ? {} : { listing_terms: Object.fromEntries(terms) }),
-    };
-  });
+  const manifests = groups.map(({ manifest, models, terms }): Manifest => ({
+    ...manifest,
+    models: [...models.values()],
+    ...(terms.size > 0 && { listing_terms: Object.fromEntries(terms) }),
+  }));
   return { manifests, listings };
 }
 
@@ -79,8 +78,8 @@ function buildListing(
     ...model,
     id,
     upstream_id: (isOurs ? model.upstream_id : undefined) ?? upstreamId,
-    ...(resolvesTo.length === 0 ? {} : { resolves_to: resolvesTo }),
-    ...(rpm === undefined ? {} : { capacity: [{ type: "request", per: "minute", value: rpm }] }),
+    ...(resolvesTo.length > 0 && { resolves_to: resolvesTo }),
+    ...(rpm !== undefined && { capacity: [{ type: "request", per: "minute", value: rpm }] }),
   };
 }
 
@@ -122,7 +121,7 @@ function place(
   const [problem] = manifestProblems({
     ...manifest,
     models: [listing],
-    ...(terms === undefined ? {} : { listing_terms: { [listing.id]: terms } }),
+    ...(terms && { listing_terms: { [listing.id]: terms } }),
   });
   if (problem !== undefined) return { ok: false, problem };
   if (known === undefined) groups.push(group);
@@ -160,15 +159,15 @@ function createGroup(deployment: MovedDeployment, key: string, groups: readonly 
         ...(isNamed ? known : { name: host, prompt_logging: "retained" as const }),
         id,
         privacy_policy_url: isNamed ? privacy : PLACEHOLDER_URL,
-        ...(priority === undefined ? {} : { priority }),
+        ...defined({ priority }),
       },
       endpoint: {
         base_url: baseUrl,
         dialect: endpoint.dialect,
-        ...(keyName === undefined ? {} : { api_key_env: keyName }),
+        ...defined({ api_key_env: keyName }),
       },
       settlement,
-      ...(profile === undefined ? {} : { wire_profile: profile }),
+      ...defined({ wire_profile: profile }),
     },
   };
 }

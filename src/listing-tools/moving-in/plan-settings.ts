@@ -1,5 +1,5 @@
 import type { Manifest } from "../../catalog/index.ts";
-import type { RawJson } from "../../kernel/index.ts";
+import { defined, type RawJson } from "../../kernel/index.ts";
 import type { MovedListing } from "./build-manifests.ts";
 import type { Fates } from "./fates.ts";
 import { numberAt, settingAt, type SettingPath } from "./setting-tree.ts";
@@ -117,9 +117,7 @@ export function planPools(listings: readonly MovedListing[]): PlannedPool[] {
         id: `${providerId.slice(0, 56)}-${at + 1}`,
         listings: alike.map((each) => `${each.providerId}/${each.id}`),
         org_share: "three_quarters",
-        ...(rpm === undefined ? {} : { requests_per_minute: rpm }),
-        ...(tpm === undefined ? {} : { tokens_per_minute: tpm }),
-        ...(concurrent === undefined ? {} : { concurrent }),
+        ...defined({ requests_per_minute: rpm, tokens_per_minute: tpm, concurrent }),
       },
     ];
   });

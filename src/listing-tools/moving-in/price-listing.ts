@@ -1,31 +1,35 @@
-import type { ManifestListingTerms, ManifestModel, ManifestPrice } from "../../catalog/index.ts";
-import { OUTPUT_TOKENS_MAX, type RawJson, type RawObject, textOf } from "../../kernel/index.ts";
+import type { Manifest, ManifestModel, ManifestPrice } from "../../catalog/index.ts";
+import {
+  defined,
+  OUTPUT_TOKENS_MAX,
+  type RawJson,
+  type RawObject,
+  textOf,
+} from "../../kernel/index.ts";
 import { undatedName } from "../listing-sources/entry-rules.ts";
+import { marketplaceId } from "../listing-sources/ids.ts";
 import { importListings, type SourceInput } from "../listing-sources/import-listings.ts";
 import { readPrice } from "../listing-sources/price-text.ts";
 import {
+  findHead,
   headParameters,
   isImportable,
   type ProviderHead,
 } from "../listing-sources/provider-heads.ts";
+import type { WrittenListing } from "../listing-sources/write-listing.ts";
 import type { Fates } from "./fates.ts";
 import { type MovedDeployment, PRICE_FIELDS } from "./read-deployments.ts";
 
-export interface SourcedListing {
-  readonly model: ManifestModel;
-  readonly terms?: ManifestListingTerms;
-}
-
 export interface ListingFinder {
-  readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
-  readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
+  readonly shipped: (deployment: MovedDeployment) => WrittenListing | undefined;
+  readonly fromPriceFile: (deployment: MovedDeployment) => WrittenListing | undefined;
   /** Shipped ids of one provider, or of all providers if undefined. Ready listings come first. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
 export type PriceOrigin = "shipped" | "price_file" | "config" | "none";
 
-export interface PricedListing extends SourcedListing {
+export interface PricedListing extends WrittenListing {
   readonly origin: PriceOrigin;
 }
 
@@ -75,7 +79,7 @@ function listPaths({ path }: MovedDeployment, sku: Sku): (readonly (string | num
 
 function namePrices(
   deployment: MovedDeployment,
-  { model }: SourcedListing,
+  { model }: WrittenListing,
   { fates, source }: { readonly fates: Fates; readonly source: string },
 ): void {
   for (const sku of SKUS) {
@@ -121,20 +125,20 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
     context_length: contextLength ?? UNKNOWN_CONTEXT_TOKENS,
     max_output_tokens: maxOutputTokens,
     streaming: true,
-    ...(parts.length === 0 ? {} : { input_modalities: ["text", ...parts] }),
+    ...(parts.length > 0 && { input_modalities: ["text", ...parts] }),
     supported_parameters: headParameters(deployment.head, {
       ...abilities,
       sampling: true,
       maxOutputTokens,
     }),
     pricing: pricing ?? DETERRENT_PRICING,
-    ...(missing.length === 0 ? {} : { is_ready: false }),
+    ...(missing.length > 0 && { is_ready: false }),
   };
   const isUnpriced = pricing === undefined && Object.keys(prices).length > 0;
   if (isUnpriced) nameUnusable(deployment, fates);
   return {
     model,
-    ...(missing.length === 0 ? {} : { terms: { staged_because: missing } }),
+    ...(missing.length > 0 && { terms: { staged_because: missing } }),
     origin: pricing === undefined ? "none" : "config",
   };
 }
@@ -193,7 +197,7 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
  */
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
-): (deployment: MovedDeployment) => SourcedListing | undefined {
+): (deployment: MovedDeployment) => WrittenListing | undefined {
   const entries = source.document instanceof Map ? (source.document as RawObject) : undefined;
   return ({ head, prefix, isProvidersOwn, upstreamId, baseModel }) => {
     // A server that only speaks the provider's wire does not have the provider's prices.
@@ -218,7 +222,7 @@ function readListing(
     readonly prefix: string;
     readonly source: Omit<SourceInput, "from">;
   },
-): SourcedListing | undefined {
+): WrittenListing | undefined {
   const { key, prefix, source } = of;
   const entry = entries.get(key);
   const provider = readProvider(entry);
@@ -237,11 +241,83 @@ function readListing(
   });
   const model = manifest?.models[0];
   if (model === undefined) return undefined;
-  const terms = manifest?.listing_terms?.[model.id];
-  return terms === undefined ? { model } : { model, terms };
+  return defined({ model, terms: manifest?.listing_terms?.[model.id] });
 }
 
 function readProvider(entry: RawJson | undefined): string | undefined {
   const provider = entry instanceof Map ? (entry as RawObject).get("litellm_provider") : undefined;
   return textOf(provider) || undefined;
+}
+
+/**
+ * Finds a deployment's listing in manifests of the same provider at the same origin. The listing
+ * must have the deployment's model name, with or without its date, or the marketplace id of that
+ * name. An Azure deployment gets OpenAI's listing of its base model, but staged, because Azure's
+ * prices are in the operator's contract.
+ */
+export function shippedListings(
+  manifests: readonly Manifest[],
+): (deployment: MovedDeployment) => WrittenListing | undefined {
+  return (deployment) => {
+    const { head, upstreamId, baseUrl, baseModel } = deployment;
+    if (head.provider.id === "azure") return ofBaseModel(manifests, baseModel);
+    const { origin } = new URL(baseUrl);
+    const known = manifests.find(({ provider, endpoint }) => {
+      return provider.id === head.provider.id && new URL(endpoint.base_url).origin === origin;
+    });
+    return known && listingNamed(known, head.provider.id ?? "", upstreamId);
+  };
+}
+
+function ofBaseModel(
+  manifests: readonly Manifest[],
+  baseModel: string | undefined,
+): WrittenListing | undefined {
+  const lab = manifests.find(({ provider }) => provider.id === "openai");
+  if (lab === undefined || baseModel === undefined) return undefined;
+  const found = listingNamed(lab, "openai", baseModel.slice(baseModel.lastIndexOf("/") + 1));
+  if (found === undefined) return undefined;
+  const { checked: _ofTheLab, ...terms } = found.terms ?? {};
+  return {
+    model: { ...found.model, is_ready: false },
+    terms: { ...terms, staged_because: ["base-model"] },
+  };
+}
+
+function listingNamed(
+  { models, listing_terms: terms = {} }: Manifest,
+  providerId: string,
+  upstreamId: string,
+): WrittenListing | undefined {
+  const texts = models.filter(isText);
+  const names = [upstreamId, undatedName(upstreamId) ?? upstreamId];
+  const model =
+    names.flatMap((name) => texts.find((each) => nameOf(each) === name) ?? [])[0] ??
+    names.flatMap((name) => {
+      const id = marketplaceId(providerId, name);
+      return texts.find((each) => each.id === id) ?? [];
+    })[0];
+  if (model === undefined) return undefined;
+  return defined({ model, terms: terms[model.id] });
+}
+
+/** Ids of the text listings of one provider, or of all if undefined. Ready ones come first. */
+export function shippedIds(
+  manifests: readonly Manifest[],
+): (providerId: string | undefined) => readonly string[] {
+  return (providerId) => {
+    const models = manifests
+      .filter(({ provider: { id } }) => findHead(id) && (providerId ?? id) === id)
+      .flatMap((each) => each.models.filter(isText));
+    const ready = models.filter((each) => each.is_ready !== false);
+    return [...new Set([...ready, ...models].map(({ id }) => id))];
+  };
+}
+
+function isText({ output_modality: modality = "text" }: ManifestModel): boolean {
+  return modality === "text";
+}
+
+function nameOf({ id, upstream_id: upstreamId }: ManifestModel): string {
+  return upstreamId ?? id;
 }

@@ -1,4 +1,4 @@
-import type { RawJson } from "../../kernel/index.ts";
+import { defined, type RawJson } from "../../kernel/index.ts";
 import { isUpstreamId } from "../listing-sources/entry-rules.ts";
 import type { ProviderHead } from "../listing-sources/provider-heads.ts";
 import type { Fates } from "./fates.ts";
@@ -143,7 +143,7 @@ function readDeployment(
       upstreamId: found.upstreamId,
       baseUrl: address.baseUrl,
       isProvidersOwn: address.isProvidersOwn,
-      ...(key.name === undefined ? {} : { keyName: key.name }),
+      ...defined({ keyName: key.name }),
       ...carriedFacts(item, path, fates),
     },
   };

@@ -1,6 +1,14 @@
 import { compileCatalog, type Deployment, parseManifestFiles } from "../../catalog/index.ts";
 import type { Wire } from "../../formats/index.ts";
-import { asObject, assert, type Clock, Deadlines, textOf, tryParse } from "../../kernel/index.ts";
+import {
+  asObject,
+  assert,
+  type Clock,
+  Deadlines,
+  defined,
+  textOf,
+  tryParse,
+} from "../../kernel/index.ts";
 import {
   fetchAnswer,
   type FetchInput,
@@ -140,10 +148,10 @@ function renderManifest(wire: Wire, baseUrl: string, { hasKey, wireProfile }: As
     endpoint: {
       base_url: baseUrl,
       dialect: wire.id,
-      ...(hasKey ? { api_key_env: "SURVEYED_KEY" } : {}),
+      ...(hasKey && { api_key_env: "SURVEYED_KEY" }),
     },
     settlement: { mode: "arrears", interval: "monthly" },
-    ...(wireProfile === undefined ? {} : { wire_profile: wireProfile }),
+    ...defined({ wire_profile: wireProfile }),
     models: [
       {
         id: "surveyed",

@@ -1,5 +1,5 @@
 import type { Manifest, ManifestModel } from "../../catalog/index.ts";
-import { assert, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
+import { assert, defined, OUTPUT_TOKENS_MAX } from "../../kernel/index.ts";
 import { findHead, headParameters, type ProviderHead } from "../listing-sources/provider-heads.ts";
 import { modelName, type ServerKind, type SurveyedModel } from "./surveyed-model.ts";
 
@@ -40,10 +40,10 @@ export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]
     endpoint: {
       base_url: own.baseUrl,
       dialect: own.dialect as Manifest["endpoint"]["dialect"],
-      ...(own.apiKeyEnv === undefined ? {} : { api_key_env: own.apiKeyEnv }),
+      ...defined({ api_key_env: own.apiKeyEnv }),
     },
     settlement: own.settlement,
-    ...(head.wire_profile === undefined ? {} : { wire_profile: head.wire_profile }),
+    ...defined({ wire_profile: head.wire_profile }),
     models: models.map((model) => draftModel(own, head, model)),
   };
 }
@@ -66,7 +66,7 @@ function draftModel(own: OwnEndpoint, head: ProviderHead, model: ListableModel):
     context_length: contextLength,
     max_output_tokens: outputTokens,
     streaming: true,
-    ...(quantization === undefined ? {} : { quantization }),
+    ...defined({ quantization }),
     supported_parameters: headParameters(head, {
       reasons: false,
       sampling: true,

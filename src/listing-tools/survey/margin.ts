@@ -1,25 +1,13 @@
-import {
-  extraPricing,
-  type Manifest,
-  type ManifestExtraPricing,
-  type ManifestListingTerms,
-  type ManifestModel,
-  type ManifestPrice,
-  type ManifestPriceTier,
-  type ManifestTermPrices,
-} from "../../catalog/index.ts";
+import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
+import { raisedPrices } from "../listing-sources/raise-prices.ts";
 
 /**
  * Replaces a raised price that is too large for a manifest. Validation then refuses this value and
  * names its place.
  */
 const TOO_LARGE = "99999999";
-
-function raisedPrice(usdPerMillion: string, percent: string): string {
-  return priceWithMargin(usdPerMillion, percent) ?? TOO_LARGE;
-}
 
 /**
  * Puts a margin on every price: customers pay the raised prices, and the provider is owed the
@@ -28,13 +16,14 @@ function raisedPrice(usdPerMillion: string, percent: string): string {
  */
 export function withMargin(manifest: Manifest, percent: string): Manifest {
   if (manifest.endpoint.billing === "reported_cost") return manifest;
+  const raise = (price: string): string => priceWithMargin(price, percent) ?? TOO_LARGE;
   const terms: Record<string, ManifestListingTerms> = { ...manifest.listing_terms };
   const models = manifest.models.map((model): ManifestModel => {
     const { price_changes: changes, ...own } = terms[model.id] ?? {};
-    const { pricing, ...rest } = raisedPrices({ ...own, pricing: model.pricing }, percent);
+    const { pricing, ...rest } = raisedPrices({ ...own, pricing: model.pricing }, raise);
     terms[model.id] = {
       ...rest,
-      ...(changes && { price_changes: changes.map((change) => raisedPrices(change, percent)) }),
+      ...(changes && { price_changes: changes.map((change) => raisedPrices(change, raise)) }),
     };
     return { ...model, pricing };
   });
@@ -63,47 +52,4 @@ function importedHashes(
       .filter(({ id }) => ids.has(id))
       .map((model) => [model.id, listingHash(model, terms?.[model.id])]),
   );
-}
-
-/** Sale and `purchase_…` prices. Without the latter, the provider is owed the sale prices. */
-type Prices = ManifestTermPrices & Pick<ManifestModel, "pricing">;
-
-function raisedPrices<P extends Prices>(prices: P, percent: string): P {
-  const bought = prices.purchase_pricing ?? prices.pricing;
-  const tiers = prices.purchase_tiers ?? prices.price_tiers;
-  const extra = prices.purchase_extra ?? prices.extra_pricing;
-  return {
-    ...prices,
-    pricing: raisedEntries(bought, percent),
-    purchase_pricing: bought,
-    ...(tiers === undefined
-      ? {}
-      : { price_tiers: tiers.map((tier) => raisedTier(tier, percent)), purchase_tiers: tiers }),
-    ...(extra === undefined
-      ? {}
-      : { extra_pricing: raisedExtra(extra, percent), purchase_extra: extra }),
-  };
-}
-
-function raisedTier(tier: ManifestPriceTier, percent: string): ManifestPriceTier {
-  const { extra_pricing: extra } = tier;
-  return {
-    ...tier,
-    pricing: raisedEntries(tier.pricing, percent),
-    ...(extra === undefined ? {} : { extra_pricing: raisedExtra(extra, percent) }),
-  };
-}
-
-function raisedEntries(
-  entries: readonly ManifestPrice[],
-  percent: string,
-): readonly ManifestPrice[] {
-  return entries.map((entry) => ({
-    ...entry,
-    cost_usd_per_million: raisedPrice(entry.cost_usd_per_million, percent),
-  }));
-}
-
-function raisedExtra(extra: ManifestExtraPricing, percent: string): ManifestExtraPricing {
-  return extraPricing((sku) => raisedPrice(extra[sku], percent));
 }

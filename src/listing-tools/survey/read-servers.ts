@@ -1,4 +1,4 @@
-import { asObject, textOf } from "../../kernel/index.ts";
+import { asObject, defined, textOf } from "../../kernel/index.ts";
 import { isUpstreamId } from "../listing-sources/entry-rules.ts";
 import {
   parseContext,
@@ -89,11 +89,13 @@ export function withLlamaProps(
   const callsTools = asObject(props?.["chat_template_caps"])?.["supports_tools"] === true;
   return models.map((model) => ({
     ...model,
-    ...(served === undefined || served > (model.contextLength ?? Infinity)
-      ? {}
-      : { contextLength: served, contextFrom: "n_ctx" }),
-    ...(readsImages ? { readsImages } : {}),
-    ...(callsTools ? { callsTools } : {}),
+    ...(served !== undefined &&
+      served <= (model.contextLength ?? Infinity) && {
+        contextLength: served,
+        contextFrom: "n_ctx",
+      }),
+    ...(readsImages && { readsImages }),
+    ...(callsTools && { callsTools }),
   }));
 }
 
@@ -132,19 +134,14 @@ function readEntry(
   const loaded = parseContext(entry["loaded_context_length"]);
   const most = parseContext(entry["max_context_length"]);
   const context = loaded ?? most;
-  const quantization = parseQuantization(entry["quantization"]);
+  const contextFrom = loaded === undefined ? "max_context_length" : "loaded_context_length";
   const capabilities = Array.isArray(entry["capabilities"]) ? entry["capabilities"] : [];
   return {
     upstreamId,
-    ...(context === undefined
-      ? {}
-      : {
-          contextLength: context,
-          contextFrom: loaded === undefined ? "max_context_length" : "loaded_context_length",
-        }),
-    ...(quantization === undefined ? {} : { quantization }),
-    ...(entry["type"] === "vlm" ? { readsImages: true } : {}),
-    ...(capabilities.includes("tool_use") ? { callsTools: true } : {}),
+    ...(context !== undefined && { contextLength: context, contextFrom }),
+    ...defined({ quantization: parseQuantization(entry["quantization"]) }),
+    ...(entry["type"] === "vlm" && { readsImages: true }),
+    ...(capabilities.includes("tool_use") && { callsTools: true }),
   };
 }
 
@@ -166,13 +163,12 @@ export function readOllamaModel(
   if (capabilities?.includes("completion") === false) {
     return { model: upstreamId, code: "not_chat", message: "it is not a chat model" };
   }
-  const quantization = parseQuantization(details?.["quantization_level"]);
   return {
     upstreamId,
     ...contextOfModel(info, textOf(shown["parameters"])),
-    ...(quantization === undefined ? {} : { quantization }),
-    ...(capabilities?.includes("vision") === true ? { readsImages: true } : {}),
-    ...(capabilities?.includes("tools") === true ? { callsTools: true } : {}),
+    ...defined({ quantization: parseQuantization(details?.["quantization_level"]) }),
+    ...(capabilities?.includes("vision") === true && { readsImages: true }),
+    ...(capabilities?.includes("tools") === true && { callsTools: true }),
   };
 }
 

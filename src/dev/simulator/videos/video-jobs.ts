@@ -1,6 +1,6 @@
 import type { Clock } from "../../../kernel/index.ts";
 import type { JobFault } from "../faults.ts";
-import { makeSerial } from "../serial.ts";
+import { makeSerial } from "../call-log.ts";
 import type { VideoOrder } from "./video-order.ts";
 
 export interface JobCounts {

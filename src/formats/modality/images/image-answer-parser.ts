@@ -1,5 +1,4 @@
-import { IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kernel/index.ts";
-import { Base64Text } from "./base64-text.ts";
+import { HeldBytes, IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kernel/index.ts";
 
 /**
  * Parses an answer while it arrives. Each string under a key `b64_json` becomes a `Base64Text`. All
@@ -118,4 +117,115 @@ function isSpace(byte: number): boolean {
 
 function isBase64Key(written: string): boolean {
   return written === KEY || (written.includes("\\") && tryParse(`"${written}"`)?.value === KEY);
+}
+
+/**
+ * Collects a base64 text inside a JSON string while it arrives. Characters are only counted,
+ * because the client gets the provider's bytes, escapes included; the first ones are decoded to
+ * detect the file type.
+ */
+export class Base64Text {
+  readonly #held = new HeldBytes();
+  #head = "";
+  #characters = 0;
+  #paddings = 0;
+  #isBad = false;
+  /** A JSON escape that is not complete yet, with its backslash. */
+  #escape = "";
+
+  /** Takes bytes from `start`. Returns the offset of the closing quote, or of the end. */
+  push(bytes: Buffer, start: number): number {
+    let at = start;
+    while (at < bytes.length) {
+      if (this.#escape !== "") {
+        this.#takeEscape(bytes[at++] as number);
+        continue;
+      }
+      const end = alphabetEnd(bytes, at);
+      if (end > at) this.#takeCharacters(bytes, at, end);
+      at = end;
+      const byte = bytes[at];
+      if (byte === undefined || byte === QUOTE) break;
+      if (byte === BACKSLASH) this.#escape = "\\";
+      else this.#takeOther(byte);
+      at += 1;
+    }
+    this.#held.add(bytes.subarray(start, at));
+    return at;
+  }
+
+  /** True once a character is not base64. The caller may then stop. */
+  get isBad(): boolean {
+    return this.#isBad;
+  }
+
+  get isFile(): boolean {
+    const isWhole = (this.#characters + this.#paddings) % 4 === 0 && this.#paddings <= 2;
+    return !this.#isBad && isWhole && this.#characters > 0;
+  }
+
+  get fileBytes(): number {
+    return Math.floor((this.#characters * 3) / 4);
+  }
+
+  /** The first bytes of the decoded file, enough to detect its type. */
+  get firstBytes(): Buffer {
+    return Buffer.from(this.#head, "base64");
+  }
+
+  pieces(): readonly Buffer[] {
+    return this.#held.pieces();
+  }
+
+  #takeCharacters(bytes: Buffer, start: number, end: number): void {
+    if (this.#paddings > 0) this.#isBad = true;
+    this.#characters += end - start;
+    const capacity = HEAD_CHARACTERS - this.#head.length;
+    if (capacity > 0)
+      this.#head += bytes.toString("latin1", start, Math.min(end, start + capacity));
+  }
+
+  #takeOther(byte: number): void {
+    if (byte === PADDING) this.#paddings += 1;
+    else this.#isBad = true;
+  }
+
+  /** Decodes a JSON escape: some encoders escape base64 characters that are special in HTML. */
+  #takeEscape(byte: number): void {
+    this.#escape += String.fromCharCode(byte);
+    if (this.#escape.length < (this.#escape[1] === "u" ? UNICODE_ESCAPE_CHARACTERS : 2)) return;
+    const code = decodeEscape(this.#escape);
+    this.#escape = "";
+    if (ALPHABET[code] === 1) this.#takeCharacters(Buffer.of(code), 0, 1);
+    else this.#takeOther(code);
+  }
+}
+
+const PADDING = 0x3d;
+const SLASH = 0x2f;
+const NO_CHARACTER = 0;
+const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
+/**
+ * Base64 characters that are kept to detect the file type: a multiple of four, as decoding needs,
+ * and enough to reach the first tag of an SVG file.
+ */
+const HEAD_CHARACTERS = 1_024;
+
+/** Indexed by byte: 1 for the 64 characters of base64 (RFC 4648, section 4), else 0. */
+const ALPHABET = new Uint8Array(256);
+for (const byte of Buffer.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+)) {
+  ALPHABET[byte] = 1;
+}
+
+function alphabetEnd(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && ALPHABET[bytes[at] as number] === 1) at += 1;
+  return at;
+}
+
+function decodeEscape(escape: string): number {
+  if (escape === "\\/") return SLASH;
+  return /^\\u00[0-9a-fA-F]{2}$/.test(escape) ? Number.parseInt(escape.slice(2), 16) : NO_CHARACTER;
 }

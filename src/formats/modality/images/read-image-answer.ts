@@ -7,8 +7,7 @@ import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/fa
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { asCount, type Fields } from "../../wire/neutral/usage-report.ts";
-import type { Base64Text } from "./base64-text.ts";
-import type { ImageAnswerParser } from "./image-answer-parser.ts";
+import type { Base64Text, ImageAnswerParser } from "./image-answer-parser.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 

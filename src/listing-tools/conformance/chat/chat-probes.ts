@@ -2,7 +2,7 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { type ChatQuestion, type QuestionTool, type Wire, wires } from "../../../formats/index.ts";
 import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
-import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, withMembers } from "../probing/probe.ts";
 
 /** Output bound for a short answer. It leaves room for a model that reasons first. */
 export const ANSWER_TOKENS = 2_048;
@@ -114,13 +114,16 @@ const FRAMED_SYSTEM = "You are a reader of short texts.";
 /** Maximum output bound of any probe. A listing with a smaller maximum gets its own maximum. */
 export const LARGE_BOUND = 4_096;
 
+/** A question whose answer may have `ANSWER_TOKENS` tokens unless it states another bound. */
+type AskedChat = Omit<ChatQuestion, "maxTokens"> & Partial<Pick<ChatQuestion, "maxTokens">>;
+
 /** Builders of chat probes. Each uses the provider's own wire unless the caller gives another. */
 export const chatProbes = {
   short: (deployment: Deployment, wire = findWire(deployment), stream = false): Probe =>
     probe(
       deployment,
       { name: stream ? "short stream" : "short answer", wire },
-      { text: SHORT_TEXT, maxTokens: ANSWER_TOKENS, stream },
+      { text: SHORT_TEXT, stream },
     ),
   shortStream: (deployment: Deployment, wire = findWire(deployment)): Probe =>
     chatProbes.short(deployment, wire, true),
@@ -144,7 +147,6 @@ export const chatProbes = {
       // declared, tools.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
-      maxTokens: ANSWER_TOKENS,
       stream,
     }),
   /** Sends `text`, which the model answered before, back to the model, `copies` times. */
@@ -189,7 +191,6 @@ export const chatProbes = {
       {
         // Long text follows the stop word, so that C4 notices billing beyond the stop.
         text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
-        maxTokens: ANSWER_TOKENS,
         stops: isSecond ? ["seventh", word] : [word],
         stream,
       },
@@ -205,7 +206,6 @@ export const chatProbes = {
       { name: `tool call${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`, wire },
       {
         text: `What is the weather in ${chooseCity(subject, stream, attempt)} in celsius? Use get_weather.`,
-        maxTokens: ANSWER_TOKENS,
         tools: { of: [TIME_TOOL, WEATHER_TOOL], choice: { name: WEATHER_TOOL.name } },
         stream,
       },
@@ -220,46 +220,34 @@ export const chatProbes = {
         choice === "none"
           ? "What is the weather in Lisbon in celsius? Use get_weather."
           : "Good morning. How are you?",
-      maxTokens: ANSWER_TOKENS,
       tools: { of: [WEATHER_TOOL, TIME_TOOL], choice },
       stream,
     }),
   singleCall: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `one call at most${stream ? ", stream" : ""}`, {
       text: BOTH_TEXT,
-      maxTokens: ANSWER_TOKENS,
       tools: { of: [WEATHER_TOOL, TIME_TOOL], isSingle: true },
       stream,
     }),
   bothCalls: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `two calls${stream ? ", stream" : ""}`, {
       text: BOTH_TEXT,
-      maxTokens: ANSWER_TOKENS,
       tools: { of: [WEATHER_TOOL, TIME_TOOL] },
       stream,
     }),
   formatted: (subject: Subject, stream: boolean): Probe =>
     chatProbe(subject, `answer as JSON${stream ? ", stream" : ""}`, {
       text: "Describe a harbour as JSON: boats is how many there are, harbour is its name.",
-      maxTokens: ANSWER_TOKENS,
       schema: FORMAT_SCHEMA,
       stream,
     }),
+  /** A request with a small bound, for those that the provider should refuse. */
+  bounded: (deployment: Deployment, stream = false): Probe =>
+    probe(deployment, { name: "" }, { text: SHORT_TEXT, maxTokens: 16, stream }),
   tooHot: (deployment: Deployment): Probe => ({
-    ...probe(deployment, { name: "temperature 99" }, { text: SHORT_TEXT, maxTokens: 16 }),
+    ...chatProbes.bounded(deployment),
+    name: "temperature 99",
     changeBody: (body) => withMembers(body, { temperature: 99 }),
-  }),
-  notJson: (deployment: Deployment): Probe => ({
-    ...probe(deployment, { name: "invalid JSON" }, { text: SHORT_TEXT, maxTokens: 16 }),
-    changeBody: cutInHalf,
-  }),
-  unknownModel: (deployment: Deployment, stream: boolean): Probe => ({
-    ...probe(
-      deployment,
-      { name: stream ? "unknown model, stream" : "unknown model" },
-      { text: SHORT_TEXT, maxTokens: 16, stream },
-    ),
-    as: "unknown_model",
   }),
 } as const;
 
@@ -274,20 +262,21 @@ function besideText({ deployment }: Subject): Partial<ChatQuestion> {
   };
 }
 
-/**
- * Builds a probe on the provider's own wire. `more` replaces the default field `temperature: 0`,
- * which is sent only if the listing allows it.
- */
+/** Builds a probe on the provider's own wire. `more` are further fields of the body. */
 export function chatProbe(
   { deployment }: Subject,
   name: string,
-  question: ChatQuestion,
-  more?: Readonly<Record<string, unknown>>,
+  question: AskedChat,
+  more: Readonly<Record<string, unknown>> = coldest(deployment),
 ): Probe {
   const made = probe(deployment, { name }, question);
-  const coldest = deployment.supportedParameters.get("temperature");
-  const isCold = coldest?.type === "range" && coldest.min <= 0;
-  return { ...made, body: { ...made.body, ...(more ?? (isCold ? { temperature: 0 } : {})) } };
+  return { ...made, body: { ...made.body, ...more } };
+}
+
+/** The field `temperature: 0` if the listing allows it, else no field. */
+export function coldest({ supportedParameters }: Deployment): { readonly temperature?: 0 } {
+  const temperature = supportedParameters.get("temperature");
+  return temperature?.type === "range" && temperature.min <= 0 ? { temperature: 0 } : {};
 }
 
 /** Wires other than the provider's on which the gateway offers a chat listing by translation. */
@@ -308,11 +297,11 @@ export function boundFor({ maxOutputTokens }: Deployment, wanted: number): numbe
 function probe(
   deployment: Deployment,
   asked: { readonly name: string; readonly wire?: Wire },
-  question: ChatQuestion,
+  question: AskedChat,
 ): Probe {
   const wire = asked.wire ?? findWire(deployment);
   const isOwn = wire.id === deployment.wire;
-  const maxTokens = boundFor(deployment, question.maxTokens);
+  const maxTokens = boundFor(deployment, question.maxTokens ?? ANSWER_TOKENS);
   return {
     name: isOwn ? asked.name : `${asked.name}, asked on ${wire.id}`,
     wire,

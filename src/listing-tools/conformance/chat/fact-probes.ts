@@ -323,7 +323,6 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   return {
     ...chatProbe(subject, attempt === 1 ? name : `${name}, try ${attempt}`, {
       text: parts.join(" "),
-      maxTokens: ANSWER_TOKENS,
       stream,
     }),
     facts: said.all,
@@ -342,11 +341,7 @@ export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");
   const text = `${said.in("a short message")} ${said.question()}`;
   return {
-    ...chatProbe(subject, `one fact, stream, repeat ${number}`, {
-      text,
-      maxTokens: ANSWER_TOKENS,
-      stream: true,
-    }),
+    ...chatProbe(subject, `one fact, stream, repeat ${number}`, { text, stream: true }),
     facts: said.all,
     ...PLAIN_TEXT,
     copies: 0,

@@ -1,5 +1,5 @@
 import type { Deployment, InputModality } from "../../../catalog/index.ts";
-import { ANSWER_TOKENS, boundFor, findWire } from "./chat-probes.ts";
+import { ANSWER_TOKENS, boundFor, coldest, findWire } from "./chat-probes.ts";
 import { BLUE, renderMp4, renderPdf, renderPng, RED, renderWav } from "../probing/media-files.ts";
 import type { Probe } from "../probing/probe.ts";
 
@@ -128,15 +128,13 @@ const PARTS: Readonly<Record<string, Partial<Record<MediaKind, PartWriter>>>> = 
 };
 
 function buildProbe(deployment: Deployment, name: string, content: unknown): Probe {
-  const coldest = deployment.supportedParameters.get("temperature");
-  const isCold = coldest?.type === "range" && coldest.min <= 0;
   return {
     name,
     wire: findWire(deployment),
     body: {
       max_tokens: boundFor(deployment, ANSWER_TOKENS),
       messages: [{ role: "user", content }],
-      ...(isCold ? { temperature: 0 } : {}),
+      ...coldest(deployment),
     },
   };
 }

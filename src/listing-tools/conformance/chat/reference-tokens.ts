@@ -1,4 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
+import { failed, type Finding, warned } from "../report/finding.ts";
 
 export interface ReferenceCount {
   readonly tokens: number;
@@ -46,6 +47,30 @@ export function compareTokens(
   const isPossible =
     billed <= tokens * ESTIMATE_FACTOR_MAX && billed * ESTIMATE_FACTOR_MAX >= tokens;
   return { kind: !isExact && isPossible ? "odd" : "wrong", tolerancePercent };
+}
+
+/** Compares the tokens billed for one copy of a known text or state with a reference count. */
+export async function lengthFinding(
+  deployment: Deployment,
+  known: { readonly what: "text" | "state"; readonly text: string },
+  billed: number,
+): Promise<Finding | undefined> {
+  const { what, text } = known;
+  const reference = await referenceCount(deployment, text);
+  const { kind, tolerancePercent } = compareTokens(billed, reference);
+  if (kind === "right") return undefined;
+  const judge = kind === "wrong" ? failed : warned;
+  return judge(`the tokens billed for a known ${what} are not what it has`, {
+    ...(what === "text" && { percent_too_much: percentOf(billed, reference.tokens) }),
+    tokens_billed: Math.round(billed),
+    tokens_expected: reference.tokens,
+    counted_by: reference.by,
+    tolerance_percent: tolerancePercent,
+  });
+}
+
+export function percentOf(billed: number, actual: number): number {
+  return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
 
 interface Family {

@@ -1,4 +1,4 @@
-import { type Check, forAll } from "./check.ts";
+import { type Check, forAll, plainProbe } from "./check.ts";
 import {
   type Evidence,
   failed,
@@ -9,7 +9,6 @@ import {
 } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
-import { plainProbe } from "./modality-probes.ts";
 import type { Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 

@@ -10,7 +10,7 @@ import type { Lab } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
-import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
+import { lengthFinding, percentOf } from "../chat/reference-tokens.ts";
 
 /** C4: billed usage adds up, is the same for the same request, and fits the text's length. */
 export const usageArithmetic: Check = {
@@ -27,25 +27,22 @@ async function chatUsage(lab: Lab): Promise<Finding> {
   if (once.usage === undefined) return failed("an answer reports no usage");
   const again = await lab.ask(chatProbes.measured(lab, 1, ", again"));
   const streamed = await lab.ask(chatProbes.measured(lab, 1, ", stream"));
-  const length = await lengthFinding(lab, once);
+  const perCopy = await countPerCopy(lab, once);
+  const prose = { what: "text", text: writeProse(lab.chance, 1) } as const;
   const parts = [
     ...arithmeticFindings([once]),
     sameFinding(lab, once, again),
     sameFinding(lab, once, streamed),
-    length.finding,
-    ...(length.perCopy === undefined ? [] : await frameFindings(lab, once, length.perCopy)),
+    perCopy === undefined ? undefined : await lengthFinding(lab.deployment, prose, perCopy),
+    ...(perCopy === undefined ? [] : await frameFindings(lab, once, perCopy)),
     await echoFinding(lab, "english", chatProbes.recited(lab, "english", false)),
     await echoFinding(lab, "alphabets", chatProbes.recited(lab, "alphabets", true)),
     await echoFinding(lab, "a story", chatProbes.story(lab, false)),
-    ...(await tableFindings(lab, once, length.perCopy)),
+    ...(await tableFindings(lab, once, perCopy)),
     ...arithmeticFindings(lab.seen()),
     ...lab.seen().map((seen) => outputFinding(lab, seen) ?? dearFinding(lab, seen)),
   ];
   return chooseWorst(parts, passed("usage adds up, and agrees with itself and with the text"));
-}
-
-function percentOf(billed: number, actual: number): number {
-  return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
 
 /** Fails an answer whose counts are not integers, do not add up, or have a part above its whole. */
@@ -245,34 +242,13 @@ const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
 /**
- * Compares the tokens billed for one copy of a text with a reference count. The prompt with three
- * copies minus the prompt with one copy is two copies: the tokens of the chat template cancel out.
+ * The tokens billed for one copy of a text. The prompt with three copies minus the prompt with one
+ * copy is two copies: the tokens of the chat template cancel out.
  */
-async function lengthFinding(
-  lab: Lab,
-  once: Observation,
-): Promise<{ readonly perCopy?: number; readonly finding?: Finding }> {
+async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | undefined> {
   const thrice = await lab.ask(chatProbes.measured(lab, 3));
-  if (!isServed(thrice) || thrice.usage === undefined || once.usage === undefined) return {};
-  const first = promptTokensTotal(once.usage);
-  const perCopy = (promptTokensTotal(thrice.usage) - first) / 2;
-  const reference = await referenceCount(lab.deployment, writeProse(lab.chance, 1));
-  const { kind, tolerancePercent } = compareTokens(perCopy, reference);
-  const evidence = {
-    percent_too_much: percentOf(perCopy, reference.tokens),
-    tokens_billed: Math.round(perCopy),
-    tokens_expected: reference.tokens,
-    counted_by: reference.by,
-    tolerance_percent: tolerancePercent,
-  };
-  if (kind !== "right") {
-    const judge = kind === "wrong" ? failed : warned;
-    return {
-      perCopy,
-      finding: judge("the tokens billed for a known text are not what it has", evidence),
-    };
-  }
-  return { perCopy };
+  if (!isServed(thrice) || thrice.usage === undefined || usage === undefined) return undefined;
+  return (promptTokensTotal(thrice.usage) - promptTokensTotal(usage)) / 2;
 }
 
 /**

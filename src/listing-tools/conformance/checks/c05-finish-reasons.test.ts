@@ -37,22 +37,28 @@ function usageOf(completion: number): Usage {
 const SHORT: Ended = { finish: "stop", tokens: 2 };
 const CUT: Ended = { finish: "length", tokens: "bound" };
 
-test("answers that say truly why they ended pass", async () => {
-  expect(await statusOf({ short: SHORT, long: CUT })).toBe("pass");
-});
-
-test("a cut answer that claims to have ended by itself is found", async () => {
-  expect(await statusOf({ short: SHORT, long: { finish: "stop", tokens: "bound" } })).toBe("fail");
-});
-
-test("a short answer that claims to be cut is found", async () => {
-  expect(await statusOf({ short: { finish: "length", tokens: 2 }, long: CUT })).toBe("fail");
-});
-
-test("an answer that ended before its bound is not one that was cut", async () => {
-  expect(await statusOf({ short: SHORT, long: { finish: "stop", tokens: 2 } })).toBe("pass");
-});
-
-test("a model that speaks until its bound is truly cut, even where one word was asked for", async () => {
-  expect(await statusOf({ short: { finish: "length", tokens: "bound" }, long: CUT })).toBe("pass");
+test.each<[string, Parameters<typeof statusOf>[0], CheckStatus]>([
+  ["answers that say truly why they ended", { short: SHORT, long: CUT }, "pass"],
+  [
+    "a cut answer that claims to have ended by itself",
+    { short: SHORT, long: { finish: "stop", tokens: "bound" } },
+    "fail",
+  ],
+  [
+    "a short answer that claims to be cut",
+    { short: { finish: "length", tokens: 2 }, long: CUT },
+    "fail",
+  ],
+  [
+    "an answer that ended before its bound, and was not cut",
+    { short: SHORT, long: { finish: "stop", tokens: 2 } },
+    "pass",
+  ],
+  [
+    "a model that speaks until its bound even where one word was asked for",
+    { short: { finish: "length", tokens: "bound" }, long: CUT },
+    "pass",
+  ],
+])("%s: %s", async (_what, ended, status) => {
+  expect(await statusOf(ended)).toBe(status);
 });

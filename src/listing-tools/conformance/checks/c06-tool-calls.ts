@@ -113,47 +113,37 @@ async function choiceFindings(lab: Lab): Promise<readonly (Finding | undefined)[
   const mayChoose = (choice: string): boolean =>
     choices !== undefined && (choices.type !== "enum" || choices.values.includes(choice));
   const parts: (Finding | undefined)[] = [];
+  const count = async (probe: Probe, allowed: AllowedCalls): Promise<void> => {
+    parts.push(await countFinding(lab, probe, allowed));
+  };
   for (const stream of [false, true]) {
     if (mayChoose("none")) {
-      const none = chatProbes.toolChoice(lab, "none", stream);
-      parts.push(
-        await countFinding(lab, none, { most: 0, what: "a call is made that was forbidden" }),
-      );
+      const what = "a call is made that was forbidden";
+      await count(chatProbes.toolChoice(lab, "none", stream), { most: 0, what });
     }
     if (mayChoose("required")) {
-      const required = chatProbes.toolChoice(lab, "required", stream);
-      parts.push(
-        await countFinding(lab, required, {
-          least: 1,
-          what: "no call is made where one is required",
-        }),
-      );
+      const what = "no call is made where one is required";
+      await count(chatProbes.toolChoice(lab, "required", stream), { least: 1, what });
     }
     if (has(deployment, "parallel_tool_calls")) {
-      const single = chatProbes.singleCall(lab, stream);
-      parts.push(
-        await countFinding(lab, single, {
-          most: 1,
-          what: "two calls come where one at most was allowed",
-        }),
-      );
+      const what = "two calls come where one at most was allowed";
+      await count(chatProbes.singleCall(lab, stream), { most: 1, what });
     }
   }
   return parts;
 }
 
+interface AllowedCalls {
+  readonly least?: number;
+  readonly most?: number;
+  /** The message if there are fewer or more. */
+  readonly what: string;
+}
+
 async function countFinding(
   lab: Lab,
   probe: Probe,
-  {
-    least = 0,
-    most = Number.POSITIVE_INFINITY,
-    what,
-  }: {
-    readonly least?: number;
-    readonly most?: number;
-    readonly what: string;
-  },
+  { least = 0, most = Number.POSITIVE_INFINITY, what }: AllowedCalls,
 ): Promise<Finding | undefined> {
   const ask = async (asked: Probe) => {
     const answer = await lab.ask(asked);

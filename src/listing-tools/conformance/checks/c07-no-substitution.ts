@@ -1,10 +1,9 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { chatProbes } from "../chat/chat-probes.ts";
-import { type Check, forAll } from "./check.ts";
+import { type Check, forAll, plainProbe } from "./check.ts";
 import { readServedModel } from "../../../kernel/index.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { plainProbe } from "./modality-probes.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
 

@@ -1,8 +1,14 @@
-import { type Check, forAll } from "./check.ts";
+import type { Deployment } from "../../../catalog/index.ts";
+import { type Check, forAll, plainProbe } from "./check.ts";
+import { chatProbes } from "../chat/chat-probes.ts";
+import { decisionProbes } from "../decisions/decision-probes.ts";
+import { imageProbes } from "../images/image-probes.ts";
 import { failed, type Finding, passed, chooseWorst } from "../report/finding.ts";
-import { badProbes } from "./modality-probes.ts";
+import type { Subject } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
+import { cutInHalf, type Probe } from "../probing/probe.ts";
 import { parseFields } from "../chat/read-chat.ts";
+import { videoProbes } from "../videos/video-probes.ts";
 
 /** C8: a request that cannot be served gets a 4xx with a JSON body, in time. */
 export const errorShape: Check = {
@@ -22,6 +28,37 @@ export const errorShape: Check = {
     );
     return { ...worst, evidence: { ...worst.evidence, answers } };
   }),
+};
+
+/** Invalid requests: a body that is not JSON, an unknown model, a value out of range. */
+function badProbes(subject: Subject): readonly Probe[] {
+  const { deployment } = subject;
+  const isChat = deployment.modality === "text";
+  const plain = isChat ? chatProbes.bounded(deployment) : plainProbe(subject);
+  const streamed = isChat ? [chatProbes.bounded(deployment, true)] : [];
+  return [
+    { ...plain, name: "invalid JSON", changeBody: cutInHalf },
+    { ...plain, name: "unknown model", as: "unknown_model" },
+    ...streamed.map((probe) => ({
+      ...probe,
+      name: "unknown model, stream",
+      as: "unknown_model" as const,
+    })),
+    ...OUT_OF_RANGE[deployment.modality](subject),
+  ];
+}
+
+const OUT_OF_RANGE: Readonly<
+  Record<Deployment["modality"], (subject: Subject) => readonly Probe[]>
+> = {
+  // Engines differ in the parameters that they accept, so only a declared parameter is tested.
+  text: ({ deployment }) =>
+    deployment.supportedParameters.get("temperature")?.type === "range"
+      ? [chatProbes.tooHot(deployment)]
+      : [],
+  image: (subject) => [imageProbes.negativeCount(subject)],
+  video: (subject) => [videoProbes.negativeSeconds(subject)],
+  decisions: ({ deployment }) => [decisionProbes.noQuestion(deployment)],
 };
 
 function refusalFinding({ probe, status, timedOut, body }: Observation): Finding {

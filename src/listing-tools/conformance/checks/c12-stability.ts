@@ -1,8 +1,7 @@
 import { shortFact } from "../chat/fact-probes.ts";
-import type { Check } from "./check.ts";
+import { type Check, plainProbe } from "./check.ts";
 import { failed, type Finding, passed, warned } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { plainProbe } from "./modality-probes.ts";
 import { type Observation, ProbeNotSent, describeFailure } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 

@@ -1,6 +1,11 @@
 import type { Deployment, ModalityId } from "../../../catalog/index.ts";
+import { chatProbes } from "../chat/chat-probes.ts";
+import { decisionProbes } from "../decisions/decision-probes.ts";
+import { imageProbes } from "../images/image-probes.ts";
+import type { Lab, Subject } from "../probing/lab.ts";
+import type { Probe } from "../probing/probe.ts";
 import type { CheckId, Finding } from "../report/finding.ts";
-import type { Lab } from "../probing/lab.ts";
+import { videoProbes } from "../videos/video-probes.ts";
 
 /** Rejects with `ProbeNotSent` if a probe is not sent; any other error is a bug of this program. */
 type JudgeListing = (lab: Lab) => Promise<Finding>;
@@ -25,4 +30,16 @@ export function whyNotChecked(
 
 export function forAll(run: JudgeListing): Check["runs"] {
   return { text: run, image: run, video: run, decisions: run };
+}
+
+const PLAIN: Readonly<Record<ModalityId, (subject: Subject) => Probe>> = {
+  text: ({ deployment }) => chatProbes.short(deployment),
+  image: imageProbes.one,
+  video: videoProbes.shortest,
+  decisions: ({ deployment }) => decisionProbes.one(deployment),
+};
+
+/** The cheapest valid request of the listing's modality. */
+export function plainProbe(subject: Subject): Probe {
+  return PLAIN[subject.deployment.modality](subject);
 }

@@ -1,7 +1,6 @@
 import type { Check } from "./check.ts";
 import { reachability } from "./c01-reachability.ts";
-import { answerShape } from "./c02-answer-shape.ts";
-import { streamShape } from "./c03-stream-shape.ts";
+import { answerShape, streamShape } from "./c02-c03-shape.ts";
 import { usageArithmetic } from "./c04-usage-arithmetic.ts";
 import { finishReasons } from "./c05-finish-reasons.ts";
 import { toolCalls } from "./c06-tool-calls.ts";
@@ -9,8 +8,17 @@ import { noSubstitution } from "./c07-no-substitution.ts";
 import { errorShape } from "./c08-error-shape.ts";
 import { outputBound } from "./c09-output-bound.ts";
 import { declaredInputs } from "./c10-inputs.ts";
-import { modalitySpecifics } from "./c11-modality.ts";
 import { stability } from "./c12-stability.ts";
+import { decisionSpecifics } from "../decisions/decision-specifics.ts";
+import { imageSpecifics } from "../images/image-specifics.ts";
+import { videoSpecifics } from "../videos/video-specifics.ts";
+
+const modalitySpecifics: Check = {
+  id: "C11",
+  title: "modality specifics",
+  otherwise: "chat has checks of its own",
+  runs: { image: imageSpecifics, video: videoSpecifics, decisions: decisionSpecifics },
+};
 
 export const CHECKS: readonly Check[] = [
   reachability,

@@ -11,9 +11,9 @@ import {
 import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation } from "../probing/observation.ts";
+import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import { readContentType, parseFields } from "../chat/read-chat.ts";
-import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
+import { lengthFinding } from "../chat/reference-tokens.ts";
 
 /** C2 of decisions: exactly one answer for each question, with valid probabilities. */
 export async function decisionShape(lab: Lab): Promise<Finding> {
@@ -46,7 +46,7 @@ function shapeFinding(
   const flaw = answersFlaw(answers, questions);
   if (flaw !== undefined) return failed(`${probe}: ${flaw}`, evidence);
   if (!isServed(seen)) {
-    const why = seen.failure?.refusal.message ?? "";
+    const why = describeFailure(seen);
     return failed(`${probe}: the gateway cannot use the answer: ${why}`, evidence);
   }
   const others = otherMembers(json, decisions?.envelope);
@@ -68,15 +68,17 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
     return chooseWorst(parts, failed("an answer reports no usage"));
   }
   const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
-  const length = await lengthFinding(deployment, a, b);
+  // The difference of a long and a short state does not have the tokens of question and template.
+  const perCopy = (b - a) / (STATE_COPIES - 1);
+  const measured = { what: "state", text: MEASURED_TEXT } as const;
   // C12 sent repeats of `once`, which must be billed the same.
   const name = `${once.probe}, repeat`;
   const repeated = lab.seen().filter(({ probe }) => probe.startsWith(name));
   const more = [
     repeatFinding(b, c),
     ...repeated.map((each) => repeatFinding(a, inputTokens(each) ?? a)),
-    length,
-    besideFinding(a, b),
+    await lengthFinding(deployment, measured, perCopy),
+    besideFinding(a - perCopy),
     ...lab.seen().map(outputFinding),
   ];
   return chooseWorst([...parts, ...more], sure);
@@ -101,8 +103,7 @@ function repeatFinding(first: number, second: number): Finding | undefined {
 /** Maximum tokens of the question and of the template around question and state, in total. */
 const BESIDE_TOKENS_MAX = 250;
 
-function besideFinding(once: number, long: number): Finding | undefined {
-  const beside = once - (long - once) / (STATE_COPIES - 1);
+function besideFinding(beside: number): Finding | undefined {
   if (beside <= BESIDE_TOKENS_MAX) return undefined;
   return failed("a request is billed for tokens that it does not have", {
     tokens_beside_the_state: Math.round(beside),
@@ -117,26 +118,4 @@ function outputFinding(seen: Observation): Finding | undefined {
   if (tokens <= body.length) return undefined;
   const evidence = { probe, output_tokens: tokens, bytes: body.length };
   return failed("more output tokens are billed than the answer has bytes", evidence);
-}
-
-/**
- * Compares the tokens billed for one copy of the text with a reference count. Subtracting a short
- * state from a long one removes the tokens of question and template.
- */
-async function lengthFinding(
-  deployment: Deployment,
-  once: number,
-  long: number,
-): Promise<Finding | undefined> {
-  const perCopy = (long - once) / (STATE_COPIES - 1);
-  const reference = await referenceCount(deployment, MEASURED_TEXT);
-  const { kind, tolerancePercent } = compareTokens(perCopy, reference);
-  if (kind === "right") return undefined;
-  const judge = kind === "wrong" ? failed : warned;
-  return judge("the tokens billed for a known state are not what it has", {
-    tokens_billed: Math.round(perCopy),
-    tokens_expected: reference.tokens,
-    counted_by: reference.by,
-    tolerance_percent: tolerancePercent,
-  });
 }

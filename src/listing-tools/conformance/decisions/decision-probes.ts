@@ -3,7 +3,7 @@ import { assert, asObject, tryParse } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import { renderPng, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
-import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, withMembers } from "../probing/probe.ts";
 
 export interface DecisionProbe extends Probe {
   readonly questions: readonly AskedQuestion[];
@@ -70,33 +70,13 @@ export const decisionProbes = {
     const isGliner = findGrammar(deployment) === "gliner";
     const labelled = (name: keyof typeof TOLD): AskedQuestion =>
       isGliner
-        ? { id: name, kind: "classification", body: { type: "classification", labels: TOLD[name] } }
-        : {
-            id: name,
-            kind: "choice",
-            body: {
-              instructions: `Which ${name} does the text name?`,
-              schema: { type: "choice", values: TOLD[name] },
-            },
-          };
+        ? gliner(name, "classification", { labels: TOLD[name] })
+        : systemone(name, `Which ${name} does the text name?`, choiceOf(TOLD[name]));
     const named = (id: string, what: string): AskedQuestion => {
       const instructions = `Does the text name a ${what}?`;
       return isGliner
-        ? { id, kind: "boolean", body: { type: "boolean", instructions } }
-        : { id, kind: "noul", body: { instructions, schema: { type: "boolean" } } };
-    };
-    const score: AskedQuestion = {
-      id: "birds",
-      kind: "score",
-      body: {
-        instructions: "How many birds does the text name?",
-        schema: { type: "integer", min: 1, max: 5 },
-      },
-    };
-    const found: AskedQuestion = {
-      id: "things",
-      kind: "entities",
-      body: { type: "entities", labels: ["animal", "colour"] },
+        ? gliner(id, "boolean", { instructions })
+        : systemone(id, instructions, { type: "boolean" });
     };
     const questions = [
       labelled("place"),
@@ -104,7 +84,9 @@ export const decisionProbes = {
       labelled("animal"),
       named("true", animal),
       named("false", other),
-      isGliner ? found : score,
+      isGliner
+        ? gliner("things", "entities", { labels: ["animal", "colour"] })
+        : systemone("birds", "How many birds does the text name?", LEVELS),
     ];
     const again = wrong === undefined ? "" : ", again";
     const name = `what state ${at + 1} says ${isFirst ? "first" : "last"}${again}`;
@@ -136,16 +118,6 @@ export const decisionProbes = {
   image: (png: Buffer, name: string): Probe => ({
     name,
     body: { state: stateWith(png), questions: { colour: COLOUR_QUESTION } },
-  }),
-  notJson: (deployment: Deployment): Probe => ({
-    ...decisionProbes.one(deployment),
-    name: "invalid JSON",
-    changeBody: cutInHalf,
-  }),
-  unknownModel: (deployment: Deployment): Probe => ({
-    ...decisionProbes.one(deployment),
-    name: "unknown model",
-    as: "unknown_model",
   }),
   noQuestion: (deployment: Deployment): Probe => ({
     ...decisionProbes.one(deployment),
@@ -186,6 +158,31 @@ function asking({
   };
 }
 
+const SYSTEMONE_KINDS = {
+  choice: "choice",
+  boolean: "noul",
+  integer: "score",
+  box: "box",
+} as const;
+
+type SystemoneSchema = Readonly<Record<string, unknown>> & {
+  readonly type: keyof typeof SYSTEMONE_KINDS;
+};
+
+function systemone(id: string, instructions: string, schema: SystemoneSchema): AskedQuestion {
+  return { id, kind: SYSTEMONE_KINDS[schema.type], body: { instructions, schema } };
+}
+
+function choiceOf(values: readonly string[]): SystemoneSchema {
+  return { type: "choice", values };
+}
+
+function gliner(id: string, kind: string, rest: AskedQuestion["body"]): AskedQuestion {
+  return { id, kind, body: { type: kind, ...rest } };
+}
+
+const LEVELS: SystemoneSchema = { type: "integer", min: 1, max: 5 };
+
 /**
  * Each of the three states of a run uses one value of each list. The filler text around the facts
  * contains none of these values.
@@ -201,45 +198,16 @@ const TIMES = ["morning", "evening", "a whole day"];
 
 const SEVERAL: Readonly<Record<Grammar, readonly AskedQuestion[]>> = {
   systemone: [
-    {
-      id: "place",
-      kind: "choice",
-      body: {
-        instructions: "Which place does the text describe?",
-        schema: { type: "choice", values: PLACES },
-      },
-    },
-    {
-      id: "ships",
-      kind: "noul",
-      body: { instructions: "Are there boats in the text?", schema: { type: "boolean" } },
-    },
-    {
-      id: "lively",
-      kind: "score",
-      body: {
-        instructions: "How lively is the place?",
-        schema: { type: "integer", min: 1, max: 5 },
-      },
-    },
-    {
-      id: "time",
-      kind: "choice",
-      body: {
-        instructions: "Which time does the text cover?",
-        schema: { type: "choice", values: TIMES },
-      },
-    },
+    systemone("place", "Which place does the text describe?", choiceOf(PLACES)),
+    systemone("ships", "Are there boats in the text?", { type: "boolean" }),
+    systemone("lively", "How lively is the place?", LEVELS),
+    systemone("time", "Which time does the text cover?", choiceOf(TIMES)),
   ],
   gliner: [
-    { id: "place", kind: "classification", body: { type: "classification", labels: PLACES } },
-    {
-      id: "ships",
-      kind: "boolean",
-      body: { type: "boolean", instructions: "Are there boats in the text?" },
-    },
-    { id: "time", kind: "classification", body: { type: "classification", labels: TIMES } },
-    { id: "things", kind: "entities", body: { type: "entities", labels: ["vehicle", "food"] } },
+    gliner("place", "classification", { labels: PLACES }),
+    gliner("ships", "boolean", { instructions: "Are there boats in the text?" }),
+    gliner("time", "classification", { labels: TIMES }),
+    gliner("things", "entities", { labels: ["vehicle", "food"] }),
   ],
 };
 
@@ -247,21 +215,16 @@ const KINDS: Readonly<Record<Grammar, readonly AskedQuestion[]>> = {
   systemone: SEVERAL.systemone.slice(0, 3),
   gliner: [
     ...[0, 1, 3].flatMap((at) => SEVERAL.gliner[at] ?? []),
-    { id: "pairs", kind: "relations", body: { type: "relations", labels: ["located in"] } },
-    {
-      id: "arrival",
-      kind: "structure",
-      body: {
-        type: "structure",
-        fields: [{ name: "vehicle" }, { name: "cargo", dtype: "list" }],
-      },
-    },
+    gliner("pairs", "relations", { labels: ["located in"] }),
+    gliner("arrival", "structure", {
+      fields: [{ name: "vehicle" }, { name: "cargo", dtype: "list" }],
+    }),
   ],
 };
 
 const COLOUR_QUESTION = {
   instructions: "Which colour fills the image?",
-  schema: { type: "choice", values: ["red", "green", "blue"] },
+  schema: choiceOf(["red", "green", "blue"]),
 };
 
 function stateWith(png: Buffer): unknown {
@@ -270,11 +233,11 @@ function stateWith(png: Buffer): unknown {
 }
 
 function boxProbe(): DecisionProbe {
-  const body = { instructions: "Where is the coloured area?", schema: { type: "box" } };
+  const question = systemone("area", "Where is the coloured area?", { type: "box" });
   return {
     name: "question: box",
-    questions: [{ id: "area", kind: "box", body }],
-    body: { state: stateWith(renderPng(RED)), questions: { area: body } },
+    questions: [question],
+    body: { state: stateWith(renderPng(RED)), questions: { area: question.body } },
   };
 }
 

@@ -4,7 +4,12 @@ import { askEach } from "../probing/ask-each.ts";
 import { decisionProbes } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation, toUnsentFinding } from "../probing/observation.ts";
+import {
+  describeFailure,
+  isServed,
+  type Observation,
+  toUnsentFinding,
+} from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
 import type { Probe } from "../probing/probe.ts";
 
@@ -42,7 +47,7 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
  */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
-  const why = seen.failure?.refusal.message ?? "";
+  const why = describeFailure(seen);
   return failed(`a question of kind ${kind} gets no usable answer: ${why}`, {
     kind,
     status: seen.status,

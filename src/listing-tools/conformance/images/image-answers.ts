@@ -8,10 +8,9 @@ import {
 import { type ImageReport, readImageReport, type Fields } from "../../../formats/index.ts";
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { imageCount, imageProbes } from "./image-probes.ts";
-import { hashPicture } from "./image-picture.ts";
-import { fileOfBase64, type ImageSize, readImageSize } from "./image-size.ts";
+import { fileOfBase64, hashPicture, type ImageSize, readImageSize } from "./image-file.ts";
 import type { Lab } from "../probing/lab.ts";
-import { isServed, type Observation } from "../probing/observation.ts";
+import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import { readContentType, parseFields } from "../chat/read-chat.ts";
 
@@ -43,10 +42,9 @@ export function readImages({ body, status }: Observation): ImageAnswer | undefin
 
 /** C2 of images: the requested number of images, each of which can be decoded. */
 export async function imageShape(lab: Lab): Promise<Finding> {
-  const probes = [imageProbes.one(lab), imageProbes.two(lab)];
   const parts: (Finding | undefined)[] = [];
-  for (const probe of probes) {
-    if (probe !== undefined) parts.push(shapeFinding(lab.deployment, probe, await lab.ask(probe)));
+  for (const probe of imageProbes.plain(lab)) {
+    parts.push(shapeFinding(lab.deployment, probe, await lab.ask(probe)));
   }
   return chooseWorst(parts, passed("as many images as were asked for, as PNG, JPEG or WebP"));
 }
@@ -77,7 +75,7 @@ function shapeFinding(
   }
   // An answer above the reserve is refused for its cost, which C11 judges.
   if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
-  const why = seen.failure?.refusal.message ?? "";
+  const why = describeFailure(seen);
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);
 }
 
@@ -97,12 +95,9 @@ function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswe
 /** C4 of images: billed tokens are valid counts, and add up. */
 export async function imageUsage(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
-  const probes = [imageProbes.one(lab), imageProbes.two(lab)];
   const parts: (Finding | undefined)[] = [];
-  for (const probe of probes) {
-    if (probe === undefined) continue;
-    const seen = await lab.ask(probe);
-    const answer = readImages(seen);
+  for (const probe of imageProbes.plain(lab)) {
+    const answer = readImages(await lab.ask(probe));
     if (answer !== undefined) parts.push(usageFinding(deployment, probe, answer));
   }
   if (parts.length === 0) return skipped("no request for images was answered");

@@ -1,6 +1,6 @@
 import type { CapabilityDescriptor } from "../../../catalog/index.ts";
 import type { Subject } from "../probing/lab.ts";
-import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, withMembers } from "../probing/probe.ts";
 
 const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];
@@ -36,6 +36,9 @@ export const imageProbes = {
       ? undefined
       : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
+  /** `one` and, if the listing allows it, `two`. */
+  plain: (subject: Subject): readonly Probe[] =>
+    [imageProbes.one(subject), imageProbes.two(subject)].filter((probe) => probe !== undefined),
   /**
    * One probe for each declared shape. The default shape is ordered without a file format; for all
    * other shapes, the declared formats take turns.
@@ -67,16 +70,6 @@ export const imageProbes = {
       name: "another image",
       body: { prompt: writePrompt(subject, 1) },
     },
-  notJson: (subject: Subject): Probe => ({
-    ...imageProbes.one(subject),
-    name: "invalid JSON",
-    changeBody: cutInHalf,
-  }),
-  unknownModel: (subject: Subject): Probe => ({
-    ...imageProbes.one(subject),
-    name: "unknown model",
-    as: "unknown_model",
-  }),
   /** The count is negative, because a host that accepts a large count would render all images. */
   negativeCount: (subject: Subject): Probe => ({
     ...imageProbes.one(subject),

@@ -4,8 +4,7 @@ import { askEach } from "../probing/ask-each.ts";
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { type ImageAnswer, readImages } from "./image-answers.ts";
 import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
-import { type AskedShape, parseShape, hasShape } from "./image-shapes.ts";
-import type { ImageSize } from "./image-size.ts";
+import { type AskedShape, hasShape, type ImageSize, parseShape } from "./image-file.ts";
 import type { Lab } from "../probing/lab.ts";
 import {
   describeFailure,
@@ -21,9 +20,7 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
   const usual = await lab.ask(imageProbes.one(lab));
   if (usual.status !== 200) return skipped(`a usual request is answered with ${usual.status}`);
   const shapes = imageProbes.shapes(lab);
-  const two = imageProbes.two(lab);
-  const plain: readonly Probe[] =
-    two === undefined ? [imageProbes.one(lab)] : [imageProbes.one(lab), two];
+  const plain = imageProbes.plain(lab);
   const priced = await askEach(lab, plain, (seen, probe) => costFinding(deployment, probe, seen));
   const shaped = await askEach(
     lab,

@@ -1,6 +1,6 @@
 import { assert } from "../../../kernel/index.ts";
 import type { Subject } from "../probing/lab.ts";
-import { cutInHalf, type Probe, withMembers } from "../probing/probe.ts";
+import { type Probe, withMembers } from "../probing/probe.ts";
 
 const PLACES = ["beach", "river", "field", "street"];
 const TIMES = ["morning", "evening", "midday"];
@@ -22,16 +22,6 @@ export const videoProbes = {
       name: `${seconds} seconds, one above the maximum`,
     };
   },
-  notJson: (subject: Subject): Probe => ({
-    ...videoProbes.shortest(subject),
-    name: "invalid JSON",
-    changeBody: cutInHalf,
-  }),
-  unknownModel: (subject: Subject): Probe => ({
-    ...videoProbes.shortest(subject),
-    name: "unknown model",
-    as: "unknown_model",
-  }),
   negativeSeconds: (subject: Subject): Probe => ({
     ...changeShortest(subject, { seconds: -1 }),
     name: "seconds of -1",

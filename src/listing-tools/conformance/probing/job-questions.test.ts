@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { readJob } from "../../../formats/index.ts";
-import { followJob } from "./follow-job.ts";
-import type { JobAnswer, JobQuestions } from "./job-questions.ts";
+import { followJob, type JobAnswer, type JobQuestions } from "./job-questions.ts";
 
 const POLL_MS = 1_000;
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { percentChange, priceUnits } from "./diff-prices.ts";
+import { percentChange, priceUnits } from "./listing-prices.ts";
 
 test.each([
   ["1.25", "1.5", "+20"],
