@@ -133,7 +133,10 @@ export class LedgerLane {
   async #send(single: readonly Closing[], holds: readonly Waiting[]): Promise<void> {
     const closings = [...single, ...holds.flatMap(({ rolled }) => rolled ?? [])];
     this.#sentClosings = closings;
-    this.#noteBatch(closings, holds);
+    const rows = closings.length + holds.length;
+    const sent = { nowMs: this.#options.clock.monotonicMs(), rows };
+    for (const closing of closings) noteLane(closing, sent);
+    for (const hold of holds) noteLane(hold, sent);
     try {
       const answer = await this.#options.send(
         closings.map(({ row }) => row),
@@ -153,12 +156,6 @@ export class LedgerLane {
     } finally {
       this.#sentClosings = [];
     }
-  }
-
-  #noteBatch(closings: readonly Closing[], holds: readonly Waiting[]): void {
-    const sent = { nowMs: this.#options.clock.monotonicMs(), rows: closings.length + holds.length };
-    for (const closing of closings) noteLane(closing, sent);
-    for (const hold of holds) noteLane(hold, sent);
   }
 
   /** Sends a rejected batch again in halves, so that one bad row does not fail the others. */

@@ -37,9 +37,8 @@ export function refusalReason(refusal: Refusal, dropped: readonly string[] = [])
   });
 }
 
-/** Joins the names of dropped fields as they are stored with an attempt; undefined if none. */
-export function droppedText(dropped: readonly string[]): string | undefined {
-  if (dropped.length === 0) return undefined;
+/** Joins the names of dropped fields, at least one, as they are stored with an attempt. */
+export function droppedText(dropped: readonly string[]): string {
   return keepKnownNames(dropped).join(",");
 }
 

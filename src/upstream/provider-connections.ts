@@ -80,11 +80,13 @@ export class ProviderConnections {
   }
 
   /**
-   * Returns a handler that sends the request again if its kept connection turns out to be dead; see
-   * `KeptConnections`.
+   * Returns a handler for one request. `sendAgain` is called at most once, instead of reporting a
+   * failure, if the request was sent on a kept connection that ended before the first byte of an
+   * answer: most likely, the provider had closed it before it saw the request. Not called if the
+   * client has disconnected, because the answer would cost money and reach no one.
    */
-  handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
-    return this.#requests.handler(...request);
+  handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
+    return new KeptRequest(handler, sendAgain, this.#requests);
   }
 
   /** Sends one request to a provider on a new connection, which is closed after the answer. */
@@ -164,7 +166,8 @@ interface Connection {
 
 /** Tracks for every connection to a provider whether it has carried a request before. */
 class KeptConnections {
-  #starting: KeptRequest | undefined;
+  /** The request whose head is written next. */
+  starting: KeptRequest | undefined;
 
   connector(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
@@ -172,18 +175,6 @@ class KeptConnections {
         if (outcome[0] === null) this.#follow(outcome[1]);
         callback(...outcome);
       });
-  }
-
-  /**
-   * Returns a handler for one request. `sendAgain` is called at most once, instead of reporting a
-   * failure, if the request was sent on a kept connection that ended before the first byte of an
-   * answer: most likely, the provider had closed it before it saw the request. Not called if the
-   * client has disconnected, because the answer would cost money and reach no one.
-   */
-  handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
-    return new KeptRequest(handler, sendAgain, (request) => {
-      this.#starting = request;
-    });
   }
 
   #follow(socket: Socket): void {
@@ -194,8 +185,8 @@ class KeptConnections {
       // undici calls `onRequestStart` and then at once writes the request's head, so the next write
       // belongs to that request.
       write: (...args: Parameters<typeof write>) => {
-        this.#starting?.startsOn(connection);
-        this.#starting = undefined;
+        this.starting?.startsOn(connection);
+        this.starting = undefined;
         return write(...args);
       },
       // `socket.bytesRead` would include TLS records, which a server sends when it closes.
@@ -211,18 +202,14 @@ class KeptConnections {
 class KeptRequest extends PassingHandler {
   readonly #handler: KeptHandler;
   readonly #sendAgain: () => void;
-  readonly #announce: (request: KeptRequest) => void;
+  readonly #connections: KeptConnections;
   #connection: Connection | undefined;
 
-  constructor(
-    handler: KeptHandler,
-    sendAgain: () => void,
-    announce: (request: KeptRequest) => void,
-  ) {
+  constructor(handler: KeptHandler, sendAgain: () => void, connections: KeptConnections) {
     super(handler);
     this.#handler = handler;
     this.#sendAgain = sendAgain;
-    this.#announce = announce;
+    this.#connections = connections;
   }
 
   startsOn(connection: Connection): void {
@@ -232,7 +219,7 @@ class KeptRequest extends PassingHandler {
   }
 
   override onRequestStart(...start: Parameters<PassingHandler["onRequestStart"]>): void {
-    this.#announce(this);
+    this.#connections.starting = this;
     super.onRequestStart(...start);
   }
 

@@ -231,8 +231,20 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
     this.#sawData = true;
-    if (this.#phase === "answer") this.#takeAnswerBytes(chunk);
-    else if (this.#phase === "error_body") this.#takeErrorBytes(chunk);
+    if (this.#phase === "error_body") {
+      this.#errorBody.add(chunk);
+      if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#end(this.#classifyErrorBody());
+    }
+    const bridge = this.#bridge;
+    if (this.#phase !== "answer" || bridge === undefined) return;
+    bridge.push(chunk);
+    this.#afterBridge(bridge);
+    if (bridge.state === "complete" || bridge.state === "failed") {
+      // A stream ends at its end mark; bytes after it are ignored.
+      this.#end(bridge.failure);
+    } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
+      this.#end(this.#input.classify.endless(this.#status ?? 200));
+    }
   }
 
   onResponseEnd(): void {
@@ -303,33 +315,17 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return false;
   }
 
-  #takeAnswerBytes(chunk: Buffer): void {
-    const bridge = this.#bridge;
-    if (bridge === undefined) return;
-    bridge.push(chunk);
-    this.#afterBridge(bridge);
-    if (bridge.state === "complete" || bridge.state === "failed") {
-      // A stream ends at its end mark; bytes after it are ignored.
-      this.#end(bridge.failure);
-    } else if (this.#input.stream && this.#bytes > this.#input.streamBytesMax) {
-      this.#end(this.#input.classify.endless(this.#status ?? 200));
-    }
-  }
-
   #afterBridge(bridge: AnswerBridge): void {
     const output = bridge.takeOutput();
     if (output === undefined) return;
-    if (!this.#hasOutput) this.#noteFirstOutput();
+    if (this.#input.stream && !this.#hasOutput) {
+      this.#firstOutputMs = Math.round(this.#input.clock.monotonicMs() - this.#startedMs);
+    }
+    this.#hasOutput = true;
     if (this.isUnwanted) return;
     if (this.#input.sink.write(output)) return;
     this.#hasWaited = true;
     this.#controller?.pause();
-  }
-
-  #noteFirstOutput(): void {
-    this.#hasOutput = true;
-    if (!this.#input.stream) return;
-    this.#firstOutputMs = Math.round(this.#input.clock.monotonicMs() - this.#startedMs);
   }
 
   #awaitErrorBody(nowMs: number, headers: FailedAnswer["headers"]): void {
@@ -338,11 +334,6 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#totalDueMs = Math.min(this.#totalDueMs, nowMs + ERROR_BODY_TIMEOUT_MS);
     this.#idleDueMs = Number.POSITIVE_INFINITY;
     this.dueMs = this.#totalDueMs;
-  }
-
-  #takeErrorBytes(chunk: Buffer): void {
-    this.#errorBody.add(chunk);
-    if (this.#bytes > ERROR_BODY_BYTES_MAX) this.#end(this.#classifyErrorBody());
   }
 
   #classifyErrorBody(): UpstreamFailure {

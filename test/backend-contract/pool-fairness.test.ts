@@ -7,7 +7,7 @@ import {
   type LimitLease,
 } from "../../src/gateway/limits/limit-store.ts";
 import { PoolBoard } from "../../src/gateway/limits/pool-board.ts";
-import { type Pool } from "../../src/gateway/limits/pool-scopes.ts";
+import { type Pool } from "../../src/gateway/limits/pool-board.ts";
 import { limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 

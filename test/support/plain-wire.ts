@@ -2,7 +2,13 @@ import type { Refusal } from "../../src/kernel/core/refusals.ts";
 import { ZERO_USAGE, type Usage } from "../../src/kernel/core/usage.ts";
 import { textOf } from "../../src/kernel/json/json-edit.ts";
 import { joinTokens, objectText, textBytes, textToken } from "../../src/kernel/json/json-text.ts";
-import { type OutputPieces, sseDataText, type SseEvent } from "../../src/formats/wire/sse/sse.ts";
+import {
+  type OutputPieces,
+  parseEventJson,
+  readEventText,
+  sseDataText,
+  type SseEvent,
+} from "../../src/formats/wire/sse/sse.ts";
 import {
   type StreamDecoder,
   type StreamEncoder,
@@ -25,7 +31,6 @@ import {
 } from "../../src/formats/wire/fields/check-shape.ts";
 import type { AnswerCodec } from "../../src/formats/wire/neutral/chat-answer.ts";
 import type { ChatEvent } from "../../src/formats/wire/neutral/chat-event.ts";
-import { parseEventJson, readEventText } from "../../src/formats/wire/neutral/stream-events.ts";
 import { asCount, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
 
 /**

@@ -6,7 +6,6 @@ import { type MicroUsd, outputTokensTotal } from "../../kernel/index.ts";
 import {
   type AttemptClassifier,
   type AttemptResult,
-  type AttemptTimeouts,
   ownKeyClassifier,
   runAttempt,
   type RunningAttempt,
@@ -19,8 +18,8 @@ import { leaveCircuit } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./deliver.ts";
 import type { AcceptedCall, CallHold, EndedAttempt, HeldAttempt } from "./hold.ts";
-import type { CallPorts, CallTimeouts } from "./ports.ts";
-import { clientLeft } from "./refuse.ts";
+import type { CallPorts } from "./ports.ts";
+import { CLIENT_HAS_LEFT } from "./refuse.ts";
 import { observedTokens, computeSettlement, lacksUsage } from "./settle.ts";
 
 export type AttemptEnd =
@@ -169,7 +168,7 @@ function startAttempt<R extends CallRequest>(
   const { kind, request } = call;
   const { attemptId, reserveMicroUsd } = held.reserve;
   const { deployment, upstream } = held.candidate.step;
-  const timeouts = chooseTimeouts(kind, request, ports.timeouts);
+  const timeouts = ports.timeouts[kind.timeouts ?? (request.stream ? "stream" : "whole")];
   const sent = { attemptId, traceparent: held.trace?.sent() };
   const running = runAttempt({
     clock: ports.clock,
@@ -192,15 +191,6 @@ function startAttempt<R extends CallRequest>(
   });
   followClient(ports, client, { running, delivery, hold, drainMs: timeouts.drainMs });
   return running;
-}
-
-function chooseTimeouts<R extends CallRequest>(
-  kind: CallKind<R>,
-  request: R,
-  timeouts: CallTimeouts,
-): AttemptTimeouts {
-  if (kind.timeouts !== undefined) return timeouts[kind.timeouts];
-  return request.stream ? timeouts.stream : timeouts.whole;
 }
 
 function chooseClassifier<R extends CallRequest>(
@@ -248,7 +238,7 @@ function followClient(
 function neverSent(): AttemptResult {
   return {
     bridge: undefined,
-    failure: { refusal: clientLeft(), failover: false, strike: "neutral" },
+    failure: { refusal: CLIENT_HAS_LEFT, failover: false, strike: "neutral" },
     timedOut: false,
     hasOutput: false,
     upstreamStatus: null,

@@ -11,7 +11,7 @@ import {
 } from "../../../test/support/recipe.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { refusal } from "../../kernel/core/refusals.ts";
-import { refused } from "../../kernel/core/result.ts";
+import { refused } from "../../kernel/core/refusals.ts";
 import type { CloseRow } from "../../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatOn } from "../../formats/modality/chat/index.ts";

@@ -13,7 +13,7 @@ import {
   type TokenCount,
 } from "../limits/limit-store.ts";
 import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
-import type { Pool } from "../limits/pool-scopes.ts";
+import type { Pool } from "../limits/pool-board.ts";
 import type { ReserveOutcome } from "../../ledger/ledger-store.ts";
 import { type ClaimPart, claimScopes } from "./claim.ts";
 import { type HoldAsked, reserveRefusal, sizeRefusal } from "./limit-refusals.ts";

@@ -25,7 +25,7 @@ import type { CallTokens } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.ts";
 import type { CallPorts } from "./ports.ts";
-import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
+import { CLIENT_HAS_LEFT, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
 
 export interface LimitedCall {
   readonly modelId: string;
@@ -296,7 +296,7 @@ export function waitForPacing(
 ): Result<object> | Promise<Result<object>> {
   if (queueMs > timeoutMs) return refused(routingDeadlinePassed(timeoutMs));
   if (queueMs <= 0) return { ok: true };
-  if (client.gone) return refused(clientLeft());
+  if (client.gone) return refused(CLIENT_HAS_LEFT);
   return new Promise((resolve) => {
     const end = (outcome: Result<object>): void => {
       ports.deadlines.unwatch(delay);
@@ -309,6 +309,6 @@ export function waitForPacing(
       cut: () => end(refused(shuttingDown())),
     };
     ports.deadlines.watch(delay);
-    client.onGone(() => end(refused(clientLeft())));
+    client.onGone(() => end(refused(CLIENT_HAS_LEFT)));
   });
 }

@@ -76,23 +76,20 @@ type HoldPorts = Pick<CallPorts, "ledger" | "shortfalls" | "clock">;
  * open attempt in the journal. Each is released exactly once.
  */
 export class CallHold {
+  /** The claims in the limits of the caller and the platform. */
+  readonly limits: ClaimedScopes;
   readonly #ports: HoldPorts;
-  readonly #own: ClaimedScopes;
   #pool: ClaimedScopes | undefined;
   #open: ReserveRow | undefined;
   #heldOf: OrgId | undefined;
 
-  constructor(ports: HoldPorts, own: ClaimedScopes) {
+  constructor(ports: HoldPorts, limits: ClaimedScopes) {
     this.#ports = ports;
-    this.#own = own;
-  }
-
-  get limits(): ClaimedScopes {
-    return this.#own;
+    this.limits = limits;
   }
 
   depart(): readonly ScopeClaim[] {
-    return this.#own.depart(this.#ports.clock.monotonicMs());
+    return this.limits.depart(this.#ports.clock.monotonicMs());
   }
 
   /**
@@ -144,7 +141,7 @@ export class CallHold {
     // The unused part of the reserve is free again, so the ledger may accept what it refused
     // before.
     if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
-    this.#own.release(tokens, this.#ports.clock.monotonicMs());
+    this.limits.release(tokens, this.#ports.clock.monotonicMs());
   }
 
   /** Undoes all claims of a request that was never dispatched. */
@@ -152,7 +149,7 @@ export class CallHold {
     const nowMs = this.#ports.clock.monotonicMs();
     this.#pool?.undo(nowMs);
     this.#pool = undefined;
-    this.#own.undo(nowMs);
+    this.limits.undo(nowMs);
   }
 
   /**
@@ -198,7 +195,10 @@ export function attemptToHold<R extends CallRequest>(
   const { call, ordinal } = input;
   const { request, kind, tokens } = call;
   const attemptId = ports.ledger.newAttemptId();
-  const candidate = pricedCandidate(input.candidate, attemptId);
+  const candidate =
+    input.candidate.step.deployment.datedPrices === undefined
+      ? input.candidate
+      : pricedCandidate(input.candidate, attemptId);
   const { deployment } = candidate.step;
   if (deployment.prices === null) throw new Error("the plan let an unpriced deployment through");
   const reserveMicroUsd = kind.quote(request, deployment);
@@ -231,7 +231,6 @@ export function attemptToHold<R extends CallRequest>(
 
 function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate {
   const { step } = candidate;
-  if (step.deployment.datedPrices === undefined) return candidate;
   const deployment = deploymentAt(step.deployment, attemptInstantMs(attemptId));
   return { ...candidate, step: { ...step, deployment } };
 }
@@ -293,8 +292,9 @@ function answeredHeaders(
   { held, client }: ClosedFrom,
 ): AnsweredHeaders | undefined {
   const { headers } = held;
-  const droppedParams = droppedText(headers.droppedParams ?? []);
-  const dropped = droppedParams === undefined ? undefined : { droppedParams };
+  const { droppedParams = [] } = headers;
+  const dropped =
+    droppedParams.length === 0 ? undefined : { droppedParams: droppedText(droppedParams) };
   if (client.committed || (failure === undefined && !client.gone)) {
     const { remainingRequests, remainingTokens, queueMs } = headers;
     return {

@@ -6,7 +6,7 @@ import { openRecipe, promisesOnly, RECIPE_PRINCIPAL } from "../../../test/suppor
 import type { AuthOutcome } from "../accounts/authenticate.ts";
 import type { RequestId } from "../../kernel/core/ids.ts";
 import { refusal } from "../../kernel/core/refusals.ts";
-import { refused } from "../../kernel/core/result.ts";
+import { refused } from "../../kernel/core/refusals.ts";
 import { asStoreFault } from "../../kernel/core/store-fault.ts";
 import { callInProcess, type CallLog, type InProcessEnd } from "./in-process.ts";
 import type { CallPorts } from "./ports.ts";

@@ -72,14 +72,18 @@ export class GatewayMetrics {
   /** Requests between their first byte and the end of their answer. */
   inFlight = 0;
   readonly fold: ListingFold;
-  readonly listings: ListingCounts;
   readonly #durations = new HistogramFamily("tm_request_duration_seconds");
   readonly #overhead = new HistogramFamily("tm_overhead_seconds");
+  readonly #attemptDurations = new HistogramFamily("tm_attempt_duration_seconds");
+  readonly #firstOutputs = new HistogramFamily("tm_first_output_seconds");
+  readonly #outputTokens = new HistogramFamily("tm_output_token_seconds");
   readonly #routes: Map<string, RouteSeries> = new Map();
+  /** Two nested maps find a listing without building a key. */
+  readonly #byProvider: Map<string, Map<string, ListingSeries>> = new Map();
+  readonly #listings: Map<ListingLabels, ListingSeries> = new Map();
 
   constructor(listingsMax: number = LISTINGS_MAX) {
     this.fold = new ListingFold(listingsMax);
-    this.listings = new ListingCounts(this.fold);
   }
 
   request(route: string, status: number, errorClass: RefusalClass | ""): void {
@@ -109,10 +113,16 @@ export class GatewayMetrics {
   }
 
   attempt(deployment: Deployment, result: AttemptResult): void {
-    const outcome = result.failure === undefined ? "completed" : result.failure.refusal.class;
+    const { bridge, failure, durationMs, firstOutputMs } = result;
+    const outcome = failure === undefined ? "completed" : failure.refusal.class;
     add(this.attempts, `${toListingKey(deployment)}|${outcome}`);
-    this.listings.attempt(deployment, result);
-    const { bridge, failure } = result;
+    const series = this.#openListing(deployment);
+    if (series.isOther) this.fold.folded += 1;
+    series.attempt.observe(durationMs / 1000);
+    if (firstOutputMs !== null) {
+      series.firstOutput ??= this.#firstOutputs.of(...series.labels);
+      series.firstOutput.observe(firstOutputMs / 1000);
+    }
     const isComplete = bridge !== undefined && failure === undefined;
     if (isComplete && lacksUsage(bridge, deployment)) {
       add(this.usageMissing, toListingKey(deployment));
@@ -131,13 +141,31 @@ export class GatewayMetrics {
     const { result, settlement, reserveMicroUsd } = ended;
     const { usage, flag, costPicoUsd, owedPicoUsd = costPicoUsd } = settlement;
     if (flag !== undefined) add(this.usageImpossible, toListingKey(deployment));
-    const cost = { costPicoUsd, owedPicoUsd, reserveMicroUsd };
-    this.listings.settled(deployment, { result, usage, cost });
+    const series = this.#openListing(deployment);
+    if (usage !== null) {
+      const { tokens } = series;
+      TOKEN_BUCKET_NAMES.forEach((bucket, at) => {
+        tokens[at] = (tokens[at] ?? 0) + usage[bucket];
+      });
+      this.#observeSpeed(series, result, outputTokensTotal(usage));
+    }
+    addCost(series, { costPicoUsd, owedPicoUsd, reserveMicroUsd });
+  }
+
+  /**
+   * Observes the mean time per output token after the first, for streams that were read to their
+   * end.
+   */
+  #observeSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
+    const { firstOutputMs, durationMs, failure } = result;
+    if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
+    series.outputToken ??= this.#outputTokens.of(...series.labels);
+    series.outputToken.observe((durationMs - firstOutputMs) / (outputTokens - 1) / 1000);
   }
 
   /** Records the cost of a job that outlived its request. */
   owed(listing: Listing, cost: Cost): void {
-    this.listings.cost(listing, cost);
+    addCost(this.#openListing(listing), cost);
   }
 
   failedOver({ providerId }: Listing, cls: RefusalClass): void {
@@ -158,7 +186,15 @@ export class GatewayMetrics {
   }
 
   families(): readonly Family[] {
-    return [this.#durations, this.#overhead, ...this.listings.families(), ...callFamilies(this)];
+    return [
+      this.#durations,
+      this.#overhead,
+      this.#attemptDurations,
+      this.#firstOutputs,
+      this.#outputTokens,
+      ...listingFamilies(this.#listings),
+      ...callFamilies(this),
+    ];
   }
 
   #openRoute(route: string): RouteSeries {
@@ -169,6 +205,47 @@ export class GatewayMetrics {
     this.#routes.set(route, made);
     return made;
   }
+
+  #openListing({ providerId, modelId }: Listing): ListingSeries {
+    const known = this.#byProvider.get(providerId)?.get(modelId);
+    if (known !== undefined) return known;
+    const labels = this.fold.place(providerId, modelId);
+    const series = this.#listings.get(labels) ?? {
+      labels,
+      isOther: this.fold.isOther(labels),
+      attempt: this.#attemptDurations.of(...labels),
+      firstOutput: undefined,
+      outputToken: undefined,
+      tokens: new Float64Array(TOKEN_KINDS.length),
+      owedPicoUsd: 0n,
+      overrunMicroUsd: 0n,
+    };
+    this.#listings.set(labels, series);
+    const models = this.#byProvider.get(providerId) ?? new Map<string, ListingSeries>();
+    this.#byProvider.set(providerId, models.set(modelId, series));
+    return series;
+  }
+}
+
+function listingFamilies(listings: ReadonlyMap<ListingLabels, ListingSeries>): readonly Family[] {
+  function* samplesOf(read: (series: ListingSeries) => number): Iterable<Sample> {
+    for (const series of listings.values()) yield [series.labels, read(series)];
+  }
+  return [
+    new ReadFamily("tm_tokens_total", function* () {
+      for (const { labels, tokens } of listings.values()) {
+        for (const [at, kind] of TOKEN_KINDS.entries()) {
+          yield [[...labels, kind], tokens[at] ?? 0] satisfies Sample;
+        }
+      }
+    }),
+    new ReadFamily("tm_provider_cost_usd_total", () =>
+      samplesOf(({ owedPicoUsd }) => picoDollars(owedPicoUsd)),
+    ),
+    new ReadFamily("tm_overrun_usd_total", () =>
+      samplesOf(({ overrunMicroUsd }) => microDollars(overrunMicroUsd)),
+    ),
+  ];
 }
 
 function callFamilies(metrics: GatewayMetrics): readonly Family[] {
@@ -232,111 +309,6 @@ interface Cost {
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;
   readonly reserveMicroUsd: MicroUsd;
-}
-
-/** Counts by listing. Two nested maps find a listing without building a key. */
-class ListingCounts {
-  readonly #fold: ListingFold;
-  readonly #attempts = new HistogramFamily("tm_attempt_duration_seconds");
-  readonly #firstOutputs = new HistogramFamily("tm_first_output_seconds");
-  readonly #outputTokens = new HistogramFamily("tm_output_token_seconds");
-  readonly #byProvider: Map<string, Map<string, ListingSeries>> = new Map();
-  readonly #series: Map<ListingLabels, ListingSeries> = new Map();
-
-  constructor(fold: ListingFold) {
-    this.#fold = fold;
-  }
-
-  attempt(listing: Listing, { durationMs, firstOutputMs }: AttemptResult): void {
-    const series = this.#of(listing);
-    if (series.isOther) this.#fold.folded += 1;
-    series.attempt.observe(durationMs / 1000);
-    if (firstOutputMs === null) return;
-    series.firstOutput ??= this.#firstOutputs.of(...series.labels);
-    series.firstOutput.observe(firstOutputMs / 1000);
-  }
-
-  settled(
-    listing: Listing,
-    ended: { readonly result: AttemptResult; readonly usage: Usage | null; readonly cost: Cost },
-  ): void {
-    const series = this.#of(listing);
-    const { usage } = ended;
-    if (usage !== null) {
-      addTokens(series.tokens, usage);
-      this.#outputSpeed(series, ended.result, outputTokensTotal(usage));
-    }
-    addCost(series, ended.cost);
-  }
-
-  cost(listing: Listing, cost: Cost): void {
-    addCost(this.#of(listing), cost);
-  }
-
-  families(): readonly Family[] {
-    return [
-      this.#attempts,
-      this.#firstOutputs,
-      this.#outputTokens,
-      new ReadFamily("tm_tokens_total", () => this.#tokenSamples()),
-      new ReadFamily("tm_provider_cost_usd_total", () =>
-        this.#samples(({ owedPicoUsd }) => picoDollars(owedPicoUsd)),
-      ),
-      new ReadFamily("tm_overrun_usd_total", () =>
-        this.#samples(({ overrunMicroUsd }) => microDollars(overrunMicroUsd)),
-      ),
-    ];
-  }
-
-  /**
-   * Observes the mean time per output token after the first, for streams that were read to their
-   * end.
-   */
-  #outputSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
-    const { firstOutputMs, durationMs, failure } = result;
-    if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
-    series.outputToken ??= this.#outputTokens.of(...series.labels);
-    series.outputToken.observe((durationMs - firstOutputMs) / (outputTokens - 1) / 1000);
-  }
-
-  *#samples(read: (series: ListingSeries) => number): Iterable<Sample> {
-    for (const series of this.#series.values()) yield [series.labels, read(series)];
-  }
-
-  *#tokenSamples(): Iterable<Sample> {
-    for (const { labels, tokens } of this.#series.values()) {
-      for (const [at, kind] of TOKEN_KINDS.entries()) yield [[...labels, kind], tokens[at] ?? 0];
-    }
-  }
-
-  #of({ providerId, modelId }: Listing): ListingSeries {
-    const known = this.#byProvider.get(providerId)?.get(modelId);
-    return known ?? this.#make(providerId, modelId);
-  }
-
-  #make(providerId: string, modelId: string): ListingSeries {
-    const labels = this.#fold.place(providerId, modelId);
-    const series = this.#series.get(labels) ?? {
-      labels,
-      isOther: this.#fold.isOther(labels),
-      attempt: this.#attempts.of(...labels),
-      firstOutput: undefined,
-      outputToken: undefined,
-      tokens: new Float64Array(TOKEN_KINDS.length),
-      owedPicoUsd: 0n,
-      overrunMicroUsd: 0n,
-    };
-    this.#series.set(labels, series);
-    const models = this.#byProvider.get(providerId) ?? new Map<string, ListingSeries>();
-    this.#byProvider.set(providerId, models.set(modelId, series));
-    return series;
-  }
-}
-
-function addTokens(tokens: Float64Array, usage: Usage): void {
-  TOKEN_BUCKET_NAMES.forEach((bucket, at) => {
-    tokens[at] = (tokens[at] ?? 0) + usage[bucket];
-  });
 }
 
 function addCost(series: ListingSeries, cost: Cost): void {

@@ -128,13 +128,11 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
   );
 }
 
-/**
- * Returns the refusal that is recorded for a client that left before dispatch; it is never sent.
- */
-export function clientLeft(): Refusal {
-  return CLIENT_HAS_LEFT;
-}
-const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
+/** The refusal that is recorded for a client that left before dispatch; it is never sent. */
+export const CLIENT_HAS_LEFT: Refusal = refusal(
+  "gateway_error",
+  "the client left before anything was sent",
+);
 
 /**
  * Returns the refusal of a request that waited for its pacing turn when this process began to shut

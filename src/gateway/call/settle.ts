@@ -52,7 +52,9 @@ export function computeSettlement(
 ): Settlement {
   const { bridge, failure } = result;
   if (bridge === undefined) return NOTHING;
-  const usage = dropUnaskedUsage(bridge.usage, asksHourWrites);
+  const { usage: reported } = bridge;
+  const isAsked = asksHourWrites || reported?.[HOUR_SKU] === undefined;
+  const usage = isAsked ? reported : withoutHourWrites(reported);
   if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
   const cls = failure?.refusal.class;
   const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
@@ -79,11 +81,6 @@ export function computeSettlement(
   );
   if (!isPayable) return IMPOSSIBLE;
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
-}
-
-function dropUnaskedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
-  if (usage?.[HOUR_SKU] === undefined || asksHourWrites) return usage;
-  return withoutHourWrites(usage);
 }
 
 /**

@@ -29,7 +29,7 @@ export interface ClientErrorOptions {
   readonly clock: Clock;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
-  readonly routes: Pick<RouteTable, "findErrorWire">;
+  readonly routes: Pick<RouteTable, "wires">;
   readonly lingerMs: number;
   readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
 }
@@ -96,7 +96,7 @@ function answerBytes(
 ): void {
   const { clock, metrics, log, routes, lingerMs } = options;
   const requestId = createRequestId(clock.nowMs());
-  const body = routes.findErrorWire(path).errorBody(value, requestId);
+  const body = routes.wires.ofPath(path).errorBody(value, requestId);
   const list = baseHeaders(requestId);
   list.push("content-type", "application/json", "content-length", String(body.length));
   addRefusalHeaders(list, value);

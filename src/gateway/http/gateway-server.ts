@@ -170,7 +170,7 @@ class RequestWalk implements OpenRequest {
           route: this.#known.route.path,
           startedMs: this.#startedMs,
         }),
-      errorWire: options.routes.findErrorWire(this.#path),
+      errorWire: options.routes.wires.ofPath(this.#path),
       clock: options.clock,
       startedMs: this.#startedMs,
       deadlines: options.deadlines,

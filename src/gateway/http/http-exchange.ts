@@ -62,6 +62,8 @@ export class HttpExchange implements ClientExchange, Deadline {
   ownTimeFromMs: number;
   isStream = false;
   hasBroken = false;
+  /** True once the whole answer was written, even if the client has not received it yet. */
+  isAnswered = false;
 
   readonly #input: ExchangeInput;
   #principal: Principal | undefined;
@@ -69,7 +71,6 @@ export class HttpExchange implements ClientExchange, Deadline {
   #writableListener: (() => void) | undefined;
   #listensToDrain = false;
   #unread: UnreadAnswer | undefined;
-  #finishing = false;
   #isChunked = false;
   #hasSent = false;
   #lingerMs: number | undefined;
@@ -80,7 +81,17 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.route = input.route;
     this.ownTimeFromMs = input.startedMs;
     this.trace = input.trace;
-    this.#followEnd(input);
+    const { request, response } = input;
+    const { socket } = request;
+    const onClose = (): void => {
+      response.off("close", onClose);
+      socket.off("close", onClose);
+      this.#closed();
+    };
+    response.on("close", onClose);
+    // Node does not tell a pipelined answer that the connection closed. A client may have any
+    // number of pipelined answers, hence no maximum of listeners.
+    if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
   get principal(): Principal {
@@ -170,7 +181,7 @@ export class HttpExchange implements ClientExchange, Deadline {
 
   end(last: Output): void {
     if (this.gone) return;
-    this.#finishing = true;
+    this.isAnswered = true;
     const { response } = this.#input;
     if (!this.#isChunked) response.end(last);
     else {
@@ -195,14 +206,9 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.served = headers;
     const list = this.#input.baseHeaders(this.requestId);
     list.push("content-type", contentType, "content-length", String(countBytes(body)));
-    this.#finishing = true;
+    this.isAnswered = true;
     this.#input.response.writeHead(200, addServedHeaders(list, headers));
     this.#endWith(isPieces(body) ? body : [body], this.#principal?.keyId);
-  }
-
-  /** True once the whole answer was written, even if the client has not received it yet. */
-  get isAnswered(): boolean {
-    return this.#finishing;
   }
 
   /** Makes the next refusal close the connection, because later bytes on it cannot be trusted. */
@@ -220,7 +226,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     addServedHeaders(list, headers);
     addRefusalHeaders(list, refusal);
     if (this.#lingerMs !== undefined) list.push("connection", "close");
-    this.#finishing = true;
+    this.isAnswered = true;
     this.#input.response.writeHead(refusal.status, list);
     this.#endWith([body]);
     if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
@@ -243,7 +249,10 @@ export class HttpExchange implements ClientExchange, Deadline {
     const bytes = Buffer.byteLength(output);
     const { response } = this.#input;
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
-    if (this.#hasSent) return response.write(framed, chooseEncoding(output, bytes), onTaken);
+    // ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
+    // which saves 14 % of the time for a stream chunk.
+    const encoding = bytes === output.length ? "latin1" : "utf8";
+    if (this.#hasSent) return response.write(framed, encoding, onTaken);
     this.#hasSent = true;
     // Node would join a string with the response headers, and keep both until the stream ends.
     return response.write(typeof framed === "string" ? Buffer.from(framed) : framed, onTaken);
@@ -301,23 +310,11 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.watchedAt === -1) deadlines.watch(this);
   }
 
-  #followEnd({ request: { socket }, response }: ExchangeInput): void {
-    const onClose = (): void => {
-      response.off("close", onClose);
-      socket.off("close", onClose);
-      this.#closed();
-    };
-    response.on("close", onClose);
-    // Node does not tell a pipelined answer that the connection closed. A client may have any
-    // number of pipelined answers, hence no maximum of listeners.
-    if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
-  }
-
   #closed(): void {
     const { deadlines, response, unread, onClosed } = this.#input;
     deadlines.unwatch(this);
     if (this.#unread !== undefined) unread.remove(this.#unread);
-    if (!this.#finishing && !response.writableFinished) {
+    if (!this.isAnswered && !response.writableFinished) {
       this.gone = true;
       this.#goneListener?.();
     }
@@ -344,14 +341,6 @@ const EMPTY = Buffer.alloc(0);
 const TRACEPARENT = "traceparent";
 /** The chunk that ends a body (RFC 9112, section 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
-
-/**
- * ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
- * which saves 14 % of the time for a stream chunk.
- */
-function chooseEncoding(output: Output, bytes: number): BufferEncoding {
-  return bytes === output.length ? "latin1" : "utf8";
-}
 
 function encodeChunk(output: Output, bytes: number): Output {
   const head = `${bytes.toString(16)}\r\n`;

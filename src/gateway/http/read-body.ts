@@ -36,7 +36,7 @@ export function readBody(
   bounds: BodyBounds,
   done: (read: Result<ReadBody>) => void,
 ): void {
-  const { bytesMax, pool } = bounds;
+  const { bytesMax, pool, arriving, orgId } = bounds;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
     const message = "content-encoding is not accepted on requests; send the JSON body uncompressed";
@@ -48,16 +48,6 @@ export function readBody(
     done(tooLarge(bytesMax));
     return;
   }
-  collect(request, bounds, (read) => {
-    done(read.ok ? { ok: true, ...joined(read.held, pool) } : read);
-  });
-}
-
-function collect(
-  request: IncomingMessage,
-  { bytesMax, arriving, orgId }: BodyBounds,
-  done: (read: Result<{ readonly held: HeldBytes }>) => void,
-): void {
   let held: HeldBytes | undefined = new HeldBytes();
   const giveUp = (): void => {
     held = undefined;
@@ -77,7 +67,7 @@ function collect(
   request.on("end", () => {
     const whole = held;
     giveUp();
-    if (whole !== undefined) done({ ok: true, held: whole });
+    if (whole !== undefined) done({ ok: true, ...joined(whole, pool) });
   });
   request.on("error", giveUp);
   request.on("close", giveUp);

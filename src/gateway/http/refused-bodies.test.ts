@@ -9,7 +9,7 @@ import { plainPrincipal } from "../../../test/support/plain-ports.ts";
 import { BufferPool } from "../../kernel/core/buffer-pool.ts";
 import { BODY_BYTES_MAX } from "../../kernel/core/constants.ts";
 import { refusal } from "../../kernel/core/refusals.ts";
-import { refused } from "../../kernel/core/result.ts";
+import { refused } from "../../kernel/core/refusals.ts";
 import { ArrivingBodies } from "./connections.ts";
 import { readBody } from "./read-body.ts";
 import { post } from "./route-table.ts";

@@ -1,5 +1,5 @@
 import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../kernel/index.ts";
-import { type Wire, wires, type WireTable } from "../../formats/index.ts";
+import { wires, type WireTable } from "../../formats/index.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
 /** One route of the gateway. `serve` runs after the key was accepted and the body was read. */
@@ -23,13 +23,14 @@ export interface RequestTarget {
 
 export class RouteTable {
   readonly routes: readonly Route[];
-  readonly #wires: WireTable;
+  /** The wires in whose formats errors are written, also of paths without a route. */
+  readonly wires: Pick<WireTable, "ofPath">;
   readonly #fixed = new Map<string, Route>();
   readonly #patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];
 
-  constructor(routes: readonly Route[], table: WireTable = wires) {
+  constructor(routes: readonly Route[], table: Pick<WireTable, "ofPath"> = wires) {
     this.routes = routes;
-    this.#wires = table;
+    this.wires = table;
     for (const route of routes) {
       for (const method of listMethods(route)) {
         if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);
@@ -38,13 +39,6 @@ export class RouteTable {
     }
     // A pattern that ends with `{id}` also matches longer paths, so it is tried after the others.
     this.#patterns.sort((a, b) => Number(endsWithId(a.route)) - Number(endsWithId(b.route)));
-  }
-
-  /**
-   * Returns the wire in whose format errors of this path are written, even if no such route exists.
-   */
-  findErrorWire(path: string): Wire {
-    return this.#wires.ofPath(path);
   }
 
   find(method: string, path: string): { readonly route: Route; readonly id?: string } | undefined {

@@ -1,21 +1,24 @@
-import type { OrgId } from "../../kernel/index.ts";
-import type { LimitStore } from "./limit-store.ts";
-import {
-  hasLimits,
-  type Pool,
-  type PoolClaim,
-  PoolClaims,
-  poolScopeId,
-  poolSlot,
-} from "./pool-scopes.ts";
-import {
-  applyRemoteCooldown,
-  afterTooMany,
-  shouldBroadcast,
-  isOver,
-  usablePercent,
-  type PoolThrottle,
-} from "./pool-throttle.ts";
+import { assert, defined, type OrgId, RETRY_AFTER_SECONDS_MAX } from "../../kernel/index.ts";
+import type { DeclaredWindow, LimitSet, LimitStore, ScopeClaim } from "./limit-store.ts";
+
+/** Capacity that listings share, declared by a provider or by the operator. */
+export interface Pool {
+  readonly id: string;
+  readonly capacity: readonly {
+    readonly type: "request" | "prompt" | "completion";
+    readonly per: "minute" | "hour" | "day";
+    readonly value: number;
+  }[];
+  readonly tokensPerMinute?: number;
+  readonly requestsPerSecond?: number;
+  readonly concurrent?: number;
+  /** The share of every limit that one organization may use, in whole percent. */
+  readonly orgSharePercent: number;
+}
+export interface PoolClaim {
+  readonly slot: string;
+  readonly scopes: readonly ScopeClaim[];
+}
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;
@@ -121,5 +124,231 @@ export class PoolBoard {
     if (throttle === undefined || !isOver(throttle, nowMs)) return throttle;
     this.#throttles.delete(poolId);
     return undefined;
+  }
+}
+
+/** How far a provider's 429s have throttled one pool. Times are monotonic milliseconds. */
+export interface PoolThrottle {
+  readonly cooldownUntilMs: number;
+  /** The end of the cooldown that the other instances know of. */
+  readonly broadcastUntilMs: number;
+  /** Whole percent of the declared capacity that was usable right after the latest 429. */
+  readonly percent: number;
+  readonly latestMs: number;
+  /** The time of the last 429 that shrank the pool; 429s right after it shrink nothing. */
+  readonly shrunkAtMs: number;
+}
+
+export interface TooMany {
+  /** The length of the pool's cooldown; a running cooldown that ends later stays. */
+  readonly cooldownMs: number;
+  readonly nowMs: number;
+}
+
+const SHRINK_TO_PERCENT = 80;
+const USABLE_PERCENT_MIN = 10;
+/** Concurrent requests get their 429s together, so 429s within this time count as one. */
+const TOGETHER_MS = 1_000;
+/** Tolerance for notices of other instances, which arrive late and by another clock. */
+const REMOTE_NOTICE_MS = 1_000;
+
+export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
+  const { nowMs } = event;
+  const before = usablePercent(known, nowMs);
+  const isSame = known !== undefined && nowMs - known.shrunkAtMs < TOGETHER_MS;
+  const shrunk = Math.max(USABLE_PERCENT_MIN, Math.floor((before * SHRINK_TO_PERCENT) / 100));
+  return {
+    cooldownUntilMs: cooldownEnd(known, event),
+    broadcastUntilMs: known?.broadcastUntilMs ?? Number.NEGATIVE_INFINITY,
+    percent: isSame ? before : shrunk,
+    latestMs: nowMs,
+    shrunkAtMs: isSame ? known.shrunkAtMs : nowMs,
+  };
+}
+
+/**
+ * Returns the throttle after another instance's notice of a 429, unless that 429 is known already.
+ */
+export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
+  const cooldownUntilMs = cooldownEnd(known, event);
+  const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
+  const after = isKnown ? { ...known, cooldownUntilMs } : afterTooMany(known, event);
+  return { ...after, broadcastUntilMs: cooldownUntilMs };
+}
+
+export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number): number {
+  if (throttle === undefined) return 100;
+  const quietSeconds = Math.floor(Math.max(0, nowMs - throttle.latestMs) / 1000);
+  return Math.min(100, throttle.percent + quietSeconds);
+}
+
+/**
+ * True if the pool cools down and the other instances know no cooldown that ends at about the same
+ * time.
+ */
+export function shouldBroadcast(
+  { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
+  nowMs: number,
+): boolean {
+  if (cooldownUntilMs <= nowMs) return false;
+  return broadcastUntilMs <= nowMs || cooldownUntilMs - broadcastUntilMs >= TOGETHER_MS;
+}
+
+/** True once even a late notice of the cooldown can have no effect. */
+export function isOver(throttle: PoolThrottle, nowMs: number): boolean {
+  const hasCooledDown = nowMs > throttle.cooldownUntilMs + REMOTE_NOTICE_MS;
+  return hasCooledDown && usablePercent(throttle, nowMs) === 100;
+}
+
+function cooldownEnd(known: PoolThrottle | undefined, { cooldownMs, nowMs }: TooMany): number {
+  const untilMs = nowMs + Math.min(cooldownMs, RETRY_AFTER_SECONDS_MAX * 1000);
+  return Math.max(untilMs, known?.cooldownUntilMs ?? Number.NEGATIVE_INFINITY);
+}
+
+/**
+ * Builds the claim of an organization: its share of the pool, then the pool itself. `usablePercent`
+ * (1 to 100) of every declared limit is usable now, and the share is `orgSharePercent` of the
+ * usable limit. Both are rounded down, to at least 1.
+ */
+export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
+  const declared = declaredLimits(pool);
+  const usable = portionOfAll(declared, usablePercent);
+  const share = (of: LimitSet): LimitSet => portionOfAll(of, pool.orgSharePercent);
+  // One percent returns per second if no further 429 arrives.
+  const inSeconds = 100 - usablePercent;
+  const toWhole = (limits: LimitSet): Pick<ScopeClaim, "whole"> =>
+    inSeconds === 0 ? {} : { whole: { limits, inSeconds } };
+  const shownId = `pool-share:${pool.id}`;
+  return {
+    slot: poolSlot(pool.id),
+    scopes: [
+      {
+        scope: "pool",
+        id: `${shownId}@${orgId}`,
+        shownId,
+        limits: share(usable),
+        ...toWhole(share(declared)),
+      },
+      {
+        scope: "pool",
+        id: poolScopeId(pool.id),
+        limits: usable,
+        ...toWhole(declared),
+      },
+    ],
+  };
+}
+
+export function poolSlot(poolId: string): string {
+  return `{pool:${poolId}}`;
+}
+
+export function poolScopeId(poolId: string): string {
+  return `pool:${poolId}`;
+}
+
+export function hasLimits(pool: Pool): boolean {
+  const { capacity, tokensPerMinute, requestsPerSecond, concurrent } = pool;
+  return capacity.length > 0 || (tokensPerMinute ?? requestsPerSecond ?? concurrent) !== undefined;
+}
+
+/** Computes `percent` of a limit, rounded down, at least 1. Exact for whole numbers. */
+export function portion(limit: number, percent: number): number {
+  assert(Number.isSafeInteger(limit) && limit > 0, "a pool's limit is a whole number above 0");
+  assert(Number.isInteger(percent) && percent >= 1 && percent <= 100, "a portion is 1 to 100 %");
+  // Computed in hundreds plus the rest, because the product of a large limit would not be exact.
+  const rest = limit % 100;
+  const hundreds = (limit - rest) / 100;
+  return Math.max(1, hundreds * percent + Math.floor((rest * percent) / 100));
+}
+
+const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
+
+/**
+ * Converts a pool's declared capacity to limits. Requests per minute become `requestsPerMinute`
+ * instead of a window, so that clients see how many are left.
+ */
+function declaredLimits(pool: Pool): LimitSet {
+  const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
+  const isPlain = ({ type, per }: Pool["capacity"][number]): boolean =>
+    type === "request" && per === "minute";
+  const requestsPerMinute = pool.capacity.find(isPlain)?.value;
+  const windows = pool.capacity
+    .filter((each) => !isPlain(each))
+    .map(({ type, per, value }): DeclaredWindow => {
+      return { kind: type, seconds: SECONDS[per], limit: value };
+    });
+  return defined({
+    requestsPerMinute,
+    tokensPerMinute,
+    requestsPerSecond,
+    concurrent,
+    windows: windows.length > 0 ? windows : undefined,
+  });
+}
+
+function portionOfAll(limits: LimitSet, percent: number): LimitSet {
+  const { requestsPerMinute, tokensPerMinute, requestsPerSecond, concurrent, windows } = limits;
+  const of = (limit: number | undefined): number | undefined =>
+    limit === undefined ? undefined : portion(limit, percent);
+  return defined({
+    requestsPerMinute: of(requestsPerMinute),
+    tokensPerMinute: of(tokensPerMinute),
+    requestsPerSecond: of(requestsPerSecond),
+    concurrent: of(concurrent),
+    windows: windows?.map((each) => ({ ...each, limit: portion(each.limit, percent) })),
+  });
+}
+
+/**
+ * How long one generation of cached claims lasts, in milliseconds. An organization's claim is
+ * dropped after one to two generations without use.
+ */
+const ROUND_MS = 600_000;
+/** The most organizations in one generation; the previous generation is kept too. */
+const ORGS_PER_ROUND_MAX = 10_000;
+
+/**
+ * Caches the claims of one pool by organization. Returns the same object until the limits change,
+ * because the Redis store caches what it derives from the scopes. Two generations bound the memory.
+ */
+export class PoolClaims {
+  readonly #pool: Pool;
+  #percent = 100;
+  #young: Map<OrgId, PoolClaim> = new Map();
+  #old: Map<OrgId, PoolClaim> = new Map();
+  #turnedAtMs: number;
+
+  constructor(pool: Pool, nowMs: number) {
+    this.#pool = pool;
+    this.#turnedAtMs = nowMs;
+  }
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  of(orgId: OrgId, usablePercent: number, nowMs: number): PoolClaim {
+    if (usablePercent !== this.#percent) this.#startOver(usablePercent, nowMs);
+    else if (nowMs - this.#turnedAtMs >= ROUND_MS) this.#turn(nowMs);
+    const young = this.#young.get(orgId);
+    if (young !== undefined) return young;
+    if (this.#young.size >= ORGS_PER_ROUND_MAX) this.#turn(nowMs);
+    const claim = this.#old.get(orgId) ?? poolClaim(this.#pool, orgId, usablePercent);
+    this.#old.delete(orgId);
+    this.#young.set(orgId, claim);
+    return claim;
+  }
+
+  #startOver(usablePercent: number, nowMs: number): void {
+    this.#percent = usablePercent;
+    this.#turn(nowMs);
+    this.#old = new Map();
+  }
+
+  #turn(nowMs: number): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#turnedAtMs = nowMs;
   }
 }

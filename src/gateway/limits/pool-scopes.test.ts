@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../kernel/core/ids.ts";
 import type { LimitSet } from "./limit-store.ts";
-import { hasLimits, type Pool, poolClaim, portion } from "./pool-scopes.ts";
+import { hasLimits, type Pool, poolClaim, portion } from "./pool-board.ts";
 
 const org = "org_1" as OrgId;
 const half: Pool = { id: "p", capacity: [], orgSharePercent: 50 };

@@ -14,35 +14,27 @@ const RING_MASK = RING_SLOTS - 1;
  * The caller must never pass a second that is earlier than the last one.
  */
 export class RollingWindow {
-  readonly #ring = new Float64Array(RING_SLOTS);
-  #newest = 0;
-  #sum = 0;
-
   /** The sum of the window; correct only after `advance` to the present second. */
-  get total(): number {
-    return this.#sum;
-  }
-
-  get newestSecond(): number {
-    return this.#newest;
-  }
+  total = 0;
+  newestSecond = 0;
+  readonly #ring = new Float64Array(RING_SLOTS);
 
   get newestAmount(): number {
-    return this.#ring[this.#newest & RING_MASK] ?? 0;
+    return this.#ring[this.newestSecond & RING_MASK] ?? 0;
   }
 
   advance(second: number): void {
-    const steps = second - this.#newest;
+    const steps = second - this.newestSecond;
     if (steps === 0) return;
     if (steps > WINDOW_SECONDS) this.#clear();
-    else if (this.#sum !== 0) this.#step(second);
-    this.#newest = second;
+    else if (this.total !== 0) this.#step(second);
+    this.newestSecond = second;
   }
 
   add(amount: number): void {
-    const slot = this.#newest & RING_MASK;
+    const slot = this.newestSecond & RING_MASK;
     this.#ring[slot] = (this.#ring[slot] ?? 0) + amount;
-    this.#sum += amount;
+    this.total += amount;
   }
 
   /**
@@ -50,12 +42,12 @@ export class RollingWindow {
    * never falls below zero.
    */
   correct(second: number, delta: number): void {
-    if (delta === 0 || this.#newest - second > WINDOW_SECONDS) return;
+    if (delta === 0 || this.newestSecond - second > WINDOW_SECONDS) return;
     const slot = second & RING_MASK;
     const before = this.#ring[slot] ?? 0;
     const after = Math.max(0, before + delta);
     this.#ring[slot] = after;
-    this.#sum += after - before;
+    this.total += after - before;
   }
 
   /**
@@ -65,24 +57,24 @@ export class RollingWindow {
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
-      left += this.#ring[(this.#newest - age) & RING_MASK] ?? 0;
+      left += this.#ring[(this.newestSecond - age) & RING_MASK] ?? 0;
       if (left >= amount) return WINDOW_SECONDS + 1 - age;
     }
     return WINDOW_SECONDS + 1;
   }
 
   #step(second: number): void {
-    for (let entering = this.#newest + 1; entering <= second; entering += 1) {
+    for (let entering = this.newestSecond + 1; entering <= second; entering += 1) {
       const slot = (entering - WINDOW_SECONDS - 1) & RING_MASK;
-      this.#sum -= this.#ring[slot] ?? 0;
+      this.total -= this.#ring[slot] ?? 0;
       this.#ring[slot] = 0;
     }
   }
 
   #clear(): void {
-    if (this.#sum === 0) return;
+    if (this.total === 0) return;
     this.#ring.fill(0);
-    this.#sum = 0;
+    this.total = 0;
   }
 }
 

@@ -93,7 +93,9 @@ export function planRoute(input: PlanInput): PlanOutcome {
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
-  const ranked = applyOrder(distrustedLast(near, input.standing), controls.order);
+  const trustedFirst = distrustedLast(near, input.standing);
+  const { order } = controls;
+  const ranked = order === undefined ? trustedFirst : applyOrder(trustedFirst, order);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
@@ -185,9 +187,8 @@ const NO_POLICY: PlanPolicy = {};
 /** Puts the providers that `order` names first; the others keep their order after them. */
 function applyOrder(
   deployments: readonly Deployment[],
-  order: readonly string[] | undefined,
+  order: readonly string[],
 ): readonly Deployment[] {
-  if (order === undefined) return deployments;
   const rank = (each: Deployment): number => {
     const at = order.indexOf(each.providerId);
     return at === -1 ? order.length : at;

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { assert } from "../core/assert.ts";
-import type { Public } from "../core/result.ts";
+import type { Public } from "../core/defined.ts";
 import {
   columns,
   type Columns,

@@ -9,3 +9,6 @@ type Defined<T> = {
 } & {
   readonly [P in keyof T as undefined extends T[P] ? P : never]?: Exclude<T[P], undefined>;
 };
+
+/** The public members of a class, as an interface that a test can implement. */
+export type Public<C> = Pick<C, keyof C>;

@@ -49,3 +49,15 @@ export class ExpiringCache<T> {
     }
   }
 }
+
+/** Returns a function that returns `make(text())` and calls `make` only if the text has changed. */
+export function memoizeByText<T>(text: () => string, make: (text: string) => T): () => T {
+  let before = text();
+  let made = make(before);
+  return () => {
+    const now = text();
+    if (now !== before) made = make(now);
+    before = now;
+    return made;
+  };
+}

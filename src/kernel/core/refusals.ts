@@ -296,3 +296,14 @@ export function wireBErrorType({ class: cls, status }: Refusal): string {
   const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
   return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;
 }
+
+export type Result<T extends object> = ({ readonly ok: true } & T) | Refused;
+
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
+export function refused(refusal: Refusal): Refused {
+  return { ok: false, refusal };
+}

@@ -5,8 +5,7 @@ import { GatewayMetrics } from "../../gateway/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { microUsd, picoUsd } from "../core/money.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
-import { type Family, HistogramFamily, ReadFamily } from "./family.ts";
-import { ListingFold } from "./listing-fold.ts";
+import { type Family, HistogramFamily, ListingFold, ReadFamily } from "./family.ts";
 import { METRICS } from "./metrics-table.ts";
 
 const STREAMED = {

@@ -76,23 +76,19 @@ export interface AnswerBridge {
  * first name is kept, unless a later one is not among the names of the listing's model.
  */
 export class ServedModelNote {
+  served: ServedModel | undefined;
   readonly #names: ModelNames;
   #last: unknown;
-  #served: ServedModel | undefined;
 
   constructor(names: ModelNames) {
     this.#names = names;
-  }
-
-  get served(): ServedModel | undefined {
-    return this.#served;
   }
 
   take(reported: unknown): void {
     if (reported === this.#last) return;
     this.#last = reported;
     const served = readServedModel(this.#names, reported);
-    if (served === undefined || this.#served?.isSubstituted === true) return;
-    if (this.#served === undefined || served.isSubstituted) this.#served = served;
+    if (served === undefined || this.served?.isSubstituted === true) return;
+    if (this.served === undefined || served.isSubstituted) this.served = served;
   }
 }

@@ -48,10 +48,10 @@ export interface JsonBridgeOptions {
  */
 export class JsonBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
+  failure: UpstreamFailure | undefined;
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
   #answer: ReadyAnswer | undefined;
-  #failure: UpstreamFailure | undefined;
   #isClosed = false;
 
   constructor(options: JsonBridgeOptions) {
@@ -59,7 +59,7 @@ export class JsonBridge implements AnswerBridge {
   }
 
   get state(): BridgeState {
-    if (this.#failure !== undefined) return "failed";
+    if (this.failure !== undefined) return "failed";
     return this.#answer === undefined ? "waiting" : "complete";
   }
 
@@ -87,10 +87,6 @@ export class JsonBridge implements AnswerBridge {
     return this.#answer?.finishReason;
   }
 
-  get failure(): UpstreamFailure | undefined {
-    return this.#failure;
-  }
-
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
     this.#held.add(bytes);
@@ -115,7 +111,7 @@ export class JsonBridge implements AnswerBridge {
   fail(refusal: Refusal): Buffer {
     if (this.#isClosed) return Buffer.alloc(0);
     this.#isClosed = true;
-    this.#failure ??= { refusal, failover: false, strike: "neutral" };
+    this.failure ??= { refusal, failover: false, strike: "neutral" };
     return this.#options.renderError(refusal);
   }
 
@@ -126,7 +122,7 @@ export class JsonBridge implements AnswerBridge {
   #conclude(result: ReadAnswer<ReadyAnswer>): void {
     this.#held = new HeldBytes();
     if (result.ok) this.#answer = result;
-    else this.#failure = result.failure;
+    else this.failure = result.failure;
   }
 }
 

@@ -41,27 +41,23 @@ const TOO_LONG = withoutBlame(unusableFailure());
  */
 export class StreamBridge implements AnswerBridge {
   readonly contentType: string = SSE_CONTENT_TYPE;
+  state: BridgeState = "waiting";
+  failure: UpstreamFailure | undefined;
   readonly #driver: StreamDriver;
   readonly #note: ServedModelNote;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
   /** The first bytes of a body without events so far: it may be an error as plain JSON. */
   readonly #head = new GrowingBuffer();
-  #state: BridgeState = "waiting";
   #hasContent = false;
   #hasEvents = false;
   #isClosed = false;
   #bytes = 0;
-  #failure: UpstreamFailure | undefined;
 
   constructor(driver: StreamDriver, note: ServedModelNote) {
     this.#driver = driver;
     this.#note = note;
     this.#reader = new SseReader((event) => this.#take(event));
-  }
-
-  get state(): BridgeState {
-    return this.#state;
   }
 
   get usage(): Usage | undefined {
@@ -88,10 +84,6 @@ export class StreamBridge implements AnswerBridge {
     return this.#driver.finishReason;
   }
 
-  get failure(): UpstreamFailure | undefined {
-    return this.#failure;
-  }
-
   push(bytes: Buffer): void {
     if (!this.#isReading()) return;
     this.#bytes += bytes.length;
@@ -107,7 +99,7 @@ export class StreamBridge implements AnswerBridge {
     if (!this.#isReading()) return;
     const fault = this.#reader.end();
     // The end of the body cut the last event in half: the answer broke off.
-    if (this.#failure?.isMalformed === true) this.#failure = brokenOffFailure();
+    if (this.failure?.isMalformed === true) this.failure = brokenOffFailure();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
     else if (!this.#hasEvents) this.#conclude(classifyHead(this.#head.take()));
@@ -115,12 +107,12 @@ export class StreamBridge implements AnswerBridge {
   }
 
   takeOutput(): string | undefined {
-    const isDeliverable = this.#hasContent && !this.#isClosed && this.#state !== "failed";
+    const isDeliverable = this.#hasContent && !this.#isClosed && this.state !== "failed";
     return isDeliverable ? this.#out.take() : undefined;
   }
 
   finish(costUsd: string): string {
-    if (this.#isClosed || this.#state !== "complete") return "";
+    if (this.#isClosed || this.state !== "complete") return "";
     this.#isClosed = true;
     return this.#out.takeWith(this.#driver.finishText(costUsd));
   }
@@ -128,18 +120,18 @@ export class StreamBridge implements AnswerBridge {
   fail(refusal: Refusal, costUsd: string): string {
     if (this.#isClosed) return "";
     this.#isClosed = true;
-    this.#state = "failed";
-    this.#failure ??= { refusal, failover: false, strike: "neutral" };
+    this.state = "failed";
+    this.failure ??= { refusal, failover: false, strike: "neutral" };
     return this.#out.takeWith(this.#driver.failText(refusal, costUsd));
   }
 
   keepAlive(): string | undefined {
-    const isOpen = !this.#isClosed && this.#state !== "failed";
+    const isOpen = !this.#isClosed && this.state !== "failed";
     return isOpen ? this.#driver.keepAliveText : undefined;
   }
 
   #isReading(): boolean {
-    return this.#state === "waiting" || this.#state === "flowing";
+    return this.state === "waiting" || this.state === "flowing";
   }
 
   #take(event: SseEvent): void {
@@ -152,12 +144,12 @@ export class StreamBridge implements AnswerBridge {
   #conclude(outcome: StepOutcome): void {
     if (outcome === "content") {
       this.#hasContent = true;
-      this.#state = "flowing";
+      this.state = "flowing";
     } else if (outcome === "end") {
-      this.#state = "complete";
+      this.state = "complete";
     } else {
-      this.#state = "failed";
-      this.#failure = outcome === "silent" ? brokenOffFailure() : outcome;
+      this.state = "failed";
+      this.failure = outcome === "silent" ? brokenOffFailure() : outcome;
     }
   }
 

@@ -1,20 +1,58 @@
-import { asObject } from "../../../kernel/index.ts";
-import type { Wire } from "../contract.ts";
+import type { HistoryRule } from "../../../catalog/index.ts";
+import {
+  ABSENT,
+  asObject,
+  type JsonDocument,
+  type JsonNode,
+  NODE_SIZE,
+  type Splice,
+} from "../../../kernel/index.ts";
+import type { EncodeTarget, Wire } from "../contract.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import { type MediaCollector, type MediaPart, writeBound } from "../fields/common-fields.ts";
+import { applyHistoryRules } from "../history-rules.ts";
 import { asCount } from "../neutral/usage-report.ts";
+import { applyProfile } from "../wire-profile.ts";
 import { anthropicMessagesAnswers } from "./answer-json.ts";
-import { errorBody } from "./events.ts";
+import { checkBody } from "./check-request.ts";
+import { decodeCall } from "./decode-call.ts";
+import { encodeCall } from "./encode-request.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
+import { errorBody } from "./events.ts";
 import { providerQuestions } from "./provider-questions.ts";
-import { anthropicMessagesRequests, versionHeader } from "./request-codec.ts";
 import { AnthropicMessagesDecoder } from "./stream-decoder.ts";
 import { AnthropicMessagesEncoder } from "./stream-encoder.ts";
 import { AnthropicMessagesRelay } from "./stream-relay.ts";
+
+const versionHeader = { "anthropic-version": "2023-06-01" } as const;
+
+const NO_RULES: ReadonlySet<HistoryRule> = new Set();
+
+const plainHeaders = { "content-type": "application/json", ...versionHeader };
 
 export const anthropicMessages: Wire = {
   id: "wire_b",
   clientPath: "/v1/messages",
   dryRunName: "messages",
-  requests: anthropicMessagesRequests,
+  requests: {
+    path: "/messages",
+    temperatureMax: 1,
+    userField: "metadata",
+    checkBody,
+    renderPath: (path) =>
+      path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
+    findMedia,
+    decodeCall,
+    encodeCall,
+    surplusBounds: () => [word.max_completion_tokens],
+    editBody,
+    countsHourWrites: true,
+    isUsualPrice: (field, value) => field === "service_tier" && value === "standard_only",
+    countTokens,
+    isClientTool: (doc, type) =>
+      doc.word(type) === word.custom || CLIENT_TOOLS.test(doc.text(type)),
+    headers,
+  },
   answers: anthropicMessagesAnswers,
   streams: {
     decoder: (_isStopSequence, note) => new AnthropicMessagesDecoder(note),
@@ -33,3 +71,93 @@ export const anthropicMessages: Wire = {
     answerBody: (tokens) => Buffer.from(`{"input_tokens":${tokens}}`),
   },
 };
+
+const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
+  image: "image",
+  document: "file",
+  audio: "audio",
+  video: "video",
+};
+
+const kindByWord = Array.from(
+  { length: chatVocabulary.size + 1 },
+  (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
+);
+
+/** Finds media in the system prompt and in messages, also inside tool results and documents. */
+function findMedia(doc: JsonDocument, media: MediaCollector): void {
+  findInContent(doc, doc.member(0, word.system), { path: "system", media });
+  const messages = doc.member(0, word.messages);
+  const end = doc.next(messages);
+  let index = 0;
+  for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
+    const content = doc.member(node, word.content);
+    if (doc.isArray(content)) {
+      findInContent(doc, content, { path: `messages.${index}.content`, media });
+    }
+    index += 1;
+  }
+}
+
+interface Place {
+  readonly path: string;
+  readonly media: MediaCollector;
+}
+
+/** The recursion is bounded, because `doc` has no nodes below `READ_DEPTH_MAX`. */
+function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
+  if (content === ABSENT || !doc.isArray(content)) return;
+  for (const [position, block] of doc.items(content).entries()) {
+    const place = { path: `${path}.${position}`, media };
+    const kind = blockKind(doc, block);
+    if (kind !== undefined) {
+      const bytes = inlineBytes(doc, block);
+      media.add(place.path, kind, { imageBytes: bytes, isInline: bytes > 0 });
+    }
+    findInContent(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
+    const source = doc.member(block, word.source);
+    if (source !== ABSENT && doc.isObject(source)) {
+      const nested = { path: `${place.path}.source.content`, media };
+      findInContent(doc, doc.member(source, word.content), nested);
+    }
+  }
+}
+
+function blockKind(doc: JsonDocument, block: JsonNode): MediaPart["kind"] | undefined {
+  const type = doc.isObject(block) ? doc.member(block, word.type) : ABSENT;
+  return type === ABSENT || !doc.isString(type) ? undefined : kindByWord[doc.word(type)];
+}
+
+function inlineBytes(doc: JsonDocument, block: JsonNode): number {
+  const source = doc.member(block, word.source);
+  if (source === ABSENT || !doc.isObject(source)) return 0;
+  const type = doc.member(source, word.type);
+  const data = doc.member(source, word.data);
+  if (type === ABSENT || data === ABSENT || !doc.isString(type) || !doc.isString(data)) return 0;
+  return doc.word(type) === word.base64 ? doc.end(data) - doc.start(data) - 2 : 0;
+}
+
+/** Types of tools that the provider defines and the client runs. */
+const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
+
+/**
+ * Maximum size of a body whose tokens are counted by reading it. Reading a longer one would block
+ * other requests, so its tokens are estimated from its size.
+ */
+const COUNTED_BYTES_MAX = 262_144;
+const BYTES_PER_TOKEN = 4;
+
+function countTokens(doc: JsonDocument): number {
+  const bytes = doc.body.length;
+  return bytes > COUNTED_BYTES_MAX ? Math.ceil(bytes / BYTES_PER_TOKEN) : estimateDocument(doc);
+}
+
+function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
+  applyProfile(doc, splice, deployment);
+  applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
+  writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
+}
+
+function headers(betas: readonly string[]): Readonly<Record<string, string>> {
+  return betas.length === 0 ? plainHeaders : { ...plainHeaders, "anthropic-beta": betas.join(",") };
+}

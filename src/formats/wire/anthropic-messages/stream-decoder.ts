@@ -6,19 +6,19 @@ import {
   textOf,
 } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import {
   type EventJson,
   frameAt,
   parseEventJson,
   readEventText,
   RepeatedEvent,
-} from "../neutral/stream-events.ts";
+  type SseEvent,
+} from "../sse/sse.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
-import type { SseEvent } from "../sse/sse.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
@@ -31,13 +31,9 @@ interface OpenTool {
 }
 
 export class StreamReporter {
+  report: UsageReport | undefined;
   #counts: ReportedCounts = {};
   #cost: string | undefined;
-  #report: UsageReport | undefined;
-
-  get report(): UsageReport | undefined {
-    return this.#report;
-  }
 
   /** Reads the usage object `usage`, to which `path` leads within the event. */
   read(json: EventJson, usage: unknown, path: readonly string[]): void {
@@ -47,7 +43,7 @@ export class StreamReporter {
     if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
     const known = toUsage(this.#counts);
     if (known === undefined) return;
-    this.#report = toUsageReport(known, this.#counts, this.#cost);
+    this.report = toUsageReport(known, this.#counts, this.#cost);
   }
 }
 

@@ -9,19 +9,21 @@ import {
   withoutMember,
   ZERO_USAGE,
 } from "../../../kernel/index.ts";
-import { type OutputPieces, type SseEvent, sseEventText } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
+import {
+  type EventJson,
+  frameAt,
+  type OutputPieces,
+  parseEventJson,
+  readEventText,
+  RepeatedEvent,
+  type SseEvent,
+  sseEventText,
+} from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
-import {
-  type EventJson,
-  frameAt,
-  parseEventJson,
-  readEventText,
-  RepeatedEvent,
-} from "../neutral/stream-events.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";

@@ -10,9 +10,8 @@ import {
 } from "../../../kernel/index.ts";
 import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import type { EventJson } from "../neutral/stream-events.ts";
+import { type EventJson, sseDataText } from "../sse/sse.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
-import { sseDataText } from "../sse/sse.ts";
 import { findChoice, usageJson } from "./usage.ts";
 
 export interface ChunkLabel {

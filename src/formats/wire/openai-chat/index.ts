@@ -1,17 +1,57 @@
-import type { Wire } from "../contract.ts";
+import type { Deployment } from "../../../catalog/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  NODE_SIZE,
+  type Splice,
+} from "../../../kernel/index.ts";
+import type { EncodeTarget, Wire } from "../contract.ts";
+import { readName, word } from "../fields/chat-vocabulary.ts";
+import { type OutputBoundName, outputBoundName, writeBound } from "../fields/common-fields.ts";
+import { applyHistoryRules } from "../history-rules.ts";
+import { aggregatorControls, applyProfile } from "../wire-profile.ts";
 import { openaiChatAnswers } from "./answer-json.ts";
+import { checkBody, findMedia } from "./check-request.ts";
 import { errorBody } from "./chunks.ts";
+import { decodeCall } from "./decode-call.ts";
+import { encodeCall } from "./encode-request.ts";
 import { providerQuestions } from "./provider-questions.ts";
-import { openaiChatRequests } from "./request-codec.ts";
 import { OpenaiChatDecoder } from "./stream-decoder.ts";
 import { OpenaiChatEncoder } from "./stream-encoder.ts";
 import { OpenaiChatRelay } from "./stream-relay.ts";
+import { signatureJson, PLACEHOLDER_SIGNATURE } from "./tool-calls.ts";
+
+const headers = { "content-type": "application/json" };
 
 export const openaiChat: Wire = {
   id: "wire_a",
   clientPath: "/v1/chat/completions",
   dryRunName: "chat",
-  requests: openaiChatRequests,
+  requests: {
+    path: "/chat/completions",
+    temperatureMax: 2,
+    userField: "user",
+    checkBody,
+    renderPath: (path) =>
+      path
+        .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
+        .join("")
+        .slice(1),
+    findMedia,
+    decodeCall,
+    encodeCall,
+    surplusBounds,
+    editBody,
+    countsHourWrites: false,
+    isUsualPrice: (field, value) => field === "service_tier" && value === "default",
+    isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
+    // The estimate is never shown: unlike wire_b, this wire has no token count at the start of an
+    // answer. So the number of bytes is exact enough.
+    countTokens: (doc) => doc.body.length,
+    headers: () => headers,
+  },
   answers: openaiChatAnswers,
   streams: {
     decoder: (isStopSequence, note, reading = {}) =>
@@ -24,3 +64,98 @@ export const openaiChat: Wire = {
   authHeader: (key) => ["authorization", `Bearer ${key}`],
   keyCheck: { path: "/models", headers: {} },
 };
+
+const BOUND_NAMES: readonly OutputBoundName[] = ["max_tokens", "max_completion_tokens"];
+
+function surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[] {
+  const kept = boundNameFor(doc, deployment);
+  return BOUND_NAMES.filter((name) => name !== kept).map((name) => word[name]);
+}
+
+function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundName {
+  const sent = BOUND_NAMES.filter((name) => doc.present(0, word[name]) !== ABSENT);
+  return outputBoundName(deployment, sent.length === 1 ? sent[0] : undefined);
+}
+
+function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
+  const controls = aggregatorControls(doc, deployment);
+  if (controls !== undefined) splice.insert("provider", controls);
+  removeClientCopies(doc, splice);
+  const { wireProfile: profile } = deployment;
+  applyProfile(doc, splice, deployment);
+  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
+  if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
+  const name = boundNameFor(doc, deployment);
+  writeBound(doc, splice, { name, tokens: request.outputTokens });
+  if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
+}
+
+/** Requests usage in a stream. Otherwise the provider reports none, and nothing could be billed. */
+function askForUsage(doc: JsonDocument, splice: Splice): void {
+  const yes = "true" as JsonText;
+  const options = doc.member(0, word.stream_options);
+  if (options === ABSENT) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
+  else if (doc.isNull(options)) splice.replace(options, '{"include_usage":true}' as JsonText);
+  else {
+    const asked = doc.member(options, word.include_usage);
+    if (asked === ABSENT) splice.insertInto(options, "include_usage", yes);
+    else if (!doc.isTrue(asked)) splice.replace(asked, yes);
+  }
+}
+
+/**
+ * Removes fields that clients add, because strict servers refuse unknown fields. Helpers of the
+ * official clients add parsed copies of an answer (`parsed`, `parsed_arguments`) and send them back
+ * with the history. Codex repeats the name of a function next to `function`.
+ */
+function removeClientCopies(doc: JsonDocument, splice: Splice): void {
+  eachItem(doc, doc.present(0, word.messages), (message) => {
+    if (doc.member(message, word.parsed) !== ABSENT) splice.removeFrom(message, [word.parsed]);
+    eachItem(doc, doc.present(message, word.tool_calls), (call) => {
+      const called = doc.present(call, word.function);
+      if (called !== ABSENT) splice.removeFrom(called, [word.parsed_arguments]);
+    });
+  });
+  eachItem(doc, doc.present(0, word.tools), (tool) => {
+    const isNamed = doc.present(tool, word.function) !== ABSENT;
+    if (isNamed) splice.removeFrom(tool, [word.name]);
+  });
+}
+
+function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => void): void {
+  if (array === ABSENT) return;
+  const end = doc.next(array);
+  for (let item = array + NODE_SIZE; item < end; item = doc.next(item)) act(item);
+}
+
+/**
+ * Gives the first call of a message a placeholder signature if none of its calls has a signature,
+ * because many clients lose the provider's signature.
+ */
+function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
+  eachItem(doc, doc.present(0, word.messages), (message) => {
+    const calls = doc.present(message, word.tool_calls);
+    const [first, ...others] = calls === ABSENT ? [] : doc.items(calls);
+    if (first === undefined || [first, ...others].some((call) => isSigned(doc, call))) return;
+    for (const key of doc.keys(first)) {
+      if (readName(doc, key) === MEMBER) splice.removeKey(first, key);
+    }
+    splice.insertInto(first, MEMBER, signatureJson(PLACEHOLDER_SIGNATURE) as JsonText);
+  });
+}
+
+const MEMBER = "extra_content";
+
+function isSigned(doc: JsonDocument, call: JsonNode): boolean {
+  const google = findMember(doc, findMember(doc, call, MEMBER), "google");
+  const signature = findMember(doc, google, "thought_signature");
+  return (
+    signature !== ABSENT && doc.isString(signature) && doc.end(signature) - doc.start(signature) > 2
+  );
+}
+
+function findMember(doc: JsonDocument, object: JsonNode, name: string): JsonNode {
+  if (object === ABSENT || !doc.isObject(object)) return ABSENT;
+  const key = doc.keys(object).find((each) => readName(doc, each) === name);
+  return key === undefined ? ABSENT : doc.valueOf(key);
+}

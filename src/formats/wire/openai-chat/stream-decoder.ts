@@ -1,19 +1,19 @@
 import { asObject, textOf } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
-import type { AnswerReading } from "../neutral/provider-answer.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import {
   type EventJson,
   frameAt,
   parseEventJson,
   readEventText,
   RepeatedEvent,
-} from "../neutral/stream-events.ts";
+  type SseEvent,
+} from "../sse/sse.ts";
+import { classifyEmbeddedError } from "../failure/classify-failure.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import type { AnswerReading } from "../neutral/provider-answer.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
-import type { SseEvent } from "../sse/sse.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { callsIn, ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
@@ -27,11 +27,11 @@ export interface DecoderOptions {
 
 /** Decodes the chunks of a wire_a provider, with the deviations of all known vendors. */
 export class OpenaiChatDecoder implements StreamDecoder {
+  report: UsageReport | undefined;
+  finishReason: FinishReason | undefined;
   readonly #options: DecoderOptions;
   readonly #calls: ToolCallReader;
   readonly #repeated = new RepeatedEvent();
-  #report: UsageReport | undefined;
-  #finish: FinishReason | undefined;
   #stopSequence: string | undefined;
   #hasChoices = false;
 
@@ -40,17 +40,9 @@ export class OpenaiChatDecoder implements StreamDecoder {
     this.#calls = new ToolCallReader(options.reading);
   }
 
-  get report(): UsageReport | undefined {
-    return this.#report;
-  }
-
-  get finishReason(): FinishReason | undefined {
-    return this.#finish;
-  }
-
   get hasWrongFinish(): boolean {
     if (this.#calls.hasCalls) return false;
-    return this.#finish === undefined || this.#finish === "tool_calls";
+    return this.finishReason === undefined || this.finishReason === "tool_calls";
   }
 
   decode(event: SseEvent, emit: Emit): void {
@@ -67,7 +59,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 
   endOfBody(emit: Emit): void {
-    if (this.#finish === undefined) emit({ type: "failure", failure: brokenOffFailure() });
+    if (this.finishReason === undefined) emit({ type: "failure", failure: brokenOffFailure() });
     else this.#complete(emit);
   }
 
@@ -75,7 +67,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
     const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
     const { reading } = this.#options;
-    if (chunk["usage"] !== null) this.#report = readUsage(chunk, text, reading) ?? this.#report;
+    if (chunk["usage"] !== null) this.report = readUsage(chunk, text, reading) ?? this.report;
     const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
     if (isErrorChunk(chunk, choice)) {
       emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
@@ -106,11 +98,11 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   #keepFinish(choice: Fields): void {
     const word = choice["finish_reason"];
-    if (this.#finish !== undefined || typeof word !== "string" || word === "") return;
-    this.#finish = toReason(word);
+    if (this.finishReason !== undefined || typeof word !== "string" || word === "") return;
+    this.finishReason = toReason(word);
     const matched = textOf(choice["stop_reason"]);
-    if (this.#finish === "stop" && matched !== "" && this.#options.isStopSequence(matched)) {
-      this.#finish = "stop_sequence";
+    if (this.finishReason === "stop" && matched !== "" && this.#options.isStopSequence(matched)) {
+      this.finishReason = "stop_sequence";
       this.#stopSequence = matched;
     }
   }
@@ -121,7 +113,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
       return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
     }
     const stopSequence = this.#stopSequence;
-    const reason = this.#finish ?? "stop";
+    const reason = this.finishReason ?? "stop";
     emit({ type: "finish", reason, ...(stopSequence === undefined ? {} : { stopSequence }) });
     emit({ type: "end" });
   }

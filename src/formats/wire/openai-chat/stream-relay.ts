@@ -8,28 +8,26 @@ import {
 } from "../../../kernel/index.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
+import {
+  type EventJson,
+  frameAt,
+  type OutputPieces,
+  parseEventJson,
+  readEventText,
+  RepeatedEvent,
+  SSE_DONE_TEXT,
+  sseCommentText,
+  sseDataText,
+  type SseEvent,
+  type TextFrame,
+} from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
-import {
-  type EventJson,
-  frameAt,
-  parseEventJson,
-  readEventText,
-  RepeatedEvent,
-  type TextFrame,
-} from "../neutral/stream-events.ts";
 import { hasCostDetails, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
-import {
-  type OutputPieces,
-  SSE_DONE_TEXT,
-  sseCommentText,
-  sseDataText,
-  type SseEvent,
-} from "../sse/sse.ts";
 import {
   answerTexts,
   chunkHead,
@@ -54,6 +52,8 @@ import {
 import { CallFragments } from "./tool-calls.ts";
 import { choiceUsage, readUsage, usageJson, withCounts } from "./usage.ts";
 
+const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
+
 interface RelayedChunk {
   readonly choices: unknown[] | undefined;
   readonly choice: Fields;
@@ -66,9 +66,10 @@ interface RelayedChunk {
  * asked for one.
  */
 export class OpenaiChatRelay implements StreamDriver {
-  readonly keepAliveText: string = sseCommentText("keep-alive");
+  readonly keepAliveText: string = KEEP_ALIVE_TEXT;
+  report: UsageReport | undefined;
   readonly #label: AnswerLabel;
-  readonly #model: ModelSplice;
+  readonly #modelJson: string;
   readonly #note: ServedModelNote;
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
@@ -76,9 +77,10 @@ export class OpenaiChatRelay implements StreamDriver {
   #fragments: CallFragments | undefined;
   /** The frame of the event that `#repeated` has learned, as the client gets it. */
   #sent: TextFrame = { before: "", after: "" };
-  #report: UsageReport | undefined;
   #usageText: string | undefined;
   #named: ChunkNames | undefined;
+  /** The start of a chunk up to and including the provider's model id, and what replaces it. */
+  #modelFrame = { provider: "\0", own: "" };
   #hasChoices = false;
   /** True once the client got a role, which it needs once in an answer. */
   #hasRole = false;
@@ -91,11 +93,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#label = label;
     this.#note = note;
     this.#reading = reading;
-    this.#model = new ModelSplice(label.modelId);
-  }
-
-  get report(): UsageReport | undefined {
-    return this.#report;
+    this.#modelJson = JSON.stringify(label.modelId);
   }
 
   get finishReason(): FinishReason | undefined {
@@ -157,7 +155,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   failText(refusal: Refusal, costUsd: string): string {
-    const isKnown = this.#report !== undefined || isSomeCost(costUsd);
+    const isKnown = this.report !== undefined || isSomeCost(costUsd);
     const usage = isKnown ? this.#closingText(this.#usageJson(costUsd)) : this.#takeLast();
     return usage + errorChunkText(this.#headText(), refusal);
   }
@@ -170,12 +168,17 @@ export class OpenaiChatRelay implements StreamDriver {
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
     const whole = this.#withNames(withOneChoice(kept, choices), json.value);
-    const text = this.#model.apply(this.#mended(whole, choice));
+    const text = this.#withModel(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       // The role is sent once, so a chunk that it was added to is not repeated.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
-      if (isRepeatable) this.#learn(json.text, text);
+      const frame = isRepeatable ? frameAt(json.text, textSpan(json.text)) : undefined;
+      const sent = frame && frameAt(text, textSpan(text));
+      if (frame !== undefined && sent !== undefined) {
+        this.#repeated.learn(frame);
+        this.#sent = sent;
+      }
     } else if (!isContent) this.#last = text;
     else {
       // A chunk with content is sent at once, so the finish reason moves into a chunk of its own,
@@ -236,14 +239,6 @@ export class OpenaiChatRelay implements StreamDriver {
     return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
   }
 
-  #learn(received: string, sent: string): void {
-    const frame = frameAt(received, textSpan(received));
-    const sentFrame = frameAt(sent, textSpan(sent));
-    if (frame === undefined || sentFrame === undefined) return;
-    this.#repeated.learn(frame);
-    this.#sent = sentFrame;
-  }
-
   /** Takes the held chunk with the finish reason unchanged, to send it before a later chunk. */
   #takeLast(): string {
     const last = this.#last;
@@ -265,7 +260,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (isSilent && choiceUsage(json.value) === undefined) return;
     const report = readUsage(json.value, json.text, this.#reading);
     if (report === undefined) return;
-    this.#report = report;
+    this.report = report;
     const fields = asObject(usage);
     const span = fields && findPath(json.text, "usage");
     if (span === undefined || fields === undefined) {
@@ -280,8 +275,22 @@ export class OpenaiChatRelay implements StreamDriver {
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
-    if (isNote) out.add(sseDataText(this.#model.apply(json.text)));
+    if (isNote) out.add(sseDataText(this.#withModel(json.text)));
     return "silent";
+  }
+
+  /**
+   * Replaces the provider's model id. The chunks of one answer begin with the same bytes up to the
+   * model id, so a chunk is compared with the learned start before its JSON is searched.
+   */
+  #withModel(chunk: string): string {
+    const { provider, own } = this.#modelFrame;
+    if (chunk.startsWith(provider)) return own + chunk.slice(provider.length);
+    const span = findPath(chunk, "model");
+    if (span === undefined) return chunk;
+    const before = chunk.slice(0, span.start) + this.#modelJson;
+    this.#modelFrame = { provider: chunk.slice(0, span.end), own: before };
+    return before + chunk.slice(span.end);
   }
 
   get #names(): ChunkLabel {
@@ -299,7 +308,7 @@ export class OpenaiChatRelay implements StreamDriver {
    */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
-    if (text === undefined) return usageJson(this.#report?.usage, costUsd);
+    if (text === undefined) return usageJson(this.report?.usage, costUsd);
     return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
   }
 }
@@ -342,29 +351,4 @@ function containsMedia({ audio, images }: Fields): boolean {
   const spoken = asObject(audio);
   const isAudio = textOf(spoken?.["data"]) !== "" || textOf(spoken?.["transcript"]) !== "";
   return isAudio || (Array.isArray(images) && images.length > 0);
-}
-
-/**
- * Replaces the provider's model id in the chunks of one answer. The chunks of an answer begin with
- * the same bytes up to the model id, so a chunk is compared with the learned start before its JSON
- * is searched.
- */
-class ModelSplice {
-  readonly #json: string;
-  /** The start of a chunk up to and including the provider's model id. */
-  #learned = "\0";
-  #replacement = "";
-
-  constructor(modelId: string) {
-    this.#json = JSON.stringify(modelId);
-  }
-
-  apply(text: string): string {
-    if (text.startsWith(this.#learned)) return this.#replacement + text.slice(this.#learned.length);
-    const span = findPath(text, "model");
-    if (span === undefined) return text;
-    this.#learned = text.slice(0, span.end);
-    this.#replacement = text.slice(0, span.start) + this.#json;
-    return this.#replacement + text.slice(span.end);
-  }
 }

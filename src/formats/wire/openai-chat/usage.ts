@@ -1,5 +1,4 @@
 import {
-  defined,
   outputTokensTotal,
   promptTokensTotal,
   type Usage,
@@ -40,7 +39,11 @@ export function readUsage(
   const usage = gap > 0 ? withGap(counted, gap) : counted;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
-  return { usage, ...defined({ reportedCostUsd: cost, flaw }) };
+  return {
+    usage,
+    ...(cost !== undefined && { reportedCostUsd: cost }),
+    ...(flaw !== undefined && { flaw }),
+  };
 }
 
 function computeGap(reported: Fields): number {

@@ -1,4 +1,12 @@
-import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/index.ts";
+import { isUtf8 } from "node:buffer";
+
+import {
+  asObject,
+  type Span,
+  SSE_EVENT_BYTES_MAX,
+  SSE_LINE_BYTES_MAX,
+  tryParse,
+} from "../../../kernel/index.ts";
 
 /** One event of a stream. `data` may be a view of the bytes that were read. */
 export interface SseEvent {
@@ -159,36 +167,32 @@ const FIRST_BYTES = 256;
 
 /** Collects bytes in one block that doubles, so many small pieces take linear time. */
 export class GrowingBuffer {
+  length = 0;
   #block: Buffer = NO_BYTES;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
 
   add(bytes: Buffer): void {
-    const length = this.#length + bytes.length;
+    const length = this.length + bytes.length;
     if (length > this.#block.length) this.#grow(length);
-    bytes.copy(this.#block, this.#length);
-    this.#length = length;
+    bytes.copy(this.#block, this.length);
+    this.length = length;
   }
 
   addByte(byte: number): void {
-    if (this.#length === this.#block.length) this.#grow(this.#length + 1);
-    this.#block[this.#length++] = byte;
+    if (this.length === this.#block.length) this.#grow(this.length + 1);
+    this.#block[this.length++] = byte;
   }
 
   /** Returns the bytes and starts empty again. The caller owns the returned block. */
   take(): Buffer {
-    const bytes = this.#block.subarray(0, this.#length);
+    const bytes = this.#block.subarray(0, this.length);
     this.#block = NO_BYTES;
-    this.#length = 0;
+    this.length = 0;
     return bytes;
   }
 
   #grow(bytes: number): void {
     const block = Buffer.allocUnsafe(Math.max(FIRST_BYTES, bytes, this.#block.length * 2));
-    this.#block.copy(block, 0, 0, this.#length);
+    this.#block.copy(block, 0, 0, this.length);
     this.#block = block;
   }
 }
@@ -211,4 +215,73 @@ export class OutputPieces {
     this.#text += text;
     return this.take() ?? "";
   }
+}
+
+export interface EventJson {
+  readonly text: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export function readEventText(data: Buffer): string | undefined {
+  return isUtf8(data) ? data.toString("utf8") : undefined;
+}
+
+export function parseEventJson(text: string | undefined): EventJson | undefined {
+  if (text === undefined) return undefined;
+  const value = asObject(tryParse(text)?.value);
+  return value === undefined ? undefined : { text, value };
+}
+
+/** The parts of an event before and after its text. The quotes around the text belong to them. */
+export interface TextFrame {
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * After learning this many events in a row without a match, no more events are learned: such a
+ * stream varies in more than its text.
+ */
+const UNUSED_FRAMES_MAX = 4;
+/** Matches the inside of a JSON string that is not empty and has no escapes. */
+const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
+const LINE_BREAK = /[\r\n]/;
+
+/**
+ * Recognizes events that differ from an earlier one only in their text, as most events of a stream
+ * do. They are not parsed, because what was checked for the learned event holds for them.
+ */
+export class RepeatedEvent {
+  #frame: TextFrame | undefined;
+  #unused = 0;
+
+  /**
+   * The text of an event that equals the learned event in everything but its text; never empty.
+   * Undefined for other events.
+   */
+  textIn(event: string | undefined): string | undefined {
+    if (event === undefined || this.#frame === undefined) return undefined;
+    const { before, after } = this.#frame;
+    if (!event.startsWith(before) || !event.endsWith(after)) return undefined;
+    // The slice is empty if `before` and `after` overlap in the event. `PLAIN_TEXT` does not match
+    // it then.
+    const text = event.slice(before.length, event.length - after.length);
+    if (!PLAIN_TEXT.test(text)) return undefined;
+    this.#unused = 0;
+    return text;
+  }
+
+  get isLearning(): boolean {
+    return this.#unused < UNUSED_FRAMES_MAX;
+  }
+
+  learn(frame: TextFrame): void {
+    this.#frame = frame;
+    this.#unused += 1;
+  }
+}
+
+export function frameAt(event: string, span: Span | undefined): TextFrame | undefined {
+  if (span === undefined || LINE_BREAK.test(event)) return undefined;
+  return { before: event.slice(0, span.start + 1), after: event.slice(span.end - 1) };
 }

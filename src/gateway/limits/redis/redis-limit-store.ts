@@ -19,7 +19,6 @@ import {
   NO_TOKENS,
 } from "../limit-store.ts";
 import type { RecentUse } from "../recent-use-rows.ts";
-import { Asked, AskedClaim, UNAVAILABLE } from "./asked-claim.ts";
 import {
   ClaimSpecs,
   heldKey,
@@ -30,9 +29,8 @@ import {
 } from "./claim-spec.ts";
 import { LimitStoreCounts, measuredLink } from "../limit-store-counts.ts";
 import { limitScripts } from "./limit-scripts.ts";
-import { OpenLeases, RedisLease } from "./open-leases.ts";
-import { SlotCalls, STEPS_MAX, type SlotCall } from "./slot-calls.ts";
-import { SlotRebuild } from "./slot-rebuild.ts";
+import { Asked, AskedClaim, OpenLeases, RedisLease, UNAVAILABLE } from "./open-claims.ts";
+import { SlotCalls, STEPS_MAX, type SlotCall, SlotRebuild } from "./slot-calls.ts";
 
 const REFRESH_EVERY_MS = 3_000;
 /** A refresh skips leases that were written less than this time ago. */
@@ -139,7 +137,10 @@ export class RedisLimitStore implements LimitStore {
     this.#claims += 1;
     const id = this.#name + this.#claims.toString(36);
     return new Promise((resolve) => {
-      const onLate = (): void => this.#reportLate();
+      const onLate = (): ClaimOutcome => {
+        this.#reportLate();
+        return UNAVAILABLE;
+      };
       const asked = new AskedClaim({ id, spec, departed, claim }, this.#dueMs(), resolve, onLate);
       this.#deadlines.watch(asked);
       this.#send(asked);

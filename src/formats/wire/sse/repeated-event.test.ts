@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { frameAt, RepeatedEvent } from "./stream-events.ts";
+import { frameAt, RepeatedEvent } from "./sse.ts";
 
 function learned(): RepeatedEvent {
   const repeated = new RepeatedEvent();
