@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 
 import { actionNames } from "../src/kernel/changes/actions.ts";
-import type { CommandContext } from "../src/cli/command-io.ts";
+import type { CommandContext } from "../src/cli/command-context.ts";
 import { commandLine } from "../src/cli/run-cli.ts";
 import { SecretFiles } from "../src/app/secret-files.ts";
 import { ROUTES } from "../src/account/console-api/contract.ts";

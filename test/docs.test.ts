@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { SecretFiles } from "../src/app/secret-files.ts";
-import type { CommandIo } from "../src/cli/command-io.ts";
+import type { CommandIo } from "../src/cli/command-context.ts";
 import { commandLine } from "../src/cli/run-cli.ts";
 import { ACTIONS } from "../src/kernel/changes/actions.ts";
 import { parse } from "yaml";

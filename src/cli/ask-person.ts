@@ -1,7 +1,6 @@
 import { createInterface, type Interface } from "node:readline";
 
-import { UsageFault } from "./command-context.ts";
-import type { CommandIo } from "./command-io.ts";
+import { type CommandIo, UsageFault } from "./command-context.ts";
 
 /** A value that comes from a flag, or that a person at a terminal types. */
 export interface Needed<T> {

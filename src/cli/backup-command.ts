@@ -6,11 +6,11 @@ import {
   answering,
   clock,
   type CommandAnswer,
+  type CommandContext,
   type Flags,
   onStoredData,
   readConfig,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
 import { openCommandLogging, withBackend } from "./with-backend.ts";
 
 export function addBackupCommand(program: Command, context: CommandContext): void {
@@ -20,17 +20,17 @@ export function addBackupCommand(program: Command, context: CommandContext): voi
   onStoredData(backup.command("create"))
     .description("make a whole copy now, beside running servers")
     .requiredOption("--to <folder>", "folder that gets the copy, on another disk")
-    .action(answering(context, (flags: Flags) => create(context, flags)));
+    .action(answering(context, create));
   onStoredData(backup.command("verify"))
     .description(
       "prove a copy: restore it beside, compare its sums, audit the books; exit 1 when it fails",
     )
     .addOption(fromOption())
-    .action(answering(context, (flags: Flags) => verify(context, flags)));
+    .action(answering(context, verify));
   onStoredData(backup.command("restore"))
     .description("restore a copy into an empty data folder")
     .addOption(fromOption())
-    .action(answering(context, (flags: Flags) => restore(context, flags)));
+    .action(answering(context, restore));
 }
 
 function fromOption(): Option {

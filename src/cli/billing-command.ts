@@ -4,13 +4,13 @@ import { openBilling, type RecoveredPayments, type Seller, sellerOf } from "../a
 import {
   answering,
   clock,
+  type CommandAnswer,
+  type CommandContext,
+  type Flags,
   onStoredData,
   readConfig,
-  type CommandAnswer,
-  type Flags,
+  readInstant,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { readInstant } from "./read-flags.ts";
 import { openCommandLogging, withBackend } from "./with-backend.ts";
 
 export function addBillingCommand(program: Command, context: CommandContext): void {
@@ -20,7 +20,7 @@ export function addBillingCommand(program: Command, context: CommandContext): vo
       "after a restore, take checkouts, refunds and disputes over from the payment provider, each once; exit 1 when something needs a person",
     )
     .requiredOption("--since <instant>", "the time to which the books were restored")
-    .action(answering(context, (flags: Flags) => recover(context, flags)));
+    .action(answering(context, recover));
 }
 
 async function recover(context: CommandContext, flags: Flags): Promise<CommandAnswer> {

@@ -6,17 +6,17 @@ import type { Command } from "commander";
 import { readExportKey } from "../app/index.ts";
 import { checkChain } from "../kernel/index.ts";
 import {
-  CONFIG_OPTION,
-  JSON_OPTION,
-  PUBLIC_KEY_OPTION,
   answering,
   type CommandAnswer,
+  type CommandContext,
+  CONFIG_OPTION,
   type Flags,
+  JSON_OPTION,
+  PUBLIC_KEY_OPTION,
   readConfig,
+  readText,
   UsageFault,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { readText } from "./read-flags.ts";
 
 /** Adds `changes verify`, which checks an exported change log without a database. */
 export function addChangesVerify(changes: Command, context: CommandContext): void {
@@ -30,7 +30,7 @@ export function addChangesVerify(changes: Command, context: CommandContext): voi
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
     .option(...CONFIG_OPTION)
     .option(...JSON_OPTION)
-    .action(answering(context, (file: string, flags: Flags) => verify(context, file, flags)));
+    .action(answering(context, verify));
 }
 
 async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {

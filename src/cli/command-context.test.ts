@@ -5,8 +5,7 @@ import { pipeline } from "node:stream/promises";
 
 import { afterAll, expect, test } from "vitest";
 
-import { reportFault } from "./command-context.ts";
-import type { CommandIo } from "./command-io.ts";
+import { type CommandIo, reportFault } from "./command-context.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tokenmarket-files-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -21,21 +21,20 @@ import {
 import { openSigningKey, readPublicKey } from "../ledger/index.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
 import {
-  CONFIG_OPTION,
   answering,
   clock,
   type CommandAnswer,
+  type CommandContext,
+  CONFIG_OPTION,
   type Flags,
   onStoredData,
-  UsageFault,
   pickTexts,
   readConfig,
+  readWhole,
+  UsageFault,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
 import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
-import { conformanceProgress } from "./conformance-progress.ts";
-import { toVerdicts } from "./conformance-verdicts.ts";
-import { readWhole } from "./read-flags.ts";
+import { conformanceProgress, toVerdicts } from "./conformance-run.ts";
 import { onSignals } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -61,17 +60,11 @@ export function addConformanceCommand(program: Command, context: CommandContext)
     .option("--record", "store the verdicts, so that listings count as verified")
     .option("--data <folder>", "with --record: folder of the embedded PostgreSQL (default ./data)")
     .option(...CONFIG_OPTION)
-    .action(
-      answering(context, (manifest: string, flags: Flags) =>
-        runConformance(context, manifest, flags),
-      ),
-    );
+    .action(answering(context, runConformance));
   onStoredData(conformance.command("import <report>"))
     .description("store the verdicts of a report that a trusted key signed")
     .requiredOption("--trusted-key <file>", "PEM file of the key that signs such reports")
-    .action(
-      answering(context, (report: string, flags: Flags) => importReport(context, report, flags)),
-    );
+    .action(answering(context, importReport));
   addConformanceWatch(conformance, context);
 }
 
@@ -140,7 +133,6 @@ async function runConformance(
   }
 }
 
-/** The expected cost of a whole run and, if there are several models, of each model. */
 function expectedText({ expected_usd, models }: ExpectedCosts, budget: MicroUsd): string {
   const usd = (amount: string | null): string => (amount === null ? "unknown" : `$${amount}`);
   const each =

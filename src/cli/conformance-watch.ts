@@ -5,19 +5,28 @@ import { toExitCode, PROBE_TIMEOUT_MS } from "../listing-tools/index.ts";
 import { isStoreFault, microUsd, type MicroUsd } from "../kernel/index.ts";
 import { dueListings, type WatchSession } from "../gateway/index.ts";
 import {
-  MANIFESTS_OPTION,
   answering,
   type CommandAnswer,
+  type CommandContext,
+  type ExitCode,
   type Flags,
+  MANIFESTS_OPTION,
   onStoredData,
   readConfig,
+  readDurationMs,
+  readText,
+  readWhole,
+  requireUsd,
   UsageFault,
 } from "./command-context.ts";
-import type { CommandContext, ExitCode } from "./command-io.ts";
-import { readDurationMs, readText, readWhole, requireUsd } from "./read-flags.ts";
 import { onSignals } from "./run-to-end.ts";
-import { type WatchedListing, watchedListings } from "./watched-listings.ts";
-import { runWatched, type Watch, WatchLog } from "./watched-run.ts";
+import {
+  runWatched,
+  type Watch,
+  type WatchedListing,
+  watchedListings,
+  WatchLog,
+} from "./watched-run.ts";
 import { withBackend } from "./with-backend.ts";
 
 const EVERY_RANGE = { min: "1h", max: "30d" };
@@ -50,7 +59,7 @@ export function addConformanceWatch(conformance: Command, context: CommandContex
       "--once",
       "run what is due and end; exit 0: it conforms, 1: a listing does not, 2: not all is known, 3: the manifests are not valid",
     )
-    .action(answering(context, (flags: Flags) => watch(context, flags)));
+    .action(answering(context, watch));
 }
 
 async function watch(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
@@ -199,7 +208,6 @@ export function readTimeoutMs(flags: Flags): number {
   return 1000 * (readWhole(flags, "timeout", { min: 1, max: 3_600 }) ?? PROBE_SECONDS);
 }
 
-/** The amount of the flag `--<name>`, which must have a default. */
 export function readUsd(flags: Flags, name: string): MicroUsd {
   return requireUsd(`--${name}`, readText(flags, name) ?? "");
 }

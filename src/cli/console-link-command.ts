@@ -5,12 +5,12 @@ import { makeConsoleLink } from "../app/index.ts";
 import {
   answering,
   clock,
-  onStoredData,
-  readConfig,
-  pickTexts,
+  type CommandContext,
   type Flags,
+  onStoredData,
+  pickTexts,
+  readConfig,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
 import { withBackend } from "./with-backend.ts";
 
 export function addConsoleLinkCommand(program: Command, context: CommandContext): void {
@@ -18,7 +18,7 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
     .description("print a link that signs you in to the console of this machine; it works once")
     .option("--email <address>", "the link works for this e-mail address only")
     .action(
-      answering(context, (flags: Flags) =>
+      answering(context, (_, flags: Flags) =>
         withBackend(context, flags, async (backend, by) => {
           const { email } = pickTexts(flags);
           const link = await makeConsoleLink({

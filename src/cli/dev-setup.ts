@@ -17,7 +17,6 @@ import { makeKey } from "./first-run/open-account.ts";
 export interface Development {
   /** Points the shipped manifests at the running simulator, and sells credit for test money. */
   readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
-  /** Returns the text that a person reads once the gateway is running. */
   welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
   close(): Promise<void>;
 }

@@ -3,23 +3,23 @@ import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
 import {
-  MANIFESTS_OPTION,
   answering,
   clock,
   type CommandAnswer,
+  type CommandContext,
   type Flags,
+  MANIFESTS_OPTION,
   onStoredData,
+  pickTexts,
   readConfig,
   UsageFault,
-  pickTexts,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { addressChecks } from "./doctor/address-checks.ts";
 import {
+  addressChecks,
   databaseChecks,
-  unusableDatabase,
   encryptionChecks,
   topUpChecks,
+  unusableDatabase,
 } from "./doctor/database-checks.ts";
 import type {
   CheckGroup,
@@ -46,7 +46,7 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
       "check configuration, manifests, keys, database, books and listings; exit 1 when something does not work, 0 for warnings",
     )
     .option(...MANIFESTS_OPTION)
-    .action(answering(context, (flags: Flags) => examine(context, flags)));
+    .action(answering(context, examine));
 }
 
 async function examine(context: CommandContext, flags: Flags): Promise<CommandAnswer> {

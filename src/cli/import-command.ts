@@ -3,17 +3,17 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 
 import {
+  answering,
+  clock,
+  type CommandAnswer,
+  type CommandContext,
+  type Flags,
   JSON_OPTION,
   MANIFESTS_OPTION,
-  answering,
-  type Flags,
-  clock,
-  UsageFault,
-  type CommandAnswer,
   pickTexts,
   readConfig,
+  UsageFault,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
 import { listJsonFiles, SHIPPED_MANIFESTS } from "../app/index.ts";
 import { validateManifest } from "../catalog/index.ts";
 import { asText, defined, isOwnVariable, loadConfig, type RawJson } from "../kernel/index.ts";
@@ -57,9 +57,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option("--prices <file>", "LiteLLM's model_prices_and_context_window.json, for other models")
     .option("--write <folder>", "write the result there; no file is overwritten")
     .option(...JSON_OPTION)
-    .action(
-      answering(context, (config: string, flags: Flags) => importLitellm(context, config, flags)),
-    );
+    .action(answering(context, importLitellm));
   group
     .command("openrouter <models...>")
     .description(
@@ -68,11 +66,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     )
     .option(...MANIFESTS_OPTION)
     .option(...JSON_OPTION)
-    .action(
-      answering(context, (models: string[], flags: Flags) =>
-        importOpenrouter(context, models, flags),
-      ),
-    );
+    .action(answering(context, importOpenrouter));
 }
 
 async function importLitellm(
@@ -132,7 +126,6 @@ async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]>
   return priceFileListings(await readSourceFile(prices, undefined));
 }
 
-/** Why the setting would be invalid in `tokenmarket.yaml`; undefined if it is valid. */
 function settingProblem({ setting, value }: PlannedSetting): string | undefined {
   const yamlText = `${setting}: ${JSON.stringify(value)}\n`;
   const outcome = loadConfig({ flags: {}, env: {}, yamlText });

@@ -4,20 +4,22 @@ import type { Command } from "commander";
 
 import { loadCatalog, renderIssue } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import { type Config, assert } from "../kernel/index.ts";
+import { assert, type Config } from "../kernel/index.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { Answers } from "./ask-person.ts";
 import {
-  DATA_OPTION,
   answering,
   clock,
   type CommandAnswer,
+  type CommandContext,
+  DATA_OPTION,
   type Flags,
+  reachableHost,
   readConfig,
+  readText,
   UsageFault,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { toVerdicts } from "./conformance-verdicts.ts";
+import { toVerdicts } from "./conformance-run.ts";
 import { askFirstRun, type FirstRunPlan } from "./first-run/ask-first-run.ts";
 import {
   cheapest,
@@ -35,11 +37,10 @@ import {
   welcomeJson,
   welcomeText,
 } from "./first-run/welcome.ts";
-import { toValues, onListings, shellWord } from "./manifest-init/init-flags.ts";
+import { onListings, shellWord, toValues } from "./manifest-init/init-flags.ts";
 import { toManifestPath } from "./manifest-init/hosted-provider.ts";
 import { requireHead } from "./manifest-init/named-provider.ts";
 import { shippedManifest } from "./manifest-init/write-manifest.ts";
-import { readText, reachableHost } from "./read-flags.ts";
 import { serveHere } from "./serve-command.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -64,7 +65,7 @@ export function addInitCommand(program: Command, context: CommandContext): void 
     .option("--internal-port <n>", "with --serve: internal port (default 8082)")
     .action(async (flags: Flags) => {
       let next: CommandContext | undefined;
-      await answering(context, async (given: Flags) => {
+      await answering(context, async (_, given: Flags) => {
         const { answer, serving } = await firstRun(context, given);
         next = serving;
         return answer;
@@ -152,7 +153,6 @@ async function planned(
   }
 }
 
-/** The gateway's URL for the printed curl command. */
 function findGatewayUrl({ gatewayUrl, host, port }: Config): string {
   if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
   if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");

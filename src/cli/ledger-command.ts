@@ -1,16 +1,49 @@
-import type { Command } from "commander";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { availableParallelism } from "node:os";
+import { readFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import { StuckAttempts } from "../ledger/index.ts";
-import { answering, onStoredData, type Flags, UsageFault, pickTexts } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
+import type { Command } from "commander";
+
+import {
+  type AuditCheck,
+  type AuditOutcome,
+  type AuditProgress,
+  type Day,
+  dayFiles,
+  readManifest,
+  type RetentionSession,
+  type RetentionStore,
+  retireDays,
+  type RetireOutcome,
+  StuckAttempts,
+  verifyExport,
+} from "../ledger/index.ts";
+import {
+  answerChecks,
+  answering,
+  clock,
+  type CommandAnswer,
+  type CommandContext,
+  CONFIG_OPTION,
+  type Flags,
+  JSON_OPTION,
+  onStoredData,
+  pickTexts,
+  PUBLIC_KEY_OPTION,
+  readConfig,
+  readDay,
+  readText,
+  readWhole,
+  UsageFault,
+} from "./command-context.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
-import { addAuditCommand } from "./ledger-audit-command.ts";
-import { addRetireCommands } from "./ledger-retire-command.ts";
-import { readDay } from "./read-flags.ts";
 import { writeNewFile } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
+import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
+import { type ChangedBy, type Config, formatUsd, publicKeyText } from "../kernel/index.ts";
 
 export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("check and recover the ledger");
@@ -18,7 +51,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
   onStoredData(ledger.command("recover"))
     .description("close attempts that dead instances left open, each once, at its reserved amount")
     .action(
-      answering(context, (flags: Flags) =>
+      answering(context, (_, flags: Flags) =>
         withBackend(context, flags, async ({ ledgerBatchStore, changeLog }, by) => {
           const instances = await ledgerBatchStore.takeOverDeadInstances();
           const left = new Map<string, string>();
@@ -60,7 +93,7 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
     .requiredOption("--day <day>", "YYYY-MM-DD, UTC")
     .option("--out <file>", "a new file instead of standard output")
     .action(
-      answering(context, (flags: Flags) =>
+      answering(context, (_, flags: Flags) =>
         withBackend(context, flags, async (backend) => {
           const day = readDay(String(flags["day"]), "--day");
           const { out } = pickTexts(flags);
@@ -85,4 +118,228 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
         }),
       ),
     );
+}
+
+const JOBS = { min: 1, max: 8 };
+/** At most four connections leave most of a database's connections to the gateways. */
+const JOBS_DEFAULT_MAX = 4;
+const PROGRESS_LINES = 250_000;
+const MS_PER_DAY = 86_400_000;
+
+function addAuditCommand(ledger: Command, context: CommandContext): void {
+  onStoredData(ledger.command("audit"))
+    .description(
+      "verify the books while the server runs: check every invariant, rebuild every account from its transfers, replay the journal, from the last closed day on; exit 1 when they differ",
+    )
+    .option("--full", "prove everything, and every closed day")
+    .option(
+      "--close-day [day]",
+      "then sign the balances at the end of a day (YYYY-MM-DD, UTC; default yesterday), where later audits begin",
+    )
+    .option("--jobs <n>", "connections at a time, 1 to 8 (default the cores, at most 4)")
+    .option(...PUBLIC_KEY_OPTION)
+    .action(answering(context, audit));
+}
+
+async function audit(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
+  const day = dayToClose(flags);
+  const options = {
+    isFull: flags["full"] === true,
+    trustedKey: readTrustedKey(config, flags),
+    jobs: readWhole(flags, "jobs", JOBS) ?? Math.min(availableParallelism(), JOBS_DEFAULT_MAX),
+    onProgress: progressTo(context),
+  };
+  return await withBackend(context, flags, async (backend, by) => {
+    if (day === undefined) return renderAudit(context, await backend.auditBooks(options));
+    const key = openExportKey(config);
+    return renderAudit(context, await backend.closeDay(day, { ...options, key }, by));
+  });
+}
+
+/** The key of `--public-key`, else this installation's key; undefined if it has none. */
+function readTrustedKey(config: Config, flags: Flags): ReturnType<typeof readExportKey> {
+  const file = readText(flags, "public-key");
+  const key = readExportKey(config, file);
+  if (file === undefined || key !== undefined) return key;
+  throw new UsageFault(`${file}: there is no such file; check --public-key`);
+}
+
+function dayToClose(flags: Flags): string | undefined {
+  if (flags["closeDay"] === undefined) return undefined;
+  const yesterday = new Date(clock.nowMs() - MS_PER_DAY).toISOString().slice(0, 10);
+  return readDay(pickTexts(flags)["closeDay"] ?? yesterday, "--close-day");
+}
+
+function renderAudit({ stderr }: CommandContext, outcome: AuditOutcome): CommandAnswer {
+  const { checks, sinceDay, reason, checkpoint: closed } = outcome;
+  const ok = checks.every((check) => check.violations === 0);
+  if (reason !== undefined) stderr.write(`everything was read: ${reason}\n`);
+  const text = [
+    ...checks.flatMap(renderCheck),
+    ...(sinceDay === undefined ? [] : [`proven from the end of ${sinceDay} on`]),
+    ...(closed === undefined ? [] : [`closed ${closed.day} at position ${closed.position}`]),
+  ];
+  return {
+    json: {
+      ok,
+      since_day: sinceDay ?? null,
+      ...(closed === undefined
+        ? {}
+        : { closed_day: closed.day, position: String(closed.position) }),
+      checks,
+    },
+    text: text.join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+function renderCheck(check: AuditCheck): readonly string[] {
+  const { id, title, violations, examples = [] } = check;
+  if (violations === 0) return [`ok      ${id}  ${title}`];
+  return [
+    `BROKEN  ${id}  ${title}: ${violations}`,
+    ...examples.map(({ row, found, expected }) => `        ${row}: ${found}; expected ${expected}`),
+  ];
+}
+
+function progressTo({ stderr }: CommandContext): (progress: AuditProgress) => void {
+  let next = PROGRESS_LINES;
+  return ({ replayed, entries }) => {
+    if (replayed < next && replayed < entries) return;
+    next = replayed + PROGRESS_LINES;
+    stderr.write(`replayed ${replayed} of ${entries} journal entries\n`);
+  };
+}
+
+const DAYS = { min: 1, max: 999_999 };
+const LOCK_TRIES_MAX = 10;
+const LOCK_PAUSE_MS = 500;
+
+function addRetireCommands(ledger: Command, context: CommandContext): void {
+  onStoredData(ledger.command("retire"))
+    .description("export days of the journal that are old enough, signed, and take them out of it")
+    .option("--older-than-days <n>", "whole days, at least 1 (default retention.attempts_days)")
+    .option("--out <folder>", "folder of the exports (default retired in the data folder)")
+    .option("--drop", "delete what was exported from the database, earlier runs' days too")
+    .action(answering(context, retire));
+  ledger
+    .command("verify-export")
+    .description("prove an exported day: its signature, its key and every row; exit 1 when off")
+    .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
+    .option(...PUBLIC_KEY_OPTION)
+    .option("--data <folder>", "folder of the installation's own key (default ./data)")
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
+    .action(answering(context, verify));
+}
+
+async function retire(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
+  const olderThanDays = readWhole(flags, "older-than-days", DAYS) ?? config.retentionAttemptsDays;
+  if (olderThanDays === 0) {
+    const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
+    const gone = { retired: [], refused_requests: 0, past_spend_days: 0, dropped: [] };
+    const nothing = { ...gone, kept: [], stopped: null };
+    return { json: { ok: true, ...nothing }, text };
+  }
+  const archive = openDayArchive(config, readText(flags, "out"));
+  return await withBackend(context, flags, async ({ retentionStore, statementClosing }, by) => {
+    const progress = (line: string): void => void context.stderr.write(`${line}\n`);
+    const stopAt = await closeStatements(statementClosing, progress);
+    const key = openExportKey(config);
+    const session = await openSession(retentionStore, by);
+    try {
+      const deps = { session, archive, key, progress };
+      const drop = flags["drop"] === true;
+      const outcome = await retireDays(deps, { olderThanDays, drop, stopAt });
+      const publicKey = publicKeyText(key.publicKey);
+      return renderRetirement(outcome, { folder: archive.folder, publicKey, olderThanDays });
+    } finally {
+      await session.close();
+    }
+  });
+}
+
+/** Opens the session. Tries repeatedly, because a run that was just killed may hold its lock. */
+async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
+  for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
+    if (tried > 0) await sleep(LOCK_PAUSE_MS);
+    const session = await store.open(by);
+    if (session !== undefined) return session;
+  }
+  throw new UsageFault("another ledger retire is under way; wait for its end");
+}
+
+/**
+ * Closes the monthly statements that are due, because a statement lists the requests of its month
+ * one by one, and a retired day has only their sum. Returns the first day that must not be retired,
+ * if a statement is still open: another process is closing it, or closing it failed.
+ */
+async function closeStatements(
+  closing: Backend["statementClosing"],
+  progress: (line: string) => void,
+): Promise<{ readonly day: Day; readonly reason: string } | undefined> {
+  for (let hasMore = true; hasMore;) {
+    const piece = await closing.closeSome();
+    for (const { orgId, month, fault } of piece.failed) {
+      const why = fault instanceof Error ? fault.message : String(fault);
+      progress(`the statement of ${orgId} for ${month} could not be closed: ${why}`);
+    }
+    ({ hasMore } = piece);
+  }
+  const month = await closing.oldestOpen();
+  if (month === undefined) return undefined;
+  const reason =
+    `the monthly statements of ${month} are not all closed yet, and need its requests; ` +
+    "run this again later (those that failed are in the progress or in the gateway's log)";
+  return { day: `${month}-01` as Day, reason };
+}
+
+function renderRetirement(
+  outcome: RetireOutcome,
+  run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
+): CommandAnswer {
+  const { retired, refusedRequests, pastSpendDays, dropped, kept, stopped } = outcome;
+  const ok = stopped === undefined && kept.length === 0;
+  return {
+    json: {
+      ok,
+      older_than_days: run.olderThanDays,
+      folder: run.folder,
+      public_key: run.publicKey,
+      retired: retired.map(({ day, sums }) => ({
+        day,
+        attempts: Number(sums.all.attempts),
+        debit_usd: formatUsd(sums.all.debitMicroUsd),
+        file: dayFiles(day).rows,
+      })),
+      refused_requests: refusedRequests,
+      past_spend_days: pastSpendDays,
+      dropped,
+      kept,
+      stopped: stopped ?? null,
+    },
+    text: [
+      `${retired.length} days retired to ${run.folder}, ${dropped.length} dropped`,
+      ...kept.map(({ day, reason }) => `not dropped: ${day}: ${reason}`),
+      ...(stopped === undefined ? [] : [`stopped at ${stopped.day}: ${stopped.reason}`]),
+    ].join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
+  const trustedKey = readTrustedKey(config, flags);
+  const manifest = readManifest(readFileSync(file, "utf8"));
+  if (typeof manifest === "string")
+    return answerChecks([{ id: "manifest", ok: false, detail: manifest }]);
+  const { day } = manifest;
+  if (basename(file) !== dayFiles(day).manifest) {
+    throw new UsageFault(`${file}: this is the manifest of ${day}, under another name`);
+  }
+  const rows = openDayArchive(config, dirname(file)).readPublished(day);
+  const checks = await verifyExport({ manifest, rows, trustedKey });
+  return answerChecks(checks, { day, public_key: publicKeyText(manifest.publicKey) });
 }

@@ -11,15 +11,16 @@ import {
 } from "../ledger/index.ts";
 import {
   answering,
-  onStoredData,
-  readConfig,
-  UsageFault,
   type CommandAnswer,
-  pickTexts,
+  type CommandContext,
   type Flags,
+  onStoredData,
+  pickTexts,
+  readConfig,
+  readInstant,
+  readText,
+  UsageFault,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { readText, readInstant } from "./read-flags.ts";
 import { withBackend } from "./with-backend.ts";
 
 const CHANGES_BYTES_MAX = 256 * 1024 * 1024;
@@ -45,7 +46,7 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
       "--restored-to <instant>",
       "the newest time that the books have (default as the books show it)",
     )
-    .action(answering(context, (flags: Flags) => reopen(context, flags)));
+    .action(answering(context, reopen));
 }
 
 async function reopen(context: CommandContext, flags: Flags): Promise<CommandAnswer> {

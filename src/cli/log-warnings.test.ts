@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 
-import { logWarnings } from "./log-warnings.ts";
+import { logWarnings } from "./serve-command.ts";
 
 test("warnings of Node and of packages are lines of the log, and bare text again afterwards", async () => {
   const lines: unknown[] = [];

@@ -1,33 +1,38 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+
 import type { Command } from "commander";
 
-import { loadCatalog, renderIssue, listJsonFiles } from "../app/index.ts";
+import { listJsonFiles, loadCatalog, renderIssue } from "../app/index.ts";
 import {
   compileCatalog,
   keyProblems,
+  type Manifest,
   type ManifestFile,
   parseKeyOrigins,
   publishedSchema,
   validateManifest,
-  type Manifest,
 } from "../catalog/index.ts";
 import { isOwnVariable } from "../kernel/index.ts";
 import {
-  JSON_OPTION,
-  MANIFESTS_OPTION,
   answering,
   clock,
+  type CommandAnswer,
+  type CommandContext,
+  CONFIG_OPTION,
+  type Flags,
+  JSON_OPTION,
+  MANIFESTS_OPTION,
+  pickTexts,
   readConfig,
   UsageFault,
-  type Flags,
-  pickTexts,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { addManifestDiffCommand } from "./manifest-diff-command.ts";
 import { addManifestImportCommand } from "./manifest-import-command.ts";
 import { addManifestInit } from "./manifest-init-command.ts";
 import { addManifestRefreshCommand } from "./manifest-refresh-command.ts";
+import { diffManifests } from "../listing-tools/index.ts";
+import { describeDifference } from "./describe-difference.ts";
+import { manifestOfProvider, readManifestFile } from "./manifest-files.ts";
 
 export function addManifestCommand(program: Command, context: CommandContext): void {
   const manifest = program.command("manifest").description("check provider manifests");
@@ -36,7 +41,7 @@ export function addManifestCommand(program: Command, context: CommandContext): v
     .description("report every problem of these manifests or folders; exit 1 when there is one")
     .option(...JSON_OPTION)
     .action(
-      answering(context, (named: string[]) => {
+      answering(context, (_, named: string[]) => {
         const files = [...new Set(named.flatMap(manifestFiles))];
         const { providerKeyOrigins } = readConfig(context, {});
         const { issues, notes } = checkFiles(files, providerKeyOrigins);
@@ -78,7 +83,7 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     .option("--out <file>", "write the catalog to this file")
     .option(...JSON_OPTION)
     .action(
-      answering(context, (flags: Flags) => {
+      answering(context, (_, flags: Flags) => {
         const { manifestsDir, poolsFile, providerKeyOrigins } = readConfig(context, flags);
         const loaded = loadCatalog({
           manifestsDir,
@@ -197,4 +202,43 @@ export function pastPriceChanges(manifest: Manifest, nowMs: number): readonly Pa
 interface PastChange {
   readonly pointer: string;
   readonly message: string;
+}
+
+function addManifestDiffCommand(manifest: Command, context: CommandContext): void {
+  manifest
+    .command("diff <old> [new]")
+    .description(
+      "compare two manifests of a provider by model and price, the second one by default the manifests folder's; exit 1 when any client pays more or something leaves",
+    )
+    .option(...MANIFESTS_OPTION)
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
+    .action(answering(context, compare));
+}
+
+function compare(
+  context: CommandContext,
+  old: string,
+  next: string | undefined,
+  flags: Flags,
+): CommandAnswer {
+  const before = readManifestFile(old);
+  const { provider } = before.manifest;
+  const after =
+    next === undefined
+      ? manifestOfProvider(readConfig(context, flags).manifestsDir, provider.id)
+      : readManifestFile(next);
+  if (after.manifest.provider.id !== provider.id) {
+    throw new UsageFault(
+      `${before.file} is of ${provider.id} and ${after.file} of ${after.manifest.provider.id}: ` +
+        "name two manifests of one provider",
+    );
+  }
+  const difference = diffManifests(before.manifest, after.manifest, clock.nowMs());
+  const files = { old: before.file, new: after.file };
+  return {
+    json: { ...difference, files },
+    text: describeDifference(difference, files).join("\n"),
+    exitCode: difference.ok ? 0 : 1,
+  };
 }

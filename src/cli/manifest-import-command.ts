@@ -18,9 +18,14 @@ import {
   providerHeads,
   type SourceInput,
 } from "../listing-tools/index.ts";
-import { JSON_OPTION, answering, type CommandAnswer, UsageFault } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { collect } from "./read-flags.ts";
+import {
+  answering,
+  collect,
+  type CommandAnswer,
+  type CommandContext,
+  JSON_OPTION,
+  UsageFault,
+} from "./command-context.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
 
 interface ImportFlags {
@@ -63,7 +68,7 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
     .option("--overwrite", "replace the file of --out")
     .option(...JSON_OPTION)
     .action(
-      answering(context, async (file: string, flags: ImportFlags) => {
+      answering(context, async (_, file: string, flags: ImportFlags) => {
         const { from, head } = checkFlags(flags);
         const { margin, models, out } = flags;
         const source = { from, ...(await readSourceFile(file, flags.dated)) };
@@ -139,7 +144,6 @@ function readHead(file: string): ProviderHead {
   return head as ProviderHead;
 }
 
-/** The text of the manifest; undefined if there is no manifest. Throws if it would be invalid. */
 function renderManifest({ manifest }: ImportResult): string | undefined {
   if (manifest === undefined) return undefined;
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`;

@@ -1,8 +1,13 @@
 import type { Command } from "commander";
 
 import { Answers } from "./ask-person.ts";
-import { answering, type CommandAnswer, type Flags, UsageFault } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
+import {
+  answering,
+  type CommandAnswer,
+  type CommandContext,
+  type Flags,
+  UsageFault,
+} from "./command-context.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { onListings, initAnswer } from "./manifest-init/init-flags.ts";
 import { initNamedProvider, requireHead } from "./manifest-init/named-provider.ts";
@@ -33,7 +38,7 @@ export function addManifestInit(manifest: Command, context: CommandContext): voi
     .option("--settlement <mode>", "arrears (default) or prepaid")
     .option("--interval <interval>", "half_daily, daily, weekly or monthly (default)")
     .option("--out <file>", "file to write (default: <id>.json in the manifests folder)")
-    .action(answering(context, (flags: Flags) => init(context, flags)));
+    .action(answering(context, init));
 }
 
 async function init(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
@@ -52,7 +57,6 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   }
 }
 
-/** Asks for a provider ID or an endpoint URL if no flag gives one. */
 async function withProvider(flags: Flags, answers: Answers): Promise<Flags> {
   if (flags["provider"] !== undefined || flags["baseUrl"] !== undefined) return flags;
   const ids = providerHeads().map(({ provider }) => provider.id);

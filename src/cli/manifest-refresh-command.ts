@@ -19,18 +19,18 @@ import {
   type SourceInput,
 } from "../listing-tools/index.ts";
 import {
-  MANIFESTS_OPTION,
   answering,
   clock,
+  collect,
   type CommandAnswer,
+  type CommandContext,
+  MANIFESTS_OPTION,
   onStoredData,
   readConfig,
   UsageFault,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { describeRefresh, type RefreshedFile } from "./describe-refresh.ts";
+import { describeRefresh, type RefreshedFile } from "./describe-difference.ts";
 import { listManifestFiles, readManifestFile, type ReadManifest } from "./manifest-files.ts";
-import { collect } from "./read-flags.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
 import { type Replacement, replaceFiles } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
@@ -67,11 +67,7 @@ export function addManifestRefreshCommand(manifest: Command, context: CommandCon
     .option("--max-rise <percent>", "a price that rises by more waits for --accept", "20")
     .option("--accept <model>", "take what waits of this model; may be given again", collect, [])
     .option(...MANIFESTS_OPTION)
-    .action(
-      answering(context, (files: readonly string[], flags: RefreshFlags) =>
-        refresh(context, files, flags),
-      ),
-    );
+    .action(answering(context, refresh));
 }
 
 async function refresh(
@@ -154,7 +150,6 @@ function acceptedModels(
 
 export type Sources = ReadonlyMap<ListingSource, SourceInput>;
 
-/** Reads each needed source once, after checking that no needed source is missing. */
 async function readSources(
   named: readonly string[],
   manifests: readonly ReadManifest[],
@@ -350,7 +345,6 @@ function readEffective(text: string | undefined, nowMs: number): number | undefi
 
 const FRACTION_DIGITS = 6;
 
-/** Parses a percentage into millionths of a percent. */
 function readPercent(text: string): bigint {
   const [, whole = "", fraction = ""] = /^(\d{1,4})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole !== "") return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));

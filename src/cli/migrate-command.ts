@@ -2,8 +2,13 @@ import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
 import type { SchemaState } from "../kernel/index.ts";
-import { answering, type CommandAnswer, type Flags, onStoredData } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
+import {
+  answering,
+  type CommandAnswer,
+  type CommandContext,
+  type Flags,
+  onStoredData,
+} from "./command-context.ts";
 import { withBackend } from "./with-backend.ts";
 
 export function addMigrateCommand(program: Command, context: CommandContext): void {
@@ -13,7 +18,7 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
       "--check",
       "name the steps that would run and change nothing; exit 1 when there is one, 0 otherwise",
     )
-    .action(answering(context, (flags: Flags) => migrate(context, flags)));
+    .action(answering(context, migrate));
 }
 
 async function migrate(context: CommandContext, flags: Flags): Promise<CommandAnswer> {

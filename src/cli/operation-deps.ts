@@ -15,8 +15,13 @@ import {
 } from "../app/index.ts";
 import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import type { CommandDeps } from "../account/index.ts";
-import { clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
+import {
+  clock,
+  type CommandContext,
+  type Flags,
+  readConfig,
+  UsageFault,
+} from "./command-context.ts";
 import type { Config } from "../kernel/index.ts";
 
 /** Opens what an operation needs when a command runs it. Manifests are read at the first use. */

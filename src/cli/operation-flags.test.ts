@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { expect, test } from "vitest";
 
-import { commandFields, readField } from "./operation-flags.ts";
+import { commandFields, readField } from "./operation-command.ts";
 
 const body = Type.Object({
   cap_usd: Type.Optional(Type.Union([Type.String(), Type.Null()])),

@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 
 import {
-  CONFIG_OPTION,
-  JSON_OPTION,
   answering,
+  type CommandAnswer,
+  type CommandContext,
+  CONFIG_OPTION,
+  type Flags,
+  JSON_OPTION,
+  reachableHost,
   readConfig,
   UsageFault,
-  type CommandAnswer,
-  type Flags,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { reachableHost } from "./read-flags.ts";
 
 const ANSWER_WAIT_MS = 3_000;
 
@@ -25,7 +25,7 @@ export function addProbeCommand(program: Command, context: CommandContext): void
     .option("--internal-port <n>", "internal port (default 8082)")
     .option(...CONFIG_OPTION)
     .option(...JSON_OPTION)
-    .action(answering(context, (flags: Flags) => probe(context, flags)));
+    .action(answering(context, probe));
 }
 
 async function probe(context: CommandContext, flags: Flags): Promise<CommandAnswer> {

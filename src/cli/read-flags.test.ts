@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { UsageFault } from "./command-context.ts";
-import { readDurationMs, readWhole, readDay, readInstant } from "./read-flags.ts";
+import { readDay, readDurationMs, readInstant, readWhole, UsageFault } from "./command-context.ts";
 
 const RANGE = { min: 1, max: 1_000_000_000 };
 

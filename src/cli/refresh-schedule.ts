@@ -159,7 +159,6 @@ async function readKept(
   }
 }
 
-/** A sentence that counts the changes of a refresh; empty if there are none. */
 function summarizeNews({
   result: { provider, difference, findings },
 }: RefreshOutcome): readonly string[] {

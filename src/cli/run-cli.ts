@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 
 import { SecretFiles } from "../app/secret-files.ts";
 import { programVersion } from "../app/shipped-files.ts";
-import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import type { CommandContext, CommandIo, ExitCode } from "./command-context.ts";
 
 /**
  * Runs `tokenmarket <args>` to its end and resolves with its exit code. A server ends when a signal

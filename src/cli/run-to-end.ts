@@ -1,7 +1,6 @@
 import type { RunningGateway, SettingsSource } from "../app/index.ts";
 import type { Config } from "../kernel/index.ts";
-import { chooseExitCode, reportFault } from "./command-context.ts";
-import { endServer, type CommandContext } from "./command-io.ts";
+import { chooseExitCode, type CommandContext, endServer, reportFault } from "./command-context.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
 export interface Serving {
@@ -20,7 +19,6 @@ export interface ServerRun {
  */
 const STOP_EXTRA_MS = 10_000;
 
-/** A stop that took too long or interrupted a start. */
 class StopFault extends Error {
   override readonly name = "StopFault";
 }

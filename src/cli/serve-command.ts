@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { format } from "node:util";
 
-import { Option, type Command } from "commander";
-import type { Logger } from "pino";
+import { type Command, Option } from "commander";
 
 import {
   checkPorts,
@@ -15,24 +15,23 @@ import {
   type SettingsSource,
   SHIPPED_MANIFESTS,
 } from "../app/index.ts";
-import { type Config, SETTINGS } from "../kernel/index.ts";
+import { type Config, type Logger, SETTINGS } from "../kernel/index.ts";
 import { chooseSignInKind } from "../account/index.ts";
 import {
-  CONFIG_OPTION,
-  MANIFESTS_OPTION,
-  DATA_OPTION,
   clock,
+  type CommandContext,
+  CONFIG_OPTION,
+  DATA_OPTION,
+  findSettingsFile,
+  type Flags,
+  MANIFESTS_OPTION,
   readConfig,
   reportFault,
-  findSettingsFile,
   UsageFault,
-  type Flags,
 } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
-import { logWarnings } from "./log-warnings.ts";
 import { startRefreshes } from "./refresh-schedule.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
-import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
+import { announceReady, type ReadyLine, superviseWorkers, workerNumber } from "./workers.ts";
 import { openCommandLogging } from "./with-backend.ts";
 
 export function addServeCommands(program: Command, context: CommandContext): void {
@@ -94,7 +93,6 @@ function withShippedManifests(config: Config): Config {
   return { ...config, manifestsDir: SHIPPED_MANIFESTS };
 }
 
-/** Runs one gateway until a signal stops it, as `serve` does. */
 export async function serveHere(context: CommandContext, flags: Flags): Promise<void> {
   await runToEnd(context, {
     settings: serverSettings(flags),
@@ -285,4 +283,31 @@ function announceAll(
   const time = new Date(clock.nowMs()).toISOString();
   const ready = { level: 30, severity: "INFO", time, msg: "ready", ...lines[0], ...several };
   stderr.write(`${JSON.stringify(ready)}\n`);
+}
+
+/**
+ * Writes as log lines what Node.js and the packages would print as bare text: warnings of the
+ * process, and calls of `console`. It stops when the returned function is called.
+ */
+export function logWarnings(log: Logger): () => void {
+  const listeners = process.listeners("warning");
+  // This removes Node's own listener, which prints bare text.
+  process.removeAllListeners("warning");
+  const onWarning = (warning: Error): void => {
+    log.warn({ err: warning, source: "node" }, warning.message);
+  };
+  process.on("warning", onWarning);
+  const printed = { ...console };
+  const lineOf =
+    (level: "info" | "warn" | "error") =>
+    (...words: unknown[]): void =>
+      log[level]({ source: "console" }, format(...words));
+  const info = lineOf("info");
+  Object.assign(console, { log: info, info, debug: info, warn: lineOf("warn") });
+  console.error = lineOf("error");
+  return () => {
+    Object.assign(console, printed);
+    process.off("warning", onWarning);
+    for (const listener of listeners) process.on("warning", listener);
+  };
 }

@@ -2,8 +2,13 @@ import { Option, type Command } from "commander";
 
 import { type Listener, listenFault } from "../app/index.ts";
 import { startSimulator } from "../dev/index.ts";
-import { reportFault, type Flags, pickTexts } from "./command-context.ts";
-import { endServer, type CommandContext } from "./command-io.ts";
+import {
+  type CommandContext,
+  endServer,
+  type Flags,
+  pickTexts,
+  reportFault,
+} from "./command-context.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 

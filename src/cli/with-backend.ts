@@ -16,12 +16,13 @@ import {
 } from "../kernel/index.ts";
 import {
   type CommandAnswer,
+  type CommandContext,
+  type CommandIo,
   type Flags,
   pickTexts,
   readConfig,
   UsageFault,
 } from "./command-context.ts";
-import type { CommandContext, CommandIo } from "./command-io.ts";
 
 /** Opens the stores, runs `work`, and closes them. A server may run on the same stores. */
 export async function withBackend(

@@ -2,7 +2,7 @@ import cluster, { type Worker } from "node:cluster";
 
 import type { Logger } from "pino";
 
-import type { ExitCode } from "./command-io.ts";
+import type { ExitCode } from "./command-context.ts";
 
 /** A worker's report that it accepts traffic. The operator gets one line for all workers. */
 export interface ReadyLine {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
-import type { SignedIn } from "../../src/account/identity/identity.ts";
+import type { SignedIn } from "../../src/account/identity/identity-store.ts";
 import { CookieBrowser } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";

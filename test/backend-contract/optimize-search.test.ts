@@ -5,7 +5,10 @@ import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { ModelCaller } from "../../src/account/optimize/model-caller.ts";
 import { OptimizeRuns, type OptimizeSearches } from "../../src/account/optimize/open-optimize.ts";
-import type { OptimizeSearch, WantedSearch } from "../../src/account/optimize/optimize.ts";
+import type {
+  OptimizeSearch,
+  WantedSearch,
+} from "../../src/account/optimize/postgres-optimize-store.ts";
 import { everyStoredText } from "../e2e/console/every-stored-text.ts";
 import { dollars, openAccount, withGateway } from "../support/gateway.ts";
 import { withInProcessCalls } from "../support/in-process.ts";

@@ -3,8 +3,11 @@ import { describe, expect, test } from "vitest";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { createRecordId, type KeyId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
-import type { OptimizeResult, OptimizeSearch } from "../../src/account/optimize/optimize.ts";
-import type { NewSearch } from "../../src/account/optimize/postgres-optimize-store.ts";
+import type {
+  NewSearch,
+  OptimizeResult,
+  OptimizeSearch,
+} from "../../src/account/optimize/postgres-optimize-store.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 
 import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
-import type { Redirect } from "../../src/account/identity/identity.ts";
+import type { Redirect } from "../../src/account/identity/identity-store.ts";
 import type { Identity } from "../../src/account/identity/open-identity.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/account/identity/open-identity.ts";

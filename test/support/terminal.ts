@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 
-import type { CommandIo } from "../../src/cli/command-io.ts";
+import type { CommandIo } from "../../src/cli/command-context.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import { CollectedText, type CommandResult } from "./program.ts";
 

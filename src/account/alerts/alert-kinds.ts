@@ -1,8 +1,62 @@
 import type { PoolClient } from "pg";
 
-import { createRecordId, type OrgId } from "../../kernel/index.ts";
+import {
+  createRecordId,
+  monthName,
+  type OrgId,
+  PAUSE_REASONS,
+  pauseSentence,
+} from "../../kernel/index.ts";
 
 type AlertFact = string | number | null;
+
+interface Words {
+  readonly subject: string;
+  readonly sentence: string;
+  readonly path: string;
+  readonly action: string;
+}
+
+const BILLING = { path: "/billing", action: "Add credit" };
+const LIMITS = { path: "/limits", action: "Open limits" };
+const KEYS = { path: "/keys", action: "Open keys" };
+const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
+
+export type Fact = (name: string) => string;
+
+function capSubject(fact: Fact): string {
+  return `${fact("percent")}% of a ${describePeriod(fact).adjective} cap used`;
+}
+
+function capSentence(whose: string, fact: Fact): string {
+  const { adjective, end } = describePeriod(fact);
+  return (
+    `${fact("spent_usd")} of the ${fact("cap_usd")} ${adjective} cap of ${whose} are used ` +
+    `(${fact("percent")}%). At 100%, its requests are rejected until ${end}.`
+  );
+}
+
+/** Facts without a period describe a monthly cap. */
+function describePeriod(fact: Fact): { readonly adjective: string; readonly end: string } {
+  switch (fact("period")) {
+    case "day":
+      return { adjective: "daily", end: "the next day (00:00 UTC)" };
+    case "week":
+      return { adjective: "weekly", end: "next Monday (00:00 UTC)" };
+    default:
+      return { adjective: "monthly", end: "the next month" };
+  }
+}
+
+function nameCalls(fact: Fact): string {
+  const calls = fact("calls");
+  return `${calls.charAt(0).toUpperCase()}${calls.slice(1)} requests`;
+}
+
+function pauseText(reason: string): string {
+  const known = PAUSE_REASONS.find((each) => each === reason);
+  return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
+}
 
 interface KindInfo {
   readonly label: string;
@@ -10,22 +64,36 @@ interface KindInfo {
   readonly when: string;
   /** Example facts for the guide. Dollars are decimal strings; a fact is never a secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
+  /** What its e-mail says. */
+  readonly words: (fact: Fact) => Words;
 }
 
 /**
- * All events that organizations are alerted to. A new kind is one row here and one text in
- * `alert-text.ts`; the guide and the console list the kinds from here.
+ * All events that organizations are alerted to. A new kind is one row here; the guide and the
+ * console list the kinds from here.
  */
 export const ALERT_KINDS = {
   "balance.low": {
     label: "Low balance",
     when: "The balance fell below your threshold",
     example: { balance_usd: "4.999999", threshold_usd: "5.000000" },
+    words: (fact) => ({
+      subject: "Low balance",
+      sentence:
+        `The balance is ${fact("balance_usd")}, below your threshold of ` +
+        `${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
+      ...BILLING,
+    }),
   },
   "org_cap.reached": {
     label: "Organization cap",
     when: "A share of the organization's monthly cap is used",
     example: { percent: 80, spent_usd: "80.120000", cap_usd: "100.000000" },
+    words: (fact) => ({
+      subject: capSubject(fact),
+      sentence: capSentence("the organization", fact),
+      ...LIMITS,
+    }),
   },
   "key_cap.reached": {
     label: "Key cap",
@@ -38,21 +106,44 @@ export const ALERT_KINDS = {
       key_id: "key_5f0c1b2a3d4e5f60718293a4",
       key_name: "production",
     },
+    words: (fact) => ({
+      subject: capSubject(fact),
+      sentence: capSentence(`the key “${fact("key_name")}”`, fact),
+      ...LIMITS,
+    }),
   },
   "purchase.granted": {
     label: "Credit added",
     when: "A purchase was credited to the balance",
     example: { purchase_id: "pur_5f0c1b2a3d4e5f60718293a4", amount_usd: "50.000000" },
+    words: (fact) => ({
+      subject: "Credit added",
+      sentence: `A purchase of ${fact("amount_usd")} was credited to your balance.`,
+      path: "/billing",
+      action: "Open billing",
+    }),
   },
   "topup.charged": {
     label: "Automatic top-up",
     when: "Automatic top-up charged the saved card, and the balance was credited",
     example: { purchase_id: "pur_5f0c1b2a3d4e5f60718293a4", amount_usd: "50.000000" },
+    words: (fact) => ({
+      subject: "Automatic top-up",
+      sentence: `${fact("amount_usd")} was charged to your saved card and added to your balance.`,
+      path: "/billing",
+      action: "Open billing",
+    }),
   },
   "topup.paused": {
     label: "Automatic top-up paused",
     when: "Automatic top-up stopped until a person turns it on again",
     example: { reason: "card_declined" },
+    words: (fact) => ({
+      subject: "Automatic top-up is paused",
+      sentence: pauseText(fact("reason")),
+      path: "/billing",
+      action: "Open billing",
+    }),
   },
   "statement.ready": {
     label: "Statement ready",
@@ -63,11 +154,27 @@ export const ALERT_KINDS = {
       usage_usd: "41.250000",
       closing_usd: "8.750000",
     },
+    words: (fact) => ({
+      subject: `Statement of ${monthName(fact("month"))}`,
+      sentence:
+        `The statement of ${monthName(fact("month"))} is ready: ${fact("usage_usd")} of usage, and a ` +
+        `closing balance of ${fact("closing_usd")}.`,
+      path: `/billing/statements/${fact("month")}`,
+      action: "Open statement",
+    }),
   },
   "requests.restricted": {
     label: "Requests restricted",
     when: "Requests of one kind are limited after unusual use",
     example: { calls: "chat", until: null },
+    words: (fact) => ({
+      subject: "Requests restricted",
+      sentence:
+        fact("until") === ""
+          ? `${nameCalls(fact)} are rejected until support has reviewed them.`
+          : `${nameCalls(fact)} are limited until ${fact("until")}.`,
+      ...LIMITS,
+    }),
   },
   "provider.trouble": {
     label: "Provider trouble",
@@ -78,6 +185,15 @@ export const ALERT_KINDS = {
       attempts: 60,
       failed: 41,
     },
+    words: (fact) => ({
+      subject: `${fact("provider")} failed most of your calls`,
+      sentence:
+        `In the hour from ${fact("hour").slice(11, 16)} UTC ${fact("provider")} failed ` +
+        `${fact("failed")} of the ${fact("attempts")} calls that were sent there. ` +
+        "Where another provider serves the model, it was tried next.",
+      path: "/usage",
+      action: "Open usage",
+    }),
   },
   "key.expiring": {
     label: "Key expires soon",
@@ -88,6 +204,13 @@ export const ALERT_KINDS = {
       expires_at: "2027-01-31T00:00:00.000Z",
       days: 7,
     },
+    words: (fact) => ({
+      subject: `A key expires in less than ${fact("days")} day${fact("days") === "1" ? "" : "s"}`,
+      sentence:
+        `The key “${fact("key_name")}” expires at ${fact("expires_at")}. ` +
+        "From then on its requests are refused. Set a later date to keep using it.",
+      ...KEYS,
+    }),
   },
   "key.expired": {
     label: "Key expired",
@@ -97,6 +220,13 @@ export const ALERT_KINDS = {
       key_name: "contractor",
       expires_at: "2027-01-31T00:00:00.000Z",
     },
+    words: (fact) => ({
+      subject: "A key has expired",
+      sentence:
+        `The key “${fact("key_name")}” expired at ${fact("expires_at")}, and its requests are ` +
+        "refused. It works again when you set a later date.",
+      ...KEYS,
+    }),
   },
   "destination.disabled": {
     label: "Destination disabled",
@@ -106,11 +236,23 @@ export const ALERT_KINDS = {
       channel: "email",
       address: "ada@example.com",
     },
+    words: (fact) => ({
+      subject: "Alerts to a destination were disabled",
+      sentence:
+        `Alerts could not be delivered to ${fact("address")}, so it is disabled. ` +
+        "Enable it again when it works.",
+      ...SETTINGS,
+    }),
   },
   "alerts.test": {
     label: "Test",
     when: "You pressed Send test",
     example: {},
+    words: () => ({
+      subject: "Test alert",
+      sentence: "This is a test. Alerts reach this destination.",
+      ...SETTINGS,
+    }),
   },
 } as const satisfies Readonly<Record<string, KindInfo>>;
 
@@ -151,7 +293,7 @@ export interface NewEvent {
 
 /**
  * Stores an event and one delivery per destination that wants its kind, in the caller's
- * transaction. False if the event was reported before. `statement-keeping.ts` calls the same
+ * transaction. False if the event was reported before. `postgres-statement-store.ts` calls the same
  * database function within its own SQL.
  */
 export async function reportEvent(

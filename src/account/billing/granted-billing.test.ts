@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { notingPurchases, notingWebhooks } from "./granted-billing.ts";
+import { notingPurchases, notingWebhooks } from "./open-billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 

@@ -1,8 +1,8 @@
 import { parseUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
-import type { BillingOptions } from "./billing-mode.ts";
-import { GrantedBilling } from "./granted-billing.ts";
-import { type Billing, StripeBilling } from "./stripe-billing.ts";
+import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
+import { type Billing, type BillingOptions, StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 
 export function openBilling(options: BillingOptions): Billing {
   const account = chooseAccount(options);
@@ -11,7 +11,7 @@ export function openBilling(options: BillingOptions): Billing {
     maxMicroUsd: parseUsd(options.config.purchaseMaxUsd) ?? ZERO_MICRO_USD,
   };
   return account === undefined
-    ? new GrantedBilling(options.store, bounds)
+    ? grantedBilling(options.store, bounds)
     : new StripeBilling({ ...options, account, bounds });
 }
 
@@ -34,4 +34,74 @@ function splitSecrets(list: string): readonly string[] {
     .split(",")
     .map((secret) => secret.trim())
     .filter((secret) => secret !== "");
+}
+
+/** Billing without a payment provider: operators grant credit; earlier purchases stay readable. */
+function grantedBilling(store: PurchaseStore, bounds: PurchaseBounds): Billing {
+  const refuse = (message: string) => (): Promise<never> =>
+    Promise.reject(new PurchaseFault("not_configured", message));
+  const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+  return {
+    mode: "none",
+    topUps: undefined,
+    ...bounds,
+    startPurchase: refuse(
+      "credit cannot be bought here; ask the operator of this installation to add it",
+    ),
+    listPurchases: (orgId, max) => store.list(orgId, max),
+    findPurchase: (orgId, purchaseId) => store.findOwn(orgId, purchaseId),
+    checkPurchase: (orgId, purchaseId) => store.findOwn(orgId, purchaseId),
+    owed: (orgId) => store.owed(orgId),
+    webhook: () => Promise.resolve("not_configured"),
+    recover: refuse("no payment provider is configured; repeat grants under their references"),
+    topUpPause: nothing,
+    topUpRound: nothing,
+    reconcileAll: nothing,
+    start: () => undefined,
+    close: nothing,
+  };
+}
+
+type PurchaseEnd = "granted" | "failed" | "expired" | "parked";
+type WebhookResult = "taken" | "bad_signature" | "not_configured" | "failed";
+
+/** Makes `store` call `note` once for each end of a purchase, however often it is reported. */
+export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide">>(
+  store: T,
+  note: (end: PurchaseEnd) => void,
+): T {
+  const grant = store.grant.bind(store);
+  const decide = store.decide.bind(store);
+  return Object.assign(store, {
+    grant: async (...paid: Parameters<PurchaseStore["grant"]>): Promise<boolean> => {
+      const isFirst = await grant(...paid);
+      if (isFirst) note("granted");
+      return isFirst;
+    },
+    decide: async (...decided: Parameters<PurchaseStore["decide"]>): Promise<boolean> => {
+      const isNew = await decide(...decided);
+      const [, state] = decided;
+      if (isNew && state !== "pending") note(state);
+      return isNew;
+    },
+  });
+}
+
+export function notingWebhooks<T extends Pick<Billing, "webhook">>(
+  billing: T,
+  note: (result: WebhookResult) => void,
+): T {
+  const webhook = billing.webhook.bind(billing);
+  return Object.assign(billing, {
+    webhook: async (...asked: Parameters<Billing["webhook"]>) => {
+      try {
+        const outcome = await webhook(...asked);
+        note(outcome === "done" ? "taken" : outcome);
+        return outcome;
+      } catch (fault) {
+        note("failed");
+        throw fault;
+      }
+    },
+  });
 }

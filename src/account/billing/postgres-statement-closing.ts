@@ -11,7 +11,7 @@ import {
   systemClock,
   takeRowsSql,
 } from "../../kernel/index.ts";
-import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
+import { hasMovement, PostgresStatementStore } from "./postgres-statement-store.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
@@ -35,11 +35,11 @@ const DAY_MS = 86_400_000;
  */
 export class PostgresStatementClosing {
   readonly #pool: Pool;
-  readonly #keeping: StatementKeeping;
+  readonly #store: PostgresStatementStore;
 
   constructor(pool: Pool, sources: Pick<ReportSources, "runNow">) {
     this.#pool = pool;
-    this.#keeping = new StatementKeeping(pool, sources);
+    this.#store = new PostgresStatementStore(pool, sources);
   }
 
   /**
@@ -85,13 +85,13 @@ export class PostgresStatementClosing {
    * earlier months, since a statement opens with the closing balance of the previous one.
    */
   async #closeMoved(orgId: OrgId, through: Month): Promise<void> {
-    const months = await this.#keeping.months(orgId);
+    const months = await this.#store.months(orgId);
     if (months === undefined || !months.all.includes(through)) return;
-    const kept = await this.#keeping.kept(orgId);
+    const kept = await this.#store.kept(orgId);
     if (kept.some(({ month }) => month === through)) return;
-    if (!hasMovement(await this.#keeping.figures(orgId, through))) return;
+    if (!hasMovement(await this.#store.figures(orgId, through))) return;
     const upTo = { through, max: MONTHS_PER_CALL };
-    while (!(await this.#keeping.closeDue(orgId, months, upTo)));
+    while (!(await this.#store.closeDue(orgId, months, upTo)));
   }
 
   async #next({ month, after_org_id: after }: PassRow): Promise<readonly NextRow[]> {

@@ -1,44 +1,47 @@
+import { createHash } from "node:crypto";
+
 import type { Pool, PoolClient } from "pg";
 
-import type { OrgId, Public } from "../../kernel/index.ts";
-import type { ReportSources } from "../../gateway/index.ts";
-import type { StatementDocument } from "../console-api/contract/statements.ts";
-import { readStatement } from "./read-statement.ts";
 import {
-  findDifferences,
-  hashOfDocument,
-  isOver,
-  type KeptRow,
-  findOpening,
-  statementDocument,
-  StatementKeeping,
-  statementNumber,
-} from "./statement-keeping.ts";
-import { LEFT_SINCE_SQL } from "./statement-sql.ts";
+  createRecordId,
+  formatUsd,
+  type MicroUsd,
+  microUsd,
+  type OrgId,
+  type Public,
+  STATEMENT_DELAY_MS,
+} from "../../kernel/index.ts";
+import type { ReportSources } from "../../gateway/index.ts";
+import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
+import { LEFT_SINCE_SQL, readStatement } from "./read-statement.ts";
 import {
   type Month,
+  monthAfter,
   spanOfMonth,
   type Statement,
+  type StatementFigures,
   type StatementState,
   type StatementSummary,
+  toMonth,
+  type UsageFigures,
 } from "./statements.ts";
 
 const CLOSED_PER_CALL = 24;
 
 export class PostgresStatementStore {
+  readonly #pool: Pool;
   readonly #sources: Pick<ReportSources, "runNow">;
-  readonly #keeping: StatementKeeping;
 
   constructor(pool: Pool, sources: Pick<ReportSources, "runNow">) {
+    this.#pool = pool;
     this.#sources = sources;
-    this.#keeping = new StatementKeeping(pool, sources);
   }
 
   /** Lists all months up to the current one, newest first; undefined: no such organization. */
   async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
-    const months = await this.#keeping.months(orgId);
+    const months = await this.months(orgId);
     if (months === undefined) return undefined;
-    const kept = new Map((await this.#keeping.kept(orgId)).map((row) => [row.month, row]));
+    const kept = new Map((await this.kept(orgId)).map((row) => [row.month, row]));
     const newestFirst = months.all.toReversed();
     return newestFirst.map((month) => {
       const row = kept.get(month);
@@ -59,11 +62,11 @@ export class PostgresStatementStore {
    * months, so call again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
-    const months = await this.#keeping.months(orgId);
+    const months = await this.months(orgId);
     if (months === undefined || !months.all.includes(month)) return "unknown";
     const upTo = { through: month, max: CLOSED_PER_CALL };
-    if (!(await this.#keeping.closeDue(orgId, months, upTo))) return "later";
-    const kept = await this.#keeping.kept(orgId);
+    if (!(await this.closeDue(orgId, months, upTo))) return "later";
+    const kept = await this.kept(orgId);
     const own = kept.find((row) => row.month === month);
     const opening = findOpening(kept, month);
     const state = own === undefined ? stateAt(month, months.nowMs) : "closed";
@@ -77,6 +80,69 @@ export class PostgresStatementStore {
       const number = statementNumber(month, own.number);
       return { document, state, number, closedAtMs: Number(own.closed_ms), sha256, ...checked };
     });
+  }
+
+  async months(orgId: OrgId): Promise<OrgMonths | undefined> {
+    const { rows } = await this.#pool.query<{ created_ms: bigint; now_ms: bigint }>(MONTHS_SQL, [
+      orgId,
+    ]);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const nowMs = Number(row.now_ms);
+    const all: Month[] = [];
+    const last = toMonth(nowMs);
+    for (let month = toMonth(Number(row.created_ms)); month <= last; month = monthAfter(month)) {
+      all.push(month);
+    }
+    return { all, nowMs };
+  }
+
+  async kept(orgId: OrgId): Promise<readonly KeptRow[]> {
+    return (await this.#pool.query<KeptRow>(KEPT_SQL, [orgId])).rows;
+  }
+
+  /** Closes due months up to `through`, oldest first, at most `max`; true if none is left. */
+  async closeDue(
+    orgId: OrgId,
+    { all, nowMs }: OrgMonths,
+    { through, max }: { readonly through: Month; readonly max: number },
+  ): Promise<boolean> {
+    const kept = await this.kept(orgId);
+    const isDue = (each: Month): boolean => each <= through && isOver(each, nowMs);
+    const due = all.filter((each) => isDue(each) && !kept.some(({ month }) => month === each));
+    for (const month of due.slice(0, max)) {
+      const figures = await this.figures(orgId, month);
+      await this.#close(figures, { isNews: monthAfter(month) === toMonth(nowMs) });
+    }
+    return due.length <= max;
+  }
+
+  async figures(orgId: OrgId, month: Month): Promise<StatementFigures> {
+    const opening = findOpening(await this.kept(orgId), month);
+    const read = (client: PoolClient): Promise<StatementFigures> =>
+      readStatement(client, orgId, month, opening);
+    return await this.#sources.runNow(read);
+  }
+
+  /**
+   * Stores a statement. If two processes close the same month, the first statement stays. One SQL
+   * statement also reports the event, so that a crash cannot separate the two.
+   */
+  async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
+    const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
+    const document = JSON.stringify(statementDocument(figures));
+    const facts = { usage_usd: formatUsd(usageMicroUsd), closing_usd: formatUsd(closingMicroUsd) };
+    await this.#pool.query(CLOSE_SQL, [
+      orgId,
+      `${month}-01`,
+      openingMicroUsd,
+      closingMicroUsd,
+      document,
+      Buffer.from(hashOfDocument(document), "hex"),
+      createRecordId("evt"),
+      JSON.stringify({ month, ...facts }),
+      isNews && hasMovement(figures),
+    ]);
   }
 }
 
@@ -109,4 +175,150 @@ async function checkKept(
     differences.push("the text of the statement is not the one that was closed: its hash differs");
   }
   return { document, sha256: own.sha256, differences, hasLeft };
+}
+
+export interface KeptRow {
+  readonly month: Month;
+  readonly number: bigint;
+  readonly opening: bigint;
+  readonly closing: bigint;
+  readonly closed_ms: bigint;
+  readonly sha256: string;
+}
+
+/** The months of an organization, oldest first, up to the current one. */
+interface OrgMonths {
+  readonly all: readonly Month[];
+  readonly nowMs: number;
+}
+
+export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures): boolean {
+  return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
+}
+
+export function isOver(month: Month, nowMs: number): boolean {
+  return nowMs >= spanOfMonth(month).toMs + STATEMENT_DELAY_MS;
+}
+
+function findOpening(kept: readonly KeptRow[], month: Month): MicroUsd | undefined {
+  const before = kept.find((row) => monthAfter(row.month) === month);
+  return before === undefined ? undefined : microUsd(before.closing);
+}
+
+const KEPT_SQL = `
+  select to_char(month, 'YYYY-MM') as month, number, opening, closing,
+    floor(extract(epoch from closed_at) * 1000)::bigint as closed_ms,
+    encode(sha256, 'hex') as sha256
+  from org_statement where org_id = $1 order by month`;
+
+const MONTHS_SQL = `
+  select floor(extract(epoch from created_at) * 1000)::bigint as created_ms,
+    floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+  from org where org_id = $1`;
+
+/* $7: the id of an event; $8: its facts without the statement's number; $9: true to report it. */
+const CLOSE_SQL = `
+  with closed as (
+    insert into org_statement (org_id, month, opening, closing, document, sha256)
+    values ($1, $2, $3, $4, $5, $6) on conflict do nothing
+    returning org_id, to_char(month, 'YYYY-MM') as month, number
+  )
+  select alert_report($7, org_id, 'statement.ready',
+    $8::jsonb || jsonb_build_object('number',
+      month || '-' || lpad(number::text, greatest(6, length(number::text)), '0')),
+    'statement.ready ' || org_id || ' ' || month)
+  from closed where $9`;
+
+function statementDocument(figures: StatementFigures): StatementDocument {
+  return {
+    version: 1,
+    org_id: figures.orgId,
+    month: figures.month,
+    opening_usd: formatUsd(figures.openingMicroUsd),
+    credits: figures.credits.map(({ kind, count, amountMicroUsd }) => ({
+      kind,
+      count,
+      amount_usd: formatUsd(amountMicroUsd),
+    })),
+    usage_usd: formatUsd(figures.usageMicroUsd),
+    closing_usd: formatUsd(figures.closingMicroUsd),
+    lines: figures.lines.map(({ atMs, kind, ref, receipt, amountMicroUsd }) => ({
+      at: new Date(atMs).toISOString(),
+      kind,
+      ref,
+      receipt,
+      amount_usd: formatUsd(amountMicroUsd),
+    })),
+    lines_left_out: figures.linesLeftOut,
+    unlisted_usage_usd: formatUsd(figures.unlistedMicroUsd),
+    models: figures.models.map((each) => ({ model: each.model, ...usageLine(each) })),
+    keys: figures.keys.map((each) => ({
+      key_id: each.keyId,
+      name: each.name,
+      ...usageLine(each),
+    })),
+  };
+}
+
+function usageLine(figures: UsageFigures): UsageLine {
+  return {
+    requests: figures.requests,
+    input_tokens: figures.inputTokens,
+    output_tokens: figures.outputTokens,
+    cost_usd: formatUsd(figures.costMicroUsd),
+  };
+}
+
+function hashOfDocument(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/**
+ * Describes how a stored statement differs from the present ledger, one sentence each. If
+ * `isUsageThere` is false, usage was deleted from the journal, and only the opening balance and the
+ * credits are compared.
+ */
+function findDifferences(
+  kept: StatementDocument,
+  now: StatementDocument,
+  { isUsageThere }: { readonly isUsageThere: boolean },
+): readonly string[] {
+  const differences: string[] = [];
+  const compare = (what: string, was: string, is: string): void => {
+    if (was !== is) differences.push(`${what}: the statement says ${was}, the books say ${is}`);
+  };
+  const sums = ({ credits }: StatementDocument): string =>
+    credits.map(({ kind, count, amount_usd }) => `${count} × ${kind} $${amount_usd}`).join(", ") ||
+    "none";
+  compare("opening balance", kept.opening_usd, now.opening_usd);
+  compare("credits", sums(kept), sums(now));
+  if (!isUsageThere) return differences;
+  compare("usage", kept.usage_usd, now.usage_usd);
+  compare("closing balance", kept.closing_usd, now.closing_usd);
+  const models = findCostDifferences(kept.models, now.models);
+  return [...differences, ...models, ...findCostDifferences(kept.keys, now.keys)];
+}
+
+function findCostDifferences(was: readonly CostLine[], is: readonly CostLine[]): readonly string[] {
+  const [before, after] = [indexCosts(was), indexCosts(is)];
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  const others = names.filter((name) => before.get(name) !== after.get(name));
+  return others.slice(0, OTHERS_SHOWN).map((name) => {
+    const [said, found] = [before.get(name) ?? NOTHING, after.get(name) ?? NOTHING];
+    return `${name}: the statement says ${said}, the books say ${found}`;
+  });
+}
+
+type CostLine = UsageLine & { readonly model?: string; readonly key_id?: string };
+
+const OTHERS_SHOWN = 5;
+const NOTHING = "0.000000";
+
+function indexCosts(lines: readonly CostLine[]): ReadonlyMap<string, string> {
+  const some = lines.filter((line) => line.cost_usd !== NOTHING);
+  return new Map(some.map((line) => [line.model ?? line.key_id ?? "", line.cost_usd]));
+}
+
+function statementNumber(month: string, number: bigint): string {
+  return `${month}-${number.toString().padStart(6, "0")}`;
 }

@@ -124,7 +124,7 @@ export class PostgresTopUpStore {
         await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       }
       const before = was.card_last4 === null ? null : { card: was.card_last4 };
-      const after = cardFacts(card);
+      const after = { brand: card.brand, card: card.last4 };
       note({ action: "card.save", orgId: was.org_id, target: card.cardId, before, after });
       return true;
     });
@@ -211,10 +211,7 @@ export class PostgresTopUpStore {
       const amount_usd = formatUsd(amountMicroUsd);
       const after = { amount_usd, is_test_money: isTestMoney, automatic: true };
       note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
-      const charge = await client.query<Row>(`${sql.SELECT_CHARGE} where t.purchase_id = $1`, [
-        purchaseId,
-      ]);
-      return chargeColumns.read(charge.rows[0] ?? {});
+      return (await selectCharges(client, [purchaseId]))[0];
     });
   }
 
@@ -232,17 +229,11 @@ export class PostgresTopUpStore {
     const values = [isTestMoney, new Date(beforeMs), new Date(nowMs), limit];
     const taken = await this.#pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
     const ids = taken.rows.map((row) => row.purchase_id);
-    if (ids.length === 0) return [];
-    const where = "where t.purchase_id = any ($1)";
-    const { rows } = await this.#pool.query<Row>(`${sql.SELECT_CHARGE} ${where}`, [ids]);
-    return rows.map((row) => chargeColumns.read(row));
+    return ids.length === 0 ? [] : await selectCharges(this.#pool, ids);
   }
 
   async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
-    const text = `${sql.SELECT_CHARGE} where t.purchase_id = $1`;
-    const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
-    const [row] = rows;
-    return row === undefined ? undefined : chargeColumns.read(row);
+    return (await selectCharges(this.#pool, [purchaseId]))[0];
   }
 
   async recover(made: {
@@ -314,6 +305,15 @@ const NOTHING: TopUpState = {
   hasOpenPurchase: false,
 };
 
+async function selectCharges(
+  client: Pick<PoolClient, "query">,
+  purchaseIds: readonly string[],
+): Promise<readonly TopUpCharge[]> {
+  const text = `${sql.SELECT_CHARGE} where t.purchase_id = any ($1)`;
+  const { rows } = await client.query<Row>(text, [purchaseIds]);
+  return rows.map(chargeColumns.read);
+}
+
 async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | undefined> {
   const { rows } = await client.query<Row>(sql.LOCK_RULE, [orgId]);
   return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
@@ -344,8 +344,4 @@ function ruleFacts(rule: TopUpRule): Facts {
     amount_usd: formatUsd(rule.amountMicroUsd),
     month_max_usd: formatUsd(rule.monthMaxMicroUsd),
   };
-}
-
-function cardFacts({ brand, last4 }: SavedCard): Facts {
-  return { brand, card: last4 };
 }

@@ -1,5 +1,5 @@
 import { Job, workOnEach } from "../../kernel/index.ts";
-import type { ClaimUpdate } from "./payment-update.ts";
+import type { ClaimUpdate } from "./billing.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
 import type { TopUpCharges, TopUpChargesDeps } from "./top-up-charges.ts";

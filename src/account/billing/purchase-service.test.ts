@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { OrgId } from "../../kernel/core/ids.ts";
 import { microUsd, ZERO_MICRO_USD } from "../../kernel/core/money.ts";
-import type { SessionUpdate } from "./payment-update.ts";
+import type { SessionUpdate } from "./billing.ts";
 import { evaluateCheckout } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 

@@ -6,7 +6,7 @@ import type {
   ClaimUpdate,
   PaymentUpdate,
   SessionUpdate,
-} from "./payment-update.ts";
+} from "./billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";

@@ -1,5 +1,5 @@
 import { type ChangedBy, formatUsd, microUsd } from "../../kernel/index.ts";
-import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
+import type { ChargeUpdate, SessionUpdate } from "./billing.ts";
 import type { StripePayments } from "./stripe-payments.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import type { TopUpChargesDeps } from "./top-up-charges.ts";

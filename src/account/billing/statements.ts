@@ -4,7 +4,6 @@ import type { StatementDocument, UsageLine } from "../console-api/contract/state
 /** A UTC month, `YYYY-MM`. */
 export type Month = string & { readonly __brand: "Month" };
 
-/** Undefined unless the text is a month from 2025 on. */
 export function parseMonth(text: string): Month | undefined {
   const [, year, month] = /^(20\d\d)-(\d\d)$/.exec(text) ?? [];
   const isMonth = Number(month) >= 1 && Number(month) <= 12;

@@ -1,34 +1,68 @@
 import {
   type ChangedBy,
+  type Clock,
+  type ConsoleConfig,
+  createRecordId,
   defined,
   isLiveKey,
   Job,
   type Logger,
   type MicroUsd,
-  createRecordId,
   type OrgId,
   type Public,
 } from "../../kernel/index.ts";
-import type { BillingOptions, PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault } from "./billing.ts";
-import { CardKeeper } from "./card-keeper.ts";
-import type { Company } from "./company.ts";
+import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
+import {
+  CardKeeper,
+  inCents,
+  pauseBetweenAsks,
+  StripeTopUps,
+  type TopUps,
+} from "./stripe-top-ups.ts";
+import { type Company, type Seller } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseRecord } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
 import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
-import { AskPauses, inCents, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 /** How long a payer can pay; Stripe accepts from 30 minutes to 24 hours. */
 const CHECKOUT_OPEN_MS = 45 * 60_000;
 const HOUR_MS = 3_600_000;
 const PURCHASES_PER_HOUR_MAX = 30;
 const TOP_UP_TICK_MS = 5_000;
+
+export interface BillingOptions {
+  readonly config: Pick<
+    ConsoleConfig,
+    | "stripeSecretKey"
+    | "stripeWebhookSecret"
+    | "stripeApiUrl"
+    | "purchaseMinUsd"
+    | "purchaseMaxUsd"
+    | "autoTopUp"
+  >;
+  /** Called at each use, so that a secret can be replaced without a restart. Default: `config`. */
+  readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
+  /** If set, this test checkout replaces the Stripe account of `config`. */
+  readonly testCheckout?: {
+    readonly url: string;
+    readonly secretKey: string;
+    readonly webhookSecret: string;
+  };
+  readonly store: PurchaseStore;
+  readonly topUpStore: TopUpStore;
+  /** Called at each purchase, for the console address to which payers return. */
+  readonly consoleUrl: () => string;
+  readonly seller: () => Seller;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
 
 interface StripeBillingOptions extends BillingOptions {
   readonly account: StripeAccount;
@@ -51,7 +85,7 @@ export class StripeBilling {
   readonly #charges: TopUpCharges;
   readonly #topUps: TopUps;
   readonly #topUpJob: Job;
-  readonly #checks: AskPauses;
+  readonly #mayAsk: (id: string) => boolean;
 
   constructor(options: StripeBillingOptions) {
     const { account, bounds, store, clock, log } = options;
@@ -60,7 +94,7 @@ export class StripeBilling {
     this.minMicroUsd = bounds.minMicroUsd;
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
-    this.#checks = new AskPauses(clock);
+    this.#mayAsk = pauseBetweenAsks(clock);
     this.#payments = new StripePayments(account, clock);
     const isTestMoney = this.mode === "test";
     const { cards } = this.#payments;
@@ -199,7 +233,7 @@ export class StripeBilling {
     if (purchase === undefined || !isUnfinished(purchase) || purchase.sessionId === null) {
       return purchase;
     }
-    if (!this.#checks.mayAsk(purchaseId)) return purchase;
+    if (!this.#mayAsk(purchaseId)) return purchase;
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {

@@ -1,9 +1,16 @@
 import { Stripe } from "stripe";
 
 import type { OrgId, PauseReason } from "../../kernel/index.ts";
-import type { CardUpdate, ChargeUpdate } from "./payment-update.ts";
-import { declineReason, expanded, isTopUp, readCharge, TOP_UP } from "./stripe-charges.ts";
-import { readCard, SAVE_CARD } from "./stripe-updates.ts";
+import type { CardUpdate, ChargeUpdate } from "./billing.ts";
+import {
+  declineReason,
+  expanded,
+  isTopUp,
+  readCard,
+  readCharge,
+  SAVE_CARD,
+  TOP_UP,
+} from "./stripe-updates.ts";
 import type { SavedCard, TopUpCharge } from "./top-up-store.ts";
 
 const HOUR_MS = 3_600_000;

@@ -5,7 +5,7 @@ import { Stripe } from "stripe";
 
 import type { Clock } from "../../kernel/index.ts";
 import { type Company, toInvoiceData } from "./company.ts";
-import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
+import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./billing.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { isMissing, StripeCards } from "./stripe-cards.ts";
 import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";

@@ -1,39 +1,146 @@
 import {
+  byProviderNews,
   type ChangedBy,
   type Clock,
   ExpiringCache,
   formatUsd,
+  type Logger,
   type MicroUsd,
   type OrgId,
   type Public,
 } from "../../kernel/index.ts";
-import type { PurchaseBounds } from "./billing-mode.ts";
-import { PurchaseFault, TopUpFault, type TopUpView } from "./billing.ts";
-import type { CardKeeper, CardKeeperDeps } from "./card-keeper.ts";
+import {
+  type CardUpdate,
+  type PurchaseBounds,
+  PurchaseFault,
+  TopUpFault,
+  type TopUpView,
+} from "./billing.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
+import { isMissing, type StripeCards } from "./stripe-cards.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
+
+const DETACHED_PER_ROUND = 10;
+const PROVIDER = byProviderNews("stripe");
+
+export interface CardKeeperDeps {
+  readonly topUps: TopUpStore;
+  readonly cards: StripeCards;
+  readonly isTestMoney: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Manages the saved card of each organization. The payment provider stores the card, the database
+ * only what the console shows of it.
+ */
+export class CardKeeper {
+  readonly #deps: CardKeeperDeps;
+
+  constructor(deps: CardKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Runs `work` with the organization's customer at the payment provider. Creates the customer
+   * once, and replaces it if the provider no longer knows it; then `work` runs again.
+   */
+  async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
+    const { topUps, isTestMoney, clock } = this.#deps;
+    const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());
+    if (customerId === undefined) return await work(await this.#create(orgId, undefined));
+    try {
+      return await work(customerId);
+    } catch (fault) {
+      if (!isMissing(fault)) throw fault;
+      return await work(await this.#create(orgId, customerId));
+    }
+  }
+
+  async #create(orgId: OrgId, replaced: string | undefined): Promise<string> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const customerId = await cards.createCustomer(orgId, replaced);
+    await topUps.keepCustomer(orgId, isTestMoney, customerId);
+    return customerId;
+  }
+
+  async openSetup(
+    orgId: OrgId,
+    visit: { readonly successUrl: string; readonly cancelUrl: string },
+  ): Promise<{ readonly checkoutUrl: string }> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const { sessionId, url } = await this.withCustomer(orgId, (customerId) =>
+      cards.openSetup({ orgId, customerId }, visit),
+    );
+    await topUps.beginSetup(orgId, isTestMoney, sessionId);
+    return { checkoutUrl: url };
+  }
+
+  /** Asks the payment provider how the checkout of a card ended, and stores the card. */
+  async checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const update = await cards.setup(sessionId);
+    if (update === "open") return;
+    if (update === null) await topUps.endSetup(orgId, isTestMoney, sessionId);
+    else await this.take(update);
+  }
+
+  /** Stores the card that a checkout saved; a repeated report changes nothing. */
+  async take(update: CardUpdate): Promise<void> {
+    const { topUps, cards, isTestMoney, clock, log } = this.#deps;
+    const { orgId, customerId, sessionId, isLive } = update;
+    if (isLive === isTestMoney) return;
+    const card = await cards.cardOf(update);
+    if (card !== undefined) {
+      const fromMs = update.openedAtMs;
+      const saved = { orgId, isTestMoney, customerId, card, fromMs, nowMs: clock.nowMs() };
+      const isNew = await topUps.saveCard(saved, PROVIDER);
+      if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
+    }
+    await topUps.endSetup(orgId, isTestMoney, sessionId);
+  }
+
+  /**
+   * Removes the card, so that it is not charged any more. If the payment provider cannot detach it
+   * now, a later run of the top-up job does.
+   */
+  async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
+    const { topUps, isTestMoney } = this.#deps;
+    const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);
+    if (isRemoved) await this.detachRemoved();
+    return isRemoved;
+  }
+
+  async detachRemoved(): Promise<void> {
+    const { topUps, cards, isTestMoney, log } = this.#deps;
+    for (const cardId of await topUps.takeDetachments(isTestMoney, DETACHED_PER_ROUND)) {
+      try {
+        await cards.detach(cardId);
+        await topUps.endDetachment(cardId);
+      } catch (fault) {
+        log.warn({ err: fault }, "a removed card could not be detached; this will be retried");
+      }
+    }
+  }
+}
 
 const ASK_PAUSE_MS = 2_000;
 const ASKED_KEPT_MAX = 10_000;
 
 /** Limits calls to the payment provider: a page that waits for a purchase's end polls often. */
-export class AskPauses {
-  readonly #clock: Clock;
-  readonly #asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  mayAsk(id: string): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    const isAsked = this.#asked.get(id, nowMs) !== undefined;
-    if (!isAsked) this.#asked.set(id, true, nowMs);
-    return !isAsked;
-  }
+export function pauseBetweenAsks(clock: Clock): (id: string) => boolean {
+  const asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
+  return (id) => {
+    const nowMs = clock.monotonicMs();
+    const mayAsk = asked.get(id, nowMs) === undefined;
+    if (mayAsk) asked.set(id, true, nowMs);
+    return mayAsk;
+  };
 }
 
-export interface StripeTopUpsDeps extends Omit<CardKeeperDeps, "cards"> {
+interface StripeTopUpsDeps extends Omit<CardKeeperDeps, "cards"> {
   readonly keeper: CardKeeper;
   readonly bounds: PurchaseBounds;
   readonly consoleUrl: () => string;
@@ -41,11 +148,11 @@ export interface StripeTopUpsDeps extends Omit<CardKeeperDeps, "cards"> {
 
 export class StripeTopUps {
   readonly #deps: StripeTopUpsDeps;
-  readonly #checks: AskPauses;
+  readonly #mayAsk: (id: string) => boolean;
 
   constructor(deps: StripeTopUpsDeps) {
     this.#deps = deps;
-    this.#checks = new AskPauses(deps.clock);
+    this.#mayAsk = pauseBetweenAsks(deps.clock);
   }
 
   async read(orgId: OrgId): Promise<TopUpView> {
@@ -53,7 +160,7 @@ export class StripeTopUps {
     const monthMs = monthStartMs(clock.nowMs());
     let state = await topUps.read(orgId, isTestMoney, monthMs);
     const { setupSessionId } = state;
-    if (setupSessionId !== undefined && this.#checks.mayAsk(setupSessionId)) {
+    if (setupSessionId !== undefined && this.#mayAsk(setupSessionId)) {
       try {
         await keeper.checkSetup(orgId, setupSessionId);
       } catch (fault) {

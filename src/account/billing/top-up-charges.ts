@@ -6,9 +6,8 @@ import {
   type PauseReason,
   workOnEach,
 } from "../../kernel/index.ts";
-import type { PurchaseBounds } from "./billing-mode.ts";
-import type { CardKeeper, CardKeeperDeps } from "./card-keeper.ts";
-import type { ChargeUpdate } from "./payment-update.ts";
+import type { ChargeUpdate, PurchaseBounds } from "./billing.ts";
+import type { CardKeeper, CardKeeperDeps } from "./stripe-top-ups.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { ChargeAnswer } from "./stripe-cards.ts";

@@ -1,30 +1,26 @@
 import type { ConsoleDeps } from "./console-deps.ts";
-import {
-  AlertDelivery,
-  AlertDestination,
-  type alertRoutes,
-  type destinationRoutes,
-} from "./contract/alerts.ts";
+import { AlertDelivery, AlertDestination, type alertRoutes } from "./contract/alerts.ts";
 import type { Handlers } from "./handler.ts";
-import { readCap } from "./read-values.ts";
-import { CHOSEN_KINDS, ALERT_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
+import { readCap, requireOrg } from "./read-values.ts";
+import { ALERT_KINDS, CHOSEN_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
 import { alertLink, confirmationText } from "../alerts/alert-text.ts";
 import { createBrowserToken } from "../identity/browser-token.ts";
-import { requireOrg } from "./known-org.ts";
 import { createWebhookSecret, sealSecret } from "../alerts/webhook-secrets.ts";
-import type {
-  AlertDestination as StoredDestination,
-  DeliveryRecord,
+import {
+  type AlertDestination as StoredDestination,
+  type DeliveryRecord,
+  shortAddress,
 } from "../alerts/alert-store.ts";
 import {
   type ChangedBy,
   createRecordId,
   defined,
-  type OrgId,
-  type Role,
   instantOrNull,
   isEmail,
+  mayRole,
   normaliseEmail,
+  type OrgId,
+  type Role,
   usdOrNull,
 } from "../../kernel/index.ts";
 import {
@@ -34,39 +30,10 @@ import {
   notFound,
   rateLimited,
 } from "./console-refusal.ts";
-import type { BodyOf, DestinationWithSecret, Alerts } from "./contract.ts";
-import { presentAddress } from "./present-address.ts";
+import type { Alerts, BodyOf, DestinationWithSecret } from "./contract.ts";
 import { present } from "./present.ts";
 
 export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRoutes> {
-  const { alerts } = deps;
-  return {
-    ...destinationHandlers(deps),
-
-    "GET /api/console/alerts": ({ session }) => readAlerts(deps, session),
-
-    "PATCH /api/console/alerts": async ({ session, body, by }) => {
-      const { balance_below_usd: below, cap_percents: percents, purchases, restrictions } = body;
-      const { key_expiry: keyExpiry, provider_trouble: trouble } = body;
-      const change = defined({
-        balanceBelowMicroUsd: below === undefined ? undefined : (readCap(below) ?? null),
-        capPercents: percents?.toSorted((a, b) => a - b),
-        hasPurchases: purchases,
-        hasRestrictions: restrictions,
-        hasKeyExpiry: keyExpiry,
-        hasTrouble: trouble,
-      });
-      await alerts.store.changeRules(session.orgId, change, by);
-      return await readAlerts(deps, session);
-    },
-
-    "GET /api/console/alerts/deliveries": async ({ session: { orgId, role } }) => ({
-      data: (await alerts.store.log(orgId)).map((each) => presentDelivery(each, role)),
-    }),
-  };
-}
-
-function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinationRoutes> {
   const { alerts } = deps;
   return {
     "POST /api/console/alerts/destinations": ({ session, body, by }) =>
@@ -112,6 +79,27 @@ function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinati
       if (queued === undefined) return NO_SUCH_DELIVERY;
       return queued === "busy" ? NOT_FAILED : { event_id: eventId };
     },
+
+    "GET /api/console/alerts": ({ session }) => readAlerts(deps, session),
+
+    "PATCH /api/console/alerts": async ({ session, body, by }) => {
+      const { balance_below_usd: below, cap_percents: percents, purchases, restrictions } = body;
+      const { key_expiry: keyExpiry, provider_trouble: trouble } = body;
+      const change = defined({
+        balanceBelowMicroUsd: below === undefined ? undefined : (readCap(below) ?? null),
+        capPercents: percents?.toSorted((a, b) => a - b),
+        hasPurchases: purchases,
+        hasRestrictions: restrictions,
+        hasKeyExpiry: keyExpiry,
+        hasTrouble: trouble,
+      });
+      await alerts.store.changeRules(session.orgId, change, by);
+      return await readAlerts(deps, session);
+    },
+
+    "GET /api/console/alerts/deliveries": async ({ session: { orgId, role } }) => ({
+      data: (await alerts.store.log(orgId)).map((each) => presentDelivery(each, role)),
+    }),
   };
 }
 
@@ -315,4 +303,17 @@ function presentDestination(destination: StoredDestination, role: Role): AlertDe
   return present(AlertDestination, destination, {
     address: presentAddress(destination.address, role),
   });
+}
+
+/** The address of an alert destination, whole only for roles that can change destinations. */
+export function presentAddress(address: string, role: Role): string {
+  return mayRole(role, "billing") ? address : shortAddress(address);
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+export function withShownAddress<T extends Facts>(facts: T | null, role: Role): T | null {
+  const address = facts?.["address"];
+  if (facts === null || typeof address !== "string") return facts;
+  return { ...facts, address: presentAddress(address, role) };
 }

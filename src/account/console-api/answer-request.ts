@@ -10,7 +10,7 @@ import {
 } from "../../kernel/index.ts";
 import { ReportTimeout } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import { ConsoleRefusal, invalidField, unavailable } from "./console-refusal.ts";
 import type { ConsoleError } from "./contract.ts";
 import { BusyFault } from "./guard-request.ts";
 import type { OpenedFile } from "./file-answer.ts";
@@ -67,25 +67,19 @@ const FAILED = new ConsoleRefusal(
   "the console failed to handle this request; try again, and if it fails again, report it with the request ID",
 );
 
-const STORE_UNAVAILABLE = new ConsoleRefusal(
-  503,
-  "gateway_error",
+const STORE_UNAVAILABLE = unavailable(
   `the database is not responding; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  { retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS },
+  JOURNAL_RETRY_AFTER_SECONDS,
 );
 
-const BUSY = new ConsoleRefusal(
-  503,
-  "gateway_error",
+const BUSY = unavailable(
   `the console is receiving as many bytes as it can keep; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  { retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS },
+  JOURNAL_RETRY_AFTER_SECONDS,
 );
 
-const TOO_SLOW = new ConsoleRefusal(
-  503,
-  "gateway_error",
+const TOO_SLOW = unavailable(
   "reading your records took too long; choose a shorter time range, or try again in a moment",
-  { retryAfterSeconds: 5 },
+  5,
 );
 
 function toRefusal(fault: unknown): ConsoleRefusal | undefined {

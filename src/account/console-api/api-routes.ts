@@ -1,32 +1,55 @@
 import { isUtf8 } from "node:buffer";
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { claimOrgSetting, clientNetwork, tokenCount } from "../../gateway/index.ts";
 import {
   byCaller,
   type ChangedBy,
+  JsonBudget,
   PAGE_STATEMENT_BODY_BYTES_MAX,
   type Refusal,
   SETTINGS_REQUESTS_PER_MINUTE,
   SMALL_BODY_BYTES_MAX,
-  JsonBudget,
   tryParse,
 } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import { NO_JSON, sendAnswer, sendFile, sendRefusal } from "./answer-request.ts";
-import { compileCheck, type SchemaProblem } from "./check-schema.ts";
-import { findClientAddress, readOpenSession, foreignOriginProblem } from "./guard-request.ts";
+import { compileCheck } from "./check-schema.ts";
+import {
+  findClientAddress,
+  foreignOriginProblem,
+  readOpenSession,
+  readOperatorSession,
+  staleSignInProblem,
+} from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { consoleHandlers } from "./console-handlers.ts";
-import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
-import { ROUTES, type RouteName } from "./contract.ts";
+import { ConsoleRefusal, invalidField, ofGateway, rateLimited } from "./console-refusal.ts";
+import { type RouteName, ROUTES } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
-import { readOperatorSession, staleSignInProblem } from "./guard-operator.ts";
-import type { Call } from "./handler.ts";
+import type { Call, Handlers } from "./handler.ts";
 import { type FileAnswer, openFile } from "./file-answer.ts";
 import { openApiDocument } from "./openapi.ts";
 import { PublicDocument } from "./public-document.ts";
 import { openReportGates, type ReportGates } from "./concurrency-gate.ts";
+import { alertHandlers } from "./alerts-routes.ts";
+import { billingHandlers } from "./billing-routes.ts";
+import { catalogHandlers } from "./catalog-routes.ts";
+import { changeHandlers } from "./changes-routes.ts";
+import { connectionHandlers } from "./connections-routes.ts";
+import { keyHandlers } from "./keys-routes.ts";
+import { limitHandlers } from "./limits-routes.ts";
+import { listingFigureHandlers } from "./listing-figures-routes.ts";
+import { memberHandlers } from "./members-routes.ts";
+import { modelCostHandlers } from "./model-costs.ts";
+import { operatorHandlers } from "./operator-routes.ts";
+import { optimizeHandlers } from "./optimize-routes.ts";
+import { priceChangeHandlers } from "./price-changes-routes.ts";
+import { sessionHandlers } from "./session-routes.ts";
+import { topUpHandlers } from "./top-up-routes.ts";
+import { statementHandlers } from "./statement-routes.ts";
+import { usageHandlers } from "./usage-routes.ts";
+import { verificationHandlers } from "./verification-routes.ts";
 
 export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const gates = openReportGates();
@@ -210,7 +233,7 @@ function partChecks(
     if (content instanceof ConsoleRefusal) return content;
     const problem =
       params?.(request.params) ?? query?.(request.query) ?? (isRaw ? undefined : body?.(content));
-    if (problem !== undefined) return malformed(problem);
+    if (problem !== undefined) return invalidField(problem.field, problem.message);
     return { params: request.params, query: request.query, body: content, rawBody };
   };
 }
@@ -228,6 +251,25 @@ function parseJson(rawBody: Buffer): unknown {
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-function malformed({ field, message }: SchemaProblem): ConsoleRefusal {
-  return new ConsoleRefusal(400, "invalid_request", message, { field });
+function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
+  return {
+    ...sessionHandlers(deps),
+    ...memberHandlers(deps),
+    ...keyHandlers(deps),
+    ...billingHandlers(deps),
+    ...topUpHandlers(deps),
+    ...statementHandlers(deps),
+    ...alertHandlers(deps),
+    ...usageHandlers(deps),
+    ...limitHandlers(deps),
+    ...catalogHandlers(deps),
+    ...listingFigureHandlers(deps, gates),
+    ...modelCostHandlers(deps),
+    ...priceChangeHandlers(deps, gates),
+    ...connectionHandlers(deps),
+    ...changeHandlers(deps),
+    ...optimizeHandlers(deps),
+    ...verificationHandlers(deps),
+    ...operatorHandlers(deps),
+  };
 }

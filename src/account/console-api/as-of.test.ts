@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { UsageReports } from "../../gateway/records/postgres-usage-reports.ts";
-import { datedReports } from "./as-of.ts";
+import { datedReports } from "./overview.ts";
 
 /** Reports whose parts were served at these instants; undefined stands for the primary. */
 function reportsOf(ages: readonly (number | undefined)[]): UsageReports {

@@ -11,7 +11,7 @@ import {
   periodsByEnd,
   utcDay,
 } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { formatDay, formatDollars } from "./present-refusal.ts";

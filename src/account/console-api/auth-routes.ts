@@ -1,13 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { isEmail, textOf } from "../../kernel/index.ts";
-import type { Redirect } from "../identity/identity.ts";
+import type { Redirect } from "../identity/identity-store.ts";
 import { sendPlainPage, sendRefusal } from "./answer-request.ts";
-import { bytesReader, readOrigin, foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
+import {
+  bytesReader,
+  foreignOriginProblem,
+  isFromOwnPage,
+  otherName,
+  readOrigin,
+} from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { ConsoleRefusal } from "./console-refusal.ts";
 import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
-import { otherName } from "./other-name.ts";
+import { invalidField } from "./console-refusal.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
 const RETURN_CHARS_MAX = 2_000;
@@ -96,11 +101,9 @@ function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): v
   });
 }
 
-const NO_PROOF = new ConsoleRefusal(
-  400,
-  "invalid_request",
+const NO_PROOF = invalidField(
+  "logout_token",
   "logout_token is not valid; send a signed logout token of the identity provider",
-  { field: "logout_token" },
 );
 
 /**

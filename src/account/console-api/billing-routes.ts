@@ -22,7 +22,13 @@ import {
   rateLimited,
 } from "./console-refusal.ts";
 import type { Billing } from "./contract.ts";
-import { Purchase, CreditEntry, Receipt, type billingRoutes } from "./contract/billing.ts";
+import {
+  type billingRoutes,
+  CompanyData,
+  CreditEntry,
+  Purchase,
+  Receipt,
+} from "./contract/statements.ts";
 import { paperFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
@@ -30,7 +36,6 @@ import type { Balance as LedgerBalance } from "../../ledger/index.ts";
 import { presentIssuer } from "./statement-routes.ts";
 import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
-import { CompanyData } from "./contract/statements.ts";
 
 export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
   const { billing, companies, reports } = deps;

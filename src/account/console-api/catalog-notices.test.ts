@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "../../catalog/index.ts";
 import { microUsd } from "../../kernel/index.ts";
-import { catalogNotices } from "./catalog-notices.ts";
+import { catalogNotices } from "./operator-desk-routes.ts";
 
 function catalogOf(deployments: readonly Partial<Deployment>[]): Pick<Catalog, "models"> {
   return { models: [{ deployments }] } as unknown as Catalog;

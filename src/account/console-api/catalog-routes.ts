@@ -1,6 +1,6 @@
 import { type Catalog, type ListedModel, validateManifest } from "../../catalog/index.ts";
 import { listPieces } from "../../kernel/index.ts";
-import type { ProviderActivity, Substitution } from "../../gateway/index.ts";
+import type { Substitution } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { rateLimited } from "./console-refusal.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
@@ -13,7 +13,7 @@ import { presentModel, presentProvider } from "./present-model.ts";
 /** Routes of the public catalog, which has only listings that are public and ready. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
-  const facts = new ProviderFacts(deps);
+  const facts = openProviderFacts(deps);
   const checks = new MinuteBound(CHECKS_PER_MINUTE_MAX);
   const ids = memoizeDocument(({ id }) => id);
   const listings = memoizeDocument(presentModel);
@@ -40,7 +40,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
       const nowMs = deps.clock.monotonicMs();
       const providers = catalog.current.providers.map((provider) =>
         presentProvider(provider, {
-          activity: activity.get(provider.id),
+          activity: activity.find(({ providerId }) => providerId === provider.id),
           substitutions: substitutions.filter(({ providerId }) => providerId === provider.id),
           mayTry: (id) => deps.health.mayTry(id, nowMs),
         }),
@@ -91,39 +91,26 @@ async function buildDocument(
 const FACTS_KEPT_MS = 3_600_000;
 
 /** Figures of providers over all customers; empty if they cannot be read. */
-class ProviderFacts {
-  readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">;
-  readonly #activity: CachedRead<ReadonlyMap<string, ProviderActivity>>;
-  readonly #substitutions: CachedRead<readonly Substitution[]>;
-
-  constructor(deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">) {
-    const { reports, clock } = deps;
-    this.#deps = deps;
-    const read = async () =>
-      new Map((await reports.providerActivity()).map((each) => [each.providerId, each]));
-    this.#activity = new CachedRead(read, clock, FACTS_KEPT_MS);
-    this.#substitutions = new CachedRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
-  }
-
-  /** The activity of providers with many customers; empty unless the operator publishes figures. */
-  async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
-    if (!this.#deps.config.listingsPublicFigures) return new Map();
-    return await this.#orNothing(this.#activity.get(), new Map());
-  }
-
-  /** The substitutions of all providers; shares are null unless the operator publishes figures. */
-  async substitutions(): Promise<readonly Substitution[]> {
-    const found = await this.#orNothing(this.#substitutions.get(), []);
-    if (this.#deps.config.listingsPublicFigures) return found;
-    return found.map((each) => ({ ...each, share: null }));
-  }
-
-  async #orNothing<T>(read: Promise<T>, nothing: T): Promise<T> {
-    try {
-      return await read;
-    } catch (fault) {
-      this.#deps.log.warn({ err: fault }, "recent provider statistics could not be read");
-      return nothing;
-    }
-  }
+function openProviderFacts({
+  reports,
+  clock,
+  log,
+  config,
+}: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">) {
+  const activity = new CachedRead(() => reports.providerActivity(), clock, FACTS_KEPT_MS);
+  const substitutions = new CachedRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
+  const orNone = <T>(read: Promise<readonly T[]>): Promise<readonly T[]> =>
+    read.catch((fault: unknown) => {
+      log.warn({ err: fault }, "recent provider statistics could not be read");
+      return [];
+    });
+  return {
+    /** Of providers with many customers; empty unless the operator publishes figures. */
+    activity: async () => (config.listingsPublicFigures ? await orNone(activity.get()) : []),
+    /** Of all providers; shares are null unless the operator publishes figures. */
+    substitutions: async (): Promise<readonly Substitution[]> => {
+      const found = await orNone(substitutions.get());
+      return config.listingsPublicFigures ? found : found.map((each) => ({ ...each, share: null }));
+    },
+  };
 }

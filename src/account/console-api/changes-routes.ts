@@ -10,13 +10,13 @@ import {
   plainCell,
   unreachable,
 } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { ChangesFilter, ShownChange } from "./contract.ts";
 import type { changeRoutes } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
-import { withShownAddress } from "./present-address.ts";
+import { withShownAddress } from "./alerts-routes.ts";
 
 export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
   return {

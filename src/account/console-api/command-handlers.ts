@@ -29,13 +29,12 @@ import {
   topUpShape,
 } from "./contract/commands.ts";
 import type { Call, Handlers } from "./handler.ts";
-import { requireOrg } from "./known-org.ts";
+import { readName, requireOrg } from "./read-values.ts";
 import { readTeam } from "./members-routes.ts";
 import { settlementFiles } from "./settlement-files.ts";
 import { presentParties } from "./operator-desk-routes.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
 import { present } from "./present.ts";
-import { readName } from "./read-values.ts";
 
 export function commandHandlers(deps: CommandDeps): Handlers<CommandName> {
   return {

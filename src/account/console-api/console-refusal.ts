@@ -44,8 +44,12 @@ export class ConsoleRefusal {
   }
 }
 
-export function invalidField(field: string, message: string): ConsoleRefusal {
+export function invalidField(field: string | undefined, message: string): ConsoleRefusal {
   return new ConsoleRefusal(400, "invalid_request", message, { field });
+}
+
+export function missing(message: string): ConsoleRefusal {
+  return new ConsoleRefusal(404, "not_found", message);
 }
 
 /**
@@ -53,28 +57,38 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
  * learns that it exists.
  */
 export function notFound(what: string): ConsoleRefusal {
-  const message = `there is no such ${what} in your organization; check the ID`;
-  return new ConsoleRefusal(404, "not_found", message);
+  return missing(`there is no such ${what} in your organization; check the ID`);
+}
+
+export function noSuch(what: string): ConsoleRefusal {
+  return missing(`there is no such ${what}; check the ID`);
+}
+
+export function forbidden(message: string): ConsoleRefusal {
+  return new ConsoleRefusal(403, "forbidden", message);
+}
+
+export function gone(message: string): ConsoleRefusal {
+  return new ConsoleRefusal(410, "gone", message);
 }
 
 export function conflict(message: string): ConsoleRefusal {
   return new ConsoleRefusal(409, "conflict", message);
 }
 
+export function refTaken(fault: Error): ConsoleRefusal {
+  return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
+}
+
 export function rateLimited(message: string, retryAfterSeconds: number): ConsoleRefusal {
   return new ConsoleRefusal(429, "rate_limit", message, { retryAfterSeconds });
+}
+
+export function unavailable(message: string, retryAfterSeconds?: number): ConsoleRefusal {
+  return new ConsoleRefusal(503, "gateway_error", message, { retryAfterSeconds });
 }
 
 export function ofGateway(refusal: Refusal): ConsoleRefusal {
   const { status, class: code, message, retryAfterSeconds } = refusal;
   return new ConsoleRefusal(status, code, message, { retryAfterSeconds });
-}
-
-export function refTaken(fault: Error): ConsoleRefusal {
-  return new ConsoleRefusal(409, "conflict", fault.message, { field: "ref" });
-}
-
-export function noSuch(what: string): ConsoleRefusal {
-  const message = `there is no such ${what}; check the ID`;
-  return new ConsoleRefusal(404, "not_found", message);
 }

@@ -3,14 +3,15 @@ import type { Server } from "node:http";
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
 import {
-  HEADER_BYTES_MAX,
+  asText,
   createRequestId,
+  HEADER_BYTES_MAX,
   REQUEST_BODY_TIMEOUT_MS,
   REQUEST_HEADERS_TIMEOUT_MS,
   SMALL_BODY_BYTES_MAX,
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
-import { refuseFault } from "./answer-request.ts";
+import { refuseFault, sendRefusal } from "./answer-request.ts";
 import { bytesReader } from "./guard-request.ts";
 import { alertLinkRoutes } from "./alert-link-routes.ts";
 import { apiRoutes } from "./api-routes.ts";
@@ -20,7 +21,7 @@ import { docsRoutes } from "./docs-routes.ts";
 import { pageRoutes, refuseUnknownPath } from "./page-routes.ts";
 import { playgroundRoutes } from "./playground-routes.ts";
 import { securityHeaders } from "./security-headers.ts";
-import { webhookRoutes } from "./webhook-routes.ts";
+import { invalidField, missing } from "./console-refusal.ts";
 
 const KEEP_ALIVE_MS = 65_000;
 /** Allows an id of 200 characters to arrive percent-encoded. */
@@ -105,3 +106,24 @@ function setHeaders(deps: ConsoleDeps, requestId: string, reply: FastifyReply): 
     ...securityHeaders(deps.consoleUrl()),
   });
 }
+
+/** The route for events of the payment provider. A signature over the raw bytes proves an event. */
+function webhookRoutes(app: FastifyInstance, { billing }: ConsoleDeps): void {
+  app.post("/webhooks/stripe", async (request, reply) => {
+    const signature = request.headers["stripe-signature"];
+    const outcome = await billing.webhook({
+      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      signature: asText(signature),
+    });
+    if (outcome === "bad_signature") return sendRefusal(reply, BAD_SIGNATURE);
+    if (outcome === "not_configured") return sendRefusal(reply, NOT_CONFIGURED);
+    return reply.send({ received: true });
+  });
+}
+
+const BAD_SIGNATURE = invalidField(
+  undefined,
+  "stripe-signature does not match the body; check the signing secret of the webhook",
+);
+
+const NOT_CONFIGURED = missing("no payment provider is configured here");

@@ -12,46 +12,40 @@
 import type { Static, TSchema } from "typebox";
 
 import { alertRoutes } from "./contract/alerts.ts";
-import { billingRoutes } from "./contract/billing.ts";
-import { catalogRoutes } from "./contract/catalog.ts";
+import { billingRoutes, statementRoutes, topUpRoutes } from "./contract/statements.ts";
+import { catalogRoutes, modelCostRoutes, priceChangeRoutes } from "./contract/catalog.ts";
 import { changeRoutes } from "./contract/changes.ts";
 import { connectionRoutes } from "./contract/connections.ts";
-import { keyRoutes } from "./contract/keys.ts";
-import { limitRoutes } from "./contract/limits.ts";
-import { listingFigureRoutes } from "./contract/listing-figures.ts";
+import { keyRoutes, limitRoutes } from "./contract/keys.ts";
+import { listingFigureRoutes, verificationRoutes } from "./contract/listing-figures.ts";
 import { memberRoutes } from "./contract/members.ts";
-import { modelCostRoutes } from "./contract/model-costs.ts";
 import { settlementRoutes } from "./contract/operator-settlement.ts";
 import { operatorRoutes } from "./contract/operator.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
-import { priceChangeRoutes } from "./contract/price-changes.ts";
 import { sessionRoutes } from "./contract/session.ts";
 import type { RouteContract } from "./contract/shared.ts";
-import { topUpRoutes } from "./contract/top-up.ts";
-import { statementRoutes } from "./contract/statements.ts";
 import { usageRoutes } from "./contract/usage.ts";
-import { verificationRoutes } from "./contract/verification.ts";
 
 export type * from "./contract/alerts.ts";
-export type * from "./contract/billing.ts";
+export type * from "./contract/statements.ts";
 export type * from "./contract/catalog.ts";
 export type * from "./contract/changes.ts";
 export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
-export type * from "./contract/limits.ts";
+export type * from "./contract/keys.ts";
 export type * from "./contract/listing-figures.ts";
 export type * from "./contract/members.ts";
-export type * from "./contract/model-costs.ts";
+export type * from "./contract/catalog.ts";
 export type * from "./contract/operator-settlement.ts";
 export type * from "./contract/operator.ts";
 export type * from "./contract/optimize.ts";
-export type * from "./contract/price-changes.ts";
+export type * from "./contract/catalog.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
-export type * from "./contract/top-up.ts";
+export type * from "./contract/statements.ts";
 export type * from "./contract/statements.ts";
 export type * from "./contract/usage.ts";
-export type * from "./contract/verification.ts";
+export type * from "./contract/listing-figures.ts";
 
 export const ROUTES = {
   ...sessionRoutes,

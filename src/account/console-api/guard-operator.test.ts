@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { isOperator, staleSignInProblem } from "./guard-operator.ts";
+import { isOperator, staleSignInProblem } from "./guard-request.ts";
 
 const OPERATORS = new Set(["boss@example.com"]);
 const HOUR_MS = 3_600_000;

@@ -3,20 +3,22 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { errorCodes, type FastifyRequest } from "fastify";
 
 import {
+  asText,
+  type ClientAddresses,
+  HeldBytes,
   mayRole,
   type Need,
+  normaliseEmail,
   type Role,
   roleNote,
   wideNetwork,
-  type ClientAddresses,
-  asText,
-  HeldBytes,
 } from "../../kernel/index.ts";
 import { clientNetwork } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { Identity } from "../identity/open-identity.ts";
-import { ConsoleRefusal } from "./console-refusal.ts";
+import { ConsoleRefusal, forbidden, missing } from "./console-refusal.ts";
+import { isLoopback } from "../identity/console-address.ts";
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
@@ -64,7 +66,7 @@ export class BusyFault extends Error {
   override readonly name = "BusyFault";
 }
 
-export interface GuardedRequest {
+interface GuardedRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
 }
@@ -92,9 +94,7 @@ export function foreignOriginProblem(
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
-const FOREIGN = new ConsoleRefusal(
-  403,
-  "forbidden",
+const FOREIGN = forbidden(
   "the request does not come from a page of this console; programs must send the console's URL as `origin`",
 );
 
@@ -122,7 +122,7 @@ export async function readOpenSession(
 }
 
 function roleRefusal(role: Role, need: Need): ConsoleRefusal {
-  return new ConsoleRefusal(403, "forbidden", roleNote(need, "do this", role));
+  return forbidden(roleNote(need, "do this", role));
 }
 
 const OTHER_ORG = new ConsoleRefusal(
@@ -160,3 +160,59 @@ export function readOrigin(
   const network = wideNetwork(findClientAddress(clientAddresses, request));
   return { requestId: request.id, clientNetwork: network };
 }
+
+/**
+ * The console's address for a browser that used another name of this machine, such as `localhost`
+ * for `127.0.0.1`: cookies belong to one host name, so its session would never be found. Undefined
+ * if the name is right, if a host is not loopback, or if the ports differ, as behind a proxy.
+ */
+export function otherName(asked: {
+  readonly host: string | undefined;
+  readonly url: string;
+  readonly consoleUrl: string;
+}): string | undefined {
+  const { host, url, consoleUrl } = asked;
+  if (host === undefined || !URL.canParse(`http://${host}`)) return undefined;
+  const [came, own] = [new URL(`http://${host}`), new URL(consoleUrl)];
+  const isOther = came.hostname !== own.hostname && came.port === own.port;
+  if (!isOther || !isLoopback(came.hostname) || !isLoopback(own.hostname)) return undefined;
+  return own.origin + url;
+}
+
+/** An operator's change requires a sign-in that is at most this old. */
+const FRESH_MS = 12 * 3_600_000;
+
+/** True for an operator. Only an e-mail address that the identity provider has verified counts. */
+export function isOperator(
+  { isVerified, email }: Pick<SignedIn, "isVerified" | "email">,
+  operators: ReadonlySet<string>,
+): boolean {
+  return isVerified && operators.has(normaliseEmail(email));
+}
+
+/** Reads the session of an operator; everyone else gets the answer for an unknown path. */
+export async function readOperatorSession(
+  identity: Pick<Identity, "readSession">,
+  cookieHeader: string | undefined,
+  operators: ReadonlySet<string>,
+): Promise<SignedIn | ConsoleRefusal> {
+  if (operators.size === 0) return NO_SUCH_PATH;
+  const session = await identity.readSession(cookieHeader);
+  return session !== undefined && isOperator(session, operators) ? session : NO_SUCH_PATH;
+}
+
+export function staleSignInProblem(
+  { startedAtMs }: Pick<SignedIn, "startedAtMs">,
+  nowMs: number,
+): ConsoleRefusal | undefined {
+  return nowMs - startedAtMs <= FRESH_MS ? undefined : STALE;
+}
+
+/** The answer for an unknown path, and for a path that the caller may not see. */
+export const NO_SUCH_PATH: ConsoleRefusal = missing(
+  "there is no route at this path; GET /api/openapi.json lists the console's routes",
+);
+
+const STALE = forbidden(
+  "nothing was changed: you signed in more than 12 hours ago; sign out, sign in again, and retry",
+);

@@ -1,5 +1,5 @@
 import type { ChangedBy, OrgId } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { PartOf, RouteName, Routes } from "./contract.ts";
 import type { CommandName, Commands } from "./contract/commands.ts";

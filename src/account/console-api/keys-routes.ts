@@ -33,9 +33,8 @@ import type {
 } from "./contract.ts";
 import type { keyRoutes } from "./contract/keys.ts";
 import type { Acting, Handlers } from "./handler.ts";
-import { requireOrg } from "./known-org.ts";
+import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";
-import { readName } from "./read-values.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
 /** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
@@ -77,7 +76,7 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
       const isCounted = session.isOperator === true || body.confirm_count === keyIds.length;
       if (!isCounted) return NOT_COUNTED;
       const disabled = await accounts.editKeys(session.orgId, keyIds, { disable: true }, by);
-      return disabled === undefined ? NO_SUCH_KEYS : { changed: disabled.length };
+      return disabled === undefined ? NO_SUCH_KEY : { changed: disabled.length };
     },
 
     "POST /api/console/keys/:key_id/rotate": ({ session, params, body, by }) =>
@@ -136,7 +135,6 @@ const NOT_COUNTED = invalidField(
   "confirm_count",
   "confirm_count is not the number of these keys; type how many keys are to be disabled",
 );
-const NO_SUCH_KEYS = notFound("key");
 const DISABLED = conflict("the key is permanently disabled; create another one");
 const DISABLED_AMONG = conflict(
   "one of the keys is permanently disabled; leave it out, and send the others again",
@@ -244,13 +242,13 @@ async function changeKeys(
   const keyIds = [...new Set(body.key_ids)];
   const listed = await deps.accounts.listOwnKeys(session.orgId);
   const keys = listed.filter(({ keyId }) => keyIds.includes(keyId));
-  if (keys.length !== keyIds.length) return NO_SUCH_KEYS;
+  if (keys.length !== keyIds.length) return NO_SUCH_KEY;
   if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
   const asked = { caps: edit.caps, confirm: body.confirm, keys };
   const question = await askAboutCaps(deps, session, asked);
   if (question !== undefined) return question;
   const changed = await deps.accounts.editKeys(session.orgId, keyIds, edit, by);
-  return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
+  return changed === undefined ? NO_SUCH_KEY : { changed: changed.length };
 }
 
 /**

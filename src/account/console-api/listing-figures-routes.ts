@@ -31,7 +31,7 @@ export function listingFigureHandlers(
 ): Handlers<keyof typeof listingFigureRoutes> {
   const { listingFigures, clock } = deps;
   const kept = new ExpiringCache<OwnFigures>(KEPT_MS, KEPT_ANSWERS_MAX);
-  const published = new PublishedFigures(deps);
+  const readPublished = openPublishedFigures(deps);
   return {
     "GET /api/console/listing-figures": async ({ session, query }) => {
       const { orgId } = session;
@@ -53,7 +53,7 @@ export function listingFigureHandlers(
       });
     },
 
-    "GET /api/listing-figures.json": ({ query }) => published.read(query),
+    "GET /api/listing-figures.json": ({ query }) => readPublished(query),
   };
 }
 
@@ -63,47 +63,33 @@ const NOT_SHOWN = PublicDocument.of(
 );
 
 /** The published figures of public listings. Their sums are read at most once in ten minutes. */
-class PublishedFigures {
-  readonly #deps: ConsoleDeps;
-  readonly #documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
-  readonly #days: CachedRead<readonly ListingSums[]>;
-
-  constructor(deps: ConsoleDeps) {
-    const { listingFigures, clock } = deps;
-    this.#deps = deps;
-    this.#days = new CachedRead(
-      () => listingFigures.published(firstDayMs(clock.nowMs())),
-      clock,
-      PUBLISHED_KEPT_MS,
-    );
-  }
-
-  async read(query: ListingQuery): Promise<PublicDocument> {
-    const { config, catalog, clock } = this.#deps;
+function openPublishedFigures({ listingFigures, config, catalog, clock }: ConsoleDeps) {
+  const documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
+  const readDays = () => listingFigures.published(firstDayMs(clock.nowMs()));
+  const published = new CachedRead(readDays, clock, PUBLISHED_KEPT_MS);
+  return async (query: ListingQuery): Promise<PublicDocument> => {
     if (!config.listingsPublicFigures) return NOT_SHOWN;
     const { model, provider } = query;
     const key = JSON.stringify([model, provider]);
     const nowMs = clock.monotonicMs();
-    const known = this.#documents.get(key, nowMs);
+    const known = documents.get(key, nowMs);
     if (known !== undefined) return known;
     const listed = new Set(
-      catalog.current.models.flatMap(({ deployments }) =>
-        deployments.map(({ providerId, modelId }) => `${providerId} ${modelId}`),
-      ),
+      catalog.current.models.flatMap(({ deployments }) => deployments.map(toListingKey)),
     );
-    const days = (await this.#days.get()).filter(
-      ({ providerId, modelId }) =>
-        listed.has(`${providerId} ${modelId}`) &&
-        (model === undefined || modelId === model) &&
-        (provider === undefined || providerId === provider),
+    const days = (await published.get()).filter(
+      (each) =>
+        listed.has(toListingKey(each)) &&
+        (model === undefined || each.modelId === model) &&
+        (provider === undefined || each.providerId === provider),
     );
     const as = { hours: [], hasHistory: hasHistory(query), isRounded: true };
     const listings = presentListings(days, as);
     const providers = presentProviders(days, as);
     const made = PublicDocument.of({ is_shown: true, listings, providers }, PUBLISHED_KEPT_SECONDS);
-    this.#documents.set(key, made, nowMs);
+    documents.set(key, made, nowMs);
     return made;
-  }
+  };
 }
 
 function firstDayMs(nowMs: number): number {
@@ -178,7 +164,10 @@ function groupSums(
   return groups;
 }
 
-function toListingKey({ modelId, providerId }: ListingSums): string {
+function toListingKey({
+  modelId,
+  providerId,
+}: Pick<ListingSums, "modelId" | "providerId">): string {
   return `${modelId} ${providerId}`;
 }
 

@@ -22,7 +22,7 @@ import type { ReportFigures, SizeBounds, SizedTokens, UsageReport } from "../../
 import type { ComparedModel, ListingCost, ModelCosts } from "./contract.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
-import type { modelCostRoutes } from "./contract/model-costs.ts";
+import type { modelCostRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 
 /** Prices at most this many listings of a model, those that the gateway tries first. */

@@ -18,9 +18,9 @@ import {
 import type { Balance, MonthSpend } from "../../ledger/index.ts";
 import type { Notice } from "./contract.ts";
 import { formatDay } from "./present-refusal.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { requireOrg } from "./known-org.ts";
+import { requireOrg } from "./read-values.ts";
 
 export interface NoticeInput {
   readonly nowMs: number;

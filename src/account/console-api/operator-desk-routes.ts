@@ -1,29 +1,47 @@
-import type { DeskFigures } from "../../gateway/index.ts";
+import type { DeskFigures, ListingLoss } from "../../gateway/index.ts";
 import {
   accountsIn,
   type Change,
   changeSentence,
   defined,
+  dollars,
   formatUsd,
+  instant,
   instantOrNull,
   maskedEmail,
   type OrgId,
   parseRequestId,
   type RecordedChange,
+  ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { noSuch } from "./console-refusal.ts";
-import { OperatorChange, type operatorRoutes } from "./contract/operator.ts";
+import {
+  OperatorBooks,
+  OperatorChange,
+  OperatorInstance,
+  type operatorRoutes,
+} from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { CachedRead } from "./cached-read.ts";
 import { present } from "./present.ts";
 import { presentDetail } from "./usage-routes.ts";
+import type { BooksFigures } from "../../ledger/index.ts";
+import type { OperatorHealth } from "./contract.ts";
+import {
+  type Catalog,
+  CHECK_DAYS_MAX,
+  isBelowCost,
+  OLD_DAYS,
+  staleListings,
+} from "../../catalog/index.ts";
 
 type DeskRoute = `GET /api/operator/${
-  "desk" | "look-up" | "changes" | "organizations/:org_id/requests/:request_id"}` &
+  "desk" | "look-up" | "changes" | "health" | "organizations/:org_id/requests/:request_id"}` &
   keyof typeof operatorRoutes;
 
-export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): Handlers<DeskRoute> {
+export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
+  const { operator, reports, team, clock } = deps;
   // All operators share one read, because every open page polls it.
   const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
@@ -43,6 +61,7 @@ export function deskHandlers({ operator, reports, team, clock }: ConsoleDeps): H
       };
     },
 
+    "GET /api/operator/health": () => readOperatorHealth(deps),
     "GET /api/operator/look-up": async ({ query, by }) => {
       const found = await operator.desk.lookUp(query.q);
       // The look-up is recorded before its result is shown, so that none goes unrecorded.
@@ -129,4 +148,99 @@ export function presentParties(
     actor_email: emails.get(by.id) ?? null,
     target_email: emails.get(target) ?? null,
   };
+}
+
+async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
+  const { catalog } = deps;
+  const { installation } = deps.operator;
+  const [instances, books, losses, lagMs] = await Promise.all([
+    installation.readInstances(),
+    readBooks(deps),
+    installation.readLosses(LOSS_DAYS),
+    installation.hasReplica ? installation.readReplicaLagMs() : undefined,
+  ]);
+  return {
+    version: installation.version,
+    commit: installation.commit === "" ? null : installation.commit,
+    node: installation.node,
+    schema: {
+      database: books?.schemaLevel ?? null,
+      program: installation.programSchemaLevel,
+    },
+    catalog: {
+      build_id: catalog.current.buildId,
+      models: catalog.current.models.length,
+      listings: catalog.current.deployments.length,
+    },
+    notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
+    waiting_for_restart: [...installation.waitingSettings()],
+    instances: instances.map((each) => present(OperatorInstance, each)),
+    books: books === undefined ? null : presentBooks(books, installation.hasGoneBack()),
+    replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
+  };
+}
+
+/** Undefined if the ledger does not answer in time; the page then shows everything else. */
+async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
+  try {
+    return await operator.installation.readBooks();
+  } catch (fault) {
+    log.warn({ err: fault }, "the figures of the books could not be read for the operator page");
+    return undefined;
+  }
+}
+
+function presentBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
+  const { lastAudit, oldestOpenSeconds } = books;
+  return present(OperatorBooks, books, {
+    oldest_open_seconds: Math.round(oldestOpenSeconds),
+    has_gone_back: hasGoneBack,
+    last_audit:
+      lastAudit === undefined
+        ? null
+        : { ended_at: instant(lastAudit.endedAtMs), violations: lastAudit.violations },
+  });
+}
+
+const LOSS_DAYS = 7;
+const NAMES_MAX = 20;
+
+type Notice = OperatorHealth["notices"][number];
+
+/**
+ * Lists an operator's notices about prices: listings sold at a loss, prices not confirmed for long,
+ * and changes that wait for an operator.
+ */
+export function catalogNotices(
+  catalog: Pick<Catalog, "models">,
+  losses: readonly ListingLoss[],
+  refreshWaits: readonly string[],
+): Notice[] {
+  const routed = catalog.models.flatMap(({ deployments }) => deployments);
+  const lostBy = new Map(
+    losses.map(({ providerId, modelId, lostMicroUsd }) => [
+      `${providerId}/${modelId}`,
+      lostMicroUsd,
+    ]),
+  );
+  const below = new Set(routed.filter(isBelowCost).map(({ id }) => id));
+  // A listing that lost money is named even if its price is no longer below its cost.
+  const named = [...new Set([...lostBy.keys(), ...below])].slice(0, NAMES_MAX);
+  const waiting = refreshWaits
+    .slice(0, NAMES_MAX)
+    .map((text): Notice => ({ kind: "refresh_waits", text }));
+  const atLoss = named.map((id): Notice => {
+    const lost = lostBy.get(id);
+    const is = below.has(id) ? "is sold for less" : "was sold for less";
+    const text = `${id} ${is} than its provider is owed: ${dollars(formatUsd(lost ?? ZERO_MICRO_USD))} lost in ${LOSS_DAYS} days.`;
+    return { kind: "below_cost", text };
+  });
+  const stale = staleListings(catalog);
+  if (stale.length === 0) return [...atLoss, ...waiting];
+  const ids = stale.slice(0, NAMES_MAX).map(({ deployment, on }) => `${deployment.id} (${on})`);
+  const more = stale.length > NAMES_MAX ? ` and ${stale.length - NAMES_MAX} more` : "";
+  const text =
+    `No source has confirmed these prices for ${CHECK_DAYS_MAX} days; after ${OLD_DAYS} the listing is ` +
+    `tried last: ${ids.join(", ")}${more}. Run \`tokenmarket manifest refresh\`.`;
+  return [...atLoss, ...waiting, { kind: "stale_prices", text }];
 }

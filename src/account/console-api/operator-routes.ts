@@ -1,37 +1,34 @@
 import { CreditFault } from "../../ledger/index.ts";
 import {
+  accountsIn,
   defined,
   formatUsd,
-  parseKeyId,
-  parseUsd,
-  accountsIn,
   instant,
   instantOrNull,
+  parseKeyId,
+  parseUsd,
 } from "../../kernel/index.ts";
 import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gateway/index.ts";
 import { presentLine, presentPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
-import type { OperatorContract, OperatorOrgPage, OperatorListing } from "./contract.ts";
+import type { OperatorContract, OperatorListing, OperatorOrgPage } from "./contract.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import {
+  OperatorKey,
+  OperatorLimit,
+  OperatorMember,
   OperatorOrg,
   OperatorRestriction,
-  OperatorLimit,
-  WaitingPurchase,
   type operatorRoutes,
-  OperatorKey,
-  OperatorMember,
+  WaitingPurchase,
 } from "./contract/operator.ts";
-import type { Handlers } from "./handler.ts";
+import { type CommandedName, type Handlers } from "./handler.ts";
 import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./operator-desk-routes.ts";
-import { readOperatorHealth } from "./operator-health.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { present } from "./present.ts";
-
-type Part<P extends string> = Handlers<Extract<keyof typeof operatorRoutes, `${string}${P}`>>;
 
 const PAGE_ORGS = 50;
 const PAGE_LINES = 20;
@@ -40,26 +37,32 @@ const WAITING_MAX = 200;
 export function operatorHandlers(
   deps: ConsoleDeps,
 ): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
+  const { operator, catalog, clock } = deps;
   return {
     ...deskHandlers(deps),
-    "GET /api/operator/health": () => readOperatorHealth(deps),
     ...organizationHandlers(deps),
     "GET /api/operator/organizations/:org_id": async ({ params }) => {
-      const org = await deps.operator.orgs.find(params.org_id);
+      const org = await operator.orgs.find(params.org_id);
       return org === undefined ? noSuch("organization") : await orgPage(deps, org);
     },
-    ...marketReads(deps),
+    "GET /api/operator/purchases": async () => {
+      const found = await operator.purchases.listWaiting(WAITING_MAX);
+      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
+      return { data: found.map((each) => presentWaiting(each, names.get(each.orgId))) };
+    },
+    "GET /api/operator/listings": async () => {
+      const nowMs = clock.monotonicMs();
+      return { data: catalog.current.deployments.map((each) => presentListing(deps, each, nowMs)) };
+    },
     ...settlementHandlers(deps),
   };
 }
 
 export function organizationHandlers(
   deps: OperationDeps,
-): Part<"organizations"> & Part<"restrictions"> & Changes {
-  const { operator } = deps;
+): Handlers<Extract<keyof typeof operatorRoutes, CommandedName>> {
+  const { operator, rules, abuseRestrictions } = deps;
   return {
-    ...organizationChanges(deps),
-
     "GET /api/operator/organizations": async ({ query }) => {
       const { q = "", cursor } = query;
       const asked = defined({ search: q, after: cursor, limit: PAGE_ORGS + 1 });
@@ -68,54 +71,15 @@ export function organizationHandlers(
       const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
       return { data, next_cursor: last?.org_id ?? null };
     },
-
     "GET /api/operator/restrictions": async ({ query }) => {
       const { org_id: id, past } = query;
       const org = id === undefined ? undefined : await operator.orgs.find(id);
       if (id !== undefined && org === undefined) return noSuch("organization");
       const asked = defined({ orgId: org?.orgId, isWithPast: past === "yes" });
-      const found = await deps.abuseRestrictions.list(asked);
+      const found = await abuseRestrictions.list(asked);
       const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
       return { data: found.map((each) => presentRestriction(each, names.get(each.orgId))) };
     },
-  };
-}
-
-async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
-  const { reports, billing, rules, abuseRestrictions, operator, team, accounts } = deps;
-  const { orgId } = org;
-  const [usage, keys, members, wallet, purchases, limits, restrictions, changes] =
-    await Promise.all([
-      operator.desk.usageOf(orgId),
-      accounts.listOwnKeys(orgId),
-      team.store.members(orgId),
-      reports.walletLines(orgId, { limit: PAGE_LINES }),
-      billing.listPurchases(orgId),
-      rules.listLimits(orgId),
-      abuseRestrictions.list({ orgId, isWithPast: true }),
-      operator.changes.list({ orgId, limit: PAGE_LINES }),
-    ]);
-  const emails = await team.store.emails(accountsIn(changes));
-  return {
-    org: presentOrg(org),
-    usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...presentDeskFigures(of) })),
-    keys: keys.map((key) => present(OperatorKey, key)),
-    members: members.map((member) => present(OperatorMember, member)),
-    wallet: wallet.lines.map(presentLine),
-    purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),
-    limits: limits.map(presentOperatorLimit),
-    restrictions: restrictions
-      .slice(0, PAGE_LINES)
-      .map((each) => presentRestriction(each, org.name)),
-    changes: changes.map((each) => presentOperatorChange(each, emails)),
-  };
-}
-
-type Changes = Part<"/grants"> & Part<"/contract"> & Part<"/lift">;
-
-function organizationChanges(deps: OperationDeps): Changes {
-  const { operator, rules, abuseRestrictions } = deps;
-  return {
     "POST /api/operator/organizations/:org_id/grants": async ({ params, body, by }) => {
       const amountMicroUsd = parseUsd(body.amount_usd);
       if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
@@ -155,6 +119,36 @@ function organizationChanges(deps: OperationDeps): Changes {
   };
 }
 
+async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
+  const { reports, billing, rules, abuseRestrictions, operator, team, accounts } = deps;
+  const { orgId } = org;
+  const [usage, keys, members, wallet, purchases, limits, restrictions, changes] =
+    await Promise.all([
+      operator.desk.usageOf(orgId),
+      accounts.listOwnKeys(orgId),
+      team.store.members(orgId),
+      reports.walletLines(orgId, { limit: PAGE_LINES }),
+      billing.listPurchases(orgId),
+      rules.listLimits(orgId),
+      abuseRestrictions.list({ orgId, isWithPast: true }),
+      operator.changes.list({ orgId, limit: PAGE_LINES }),
+    ]);
+  const emails = await team.store.emails(accountsIn(changes));
+  return {
+    org: presentOrg(org),
+    usage: usage.map(({ modelId, ...of }) => ({ model: modelId, ...presentDeskFigures(of) })),
+    keys: keys.map((key) => present(OperatorKey, key)),
+    members: members.map((member) => present(OperatorMember, member)),
+    wallet: wallet.lines.map(presentLine),
+    purchases: purchases.slice(0, PAGE_LINES).map(presentPurchase),
+    limits: limits.map(presentOperatorLimit),
+    restrictions: restrictions
+      .slice(0, PAGE_LINES)
+      .map((each) => presentRestriction(each, org.name)),
+    changes: changes.map((each) => presentOperatorChange(each, emails)),
+  };
+}
+
 interface AskedContract {
   readonly target: Parameters<ConsoleDeps["rules"]["changeLimit"]>[1];
   readonly change: Parameters<ConsoleDeps["rules"]["changeLimit"]>[2];
@@ -184,22 +178,6 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
   }
   const of = defined({ keyId, modelId: model });
   return { target: { source: "contract", scope, ...of }, change };
-}
-
-function marketReads(deps: ConsoleDeps): Part<"purchases"> & Part<"listings"> {
-  const { operator, catalog, clock } = deps;
-  return {
-    "GET /api/operator/purchases": async () => {
-      const found = await operator.purchases.listWaiting(WAITING_MAX);
-      const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
-      return { data: found.map((each) => presentWaiting(each, names.get(each.orgId))) };
-    },
-
-    "GET /api/operator/listings": async () => {
-      const nowMs = clock.monotonicMs();
-      return { data: catalog.current.deployments.map((each) => presentListing(deps, each, nowMs)) };
-    },
-  };
 }
 
 function presentOrg(org: ListedOrg): OperatorOrg {

@@ -50,17 +50,9 @@ type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 const PERIODS_SHOWN = 200;
 
 export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
+  const { operator } = deps;
   return {
-    ...periodHandlers(deps),
     ...paymentHandlers(deps),
-    ...reconcileHandlers(deps),
-  };
-}
-
-function periodHandlers({
-  operator,
-}: OperationDeps): Part<"settlement"> & Part<":period_start"> & Part<"/close"> {
-  return {
     "GET /api/operator/settlement": async ({ session, query: { provider_id: providerId } }) => {
       const [balances, periods] = await Promise.all([
         operator.settlement.balances(providerId),
@@ -82,6 +74,28 @@ function periodHandlers({
       const untilMs = until === undefined ? undefined : Date.parse(until);
       const request = defined({ listed: read.terms, providerId, untilMs });
       return presentClosing(await operator.settlement.closeDuePeriods(request, by));
+    },
+    "POST /api/operator/settlement/:provider_id/:period_start/reconcile": async (call) => {
+      const { statement } = call.body;
+      const { isOperator = false } = call.session;
+      const bytes = Buffer.from(statement, "utf8");
+      const claim = isOperator ? readClaim(statement) : readPageClaim(statement, bytes.length);
+      if (claim instanceof ConsoleRefusal) return claim;
+      const found = await closedPeriod(operator.settlement, call.params);
+      if (found instanceof ConsoleRefusal) return found;
+      const { period } = found;
+      const attempts = period.sums.attempts + period.late.corrections;
+      const isLong = claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX;
+      if (isLong && !isOperator) {
+        const most = PAGE_STATEMENT_ATTEMPTS_MAX.toLocaleString("en-US");
+        return tooMuch(`this period has more than ${most} attempts`);
+      }
+      try {
+        const stated = { period, claim, bytes };
+        return presentComparison(await compareStatement(operator.settlement, stated, call.by));
+      } catch (fault) {
+        return toRefusal(fault);
+      }
     },
   };
 }
@@ -142,33 +156,6 @@ async function isKnownProvider(
 ): Promise<boolean> {
   if (catalog.current.deployments.some((each) => each.providerId === providerId)) return true;
   return (await operator.settlement.balances(providerId)).length > 0;
-}
-
-function reconcileHandlers({ operator }: OperationDeps): Part<"/reconcile"> {
-  return {
-    "POST /api/operator/settlement/:provider_id/:period_start/reconcile": async (call) => {
-      const { statement } = call.body;
-      const { isOperator = false } = call.session;
-      const bytes = Buffer.from(statement, "utf8");
-      const claim = isOperator ? readClaim(statement) : readPageClaim(statement, bytes.length);
-      if (claim instanceof ConsoleRefusal) return claim;
-      const found = await closedPeriod(operator.settlement, call.params);
-      if (found instanceof ConsoleRefusal) return found;
-      const { period } = found;
-      const attempts = period.sums.attempts + period.late.corrections;
-      const isLong = claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX;
-      if (isLong && !isOperator) {
-        const most = PAGE_STATEMENT_ATTEMPTS_MAX.toLocaleString("en-US");
-        return tooMuch(`this period has more than ${most} attempts`);
-      }
-      try {
-        const stated = { period, claim, bytes };
-        return presentComparison(await compareStatement(operator.settlement, stated, call.by));
-      } catch (fault) {
-        return toRefusal(fault);
-      }
-    },
-  };
 }
 
 export function readClaim(statement: string): ProviderClaim | ConsoleRefusal {

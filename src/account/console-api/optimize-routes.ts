@@ -4,9 +4,15 @@ import type {
   OptimizeRefusal,
   OptimizeSearch as FoundSearch,
   SearchEstimate,
-} from "../optimize/optimize.ts";
+} from "../optimize/postgres-optimize-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import {
+  conflict,
+  ConsoleRefusal,
+  invalidField,
+  notFound,
+  unavailable,
+} from "./console-refusal.ts";
 import type { OptimizeAnswers, OptimizeEstimate } from "./contract.ts";
 import { OptimizeSearch, OptimizeResult, type optimizeRoutes } from "./contract/optimize.ts";
 import type { Handlers } from "./handler.ts";
@@ -76,13 +82,11 @@ export function optimizeHandlers(
 function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefusal {
   switch (code) {
     case "invalid_request":
-      return field === undefined
-        ? new ConsoleRefusal(400, code, message)
-        : invalidField(field, message);
+      return invalidField(field, message);
     case "conflict":
       return conflict(message);
     case "unavailable":
-      return new ConsoleRefusal(503, "gateway_error", message);
+      return unavailable(message);
     default:
       return unreachable(code);
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { otherName } from "./other-name.ts";
+import { otherName } from "./guard-request.ts";
 
 const own = "http://127.0.0.1:8081";
 

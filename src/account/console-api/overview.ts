@@ -3,27 +3,44 @@ import {
   instant,
   instantOrNull,
   microUsd,
+  type MicroUsd,
   REQUEST_STATUSES,
   type RequestStatus,
   usdOrNull,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { Balance } from "../../ledger/index.ts";
 import type {
   ReportBucket,
   ReportFigures,
   ReportFilter,
   UsageReport,
+  UsageReports,
 } from "../../gateway/index.ts";
-import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
-import { requireOrg } from "./known-org.ts";
-import { estimateRunway } from "./runway.ts";
+import { requireOrg } from "./read-values.ts";
 import { isActive } from "./present-key.ts";
-import { presentRequest } from "./present-request.ts";
-import { presentFigures } from "./present-usage.ts";
+import { presentFigures, presentRequest } from "./present-request.ts";
+
+interface DatedReports {
+  readonly reports: UsageReports;
+  /** The answer's `as_of` field; empty while the primary database has served everything. */
+  readonly asOf: () => { readonly as_of?: string };
+}
+
+/** Tracks the age of one answer: the age of the oldest part that a replica served. */
+export function datedReports(reports: UsageReports): DatedReports {
+  let oldestMs: number | undefined;
+  const noted = reports.noting((asOfMs) => {
+    oldestMs = Math.min(oldestMs ?? asOfMs, asOfMs);
+  });
+  return {
+    reports: noted,
+    asOf: () => (oldestMs === undefined ? {} : { as_of: instant(oldestMs) }),
+  };
+}
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -177,3 +194,45 @@ const NO_REQUESTS = Object.fromEntries(STATUSES.map((status) => [status, 0])) as
   number
 >;
 const DAY_CHARS = "2026-01-01".length;
+
+export interface Spending {
+  readonly dayMs: number;
+  readonly spentMicroUsd: bigint;
+}
+
+interface Runway {
+  /** The mean spend of the counted days, rounded up so that it does not promise too much. */
+  readonly perDayMicroUsd: bigint;
+  /** Undefined if it is more than a year from now. */
+  readonly untilMs: number | undefined;
+}
+
+/** A week, so that working days and weekends weigh as they do in the long run. */
+const WHOLE_DAYS = 7;
+const WHOLE_DAYS_MIN = 2;
+const DAYS_MAX = 365n;
+
+/**
+ * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
+ * first spend are left out, so that a new account is judged by its own days. Undefined if fewer
+ * than two days are left, or without a balance.
+ */
+export function estimateRunway(
+  availableMicroUsd: MicroUsd,
+  days: readonly Spending[],
+  nowMs: number,
+): Runway | undefined {
+  const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  const week = days.filter(
+    ({ dayMs }) => dayMs < todayMs && dayMs >= todayMs - WHOLE_DAYS * DAY_MS,
+  );
+  const firstAt = week.findIndex(({ spentMicroUsd }) => spentMicroUsd > 0n);
+  const counted = firstAt === -1 ? [] : week.slice(firstAt);
+  if (counted.length < WHOLE_DAYS_MIN || availableMicroUsd <= 0n) return undefined;
+  const length = BigInt(counted.length);
+  const spent = counted.reduce((sum, { spentMicroUsd }) => sum + spentMicroUsd, 0n);
+  const perDayMicroUsd = (spent + length - 1n) / length;
+  const lastsMs = (availableMicroUsd * length * BigInt(DAY_MS)) / spent;
+  const untilMs = lastsMs > DAYS_MAX * BigInt(DAY_MS) ? undefined : nowMs + Number(lastsMs);
+  return { perDayMicroUsd, untilMs };
+}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isPagePath, isReservedPath } from "./page-paths.ts";
+import { isPagePath, isReservedPath } from "./page-routes.ts";
 
 test.each([
   "/",

@@ -8,13 +8,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { sendRefusal } from "./answer-request.ts";
 import { safeReturnPath } from "../identity/browser-token.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { ConsoleRefusal } from "./console-refusal.ts";
+import { unavailable } from "./console-refusal.ts";
 import { landingPage } from "./landing-page.ts";
-import { otherName } from "./other-name.ts";
-import { isOperator, NO_SUCH_PATH } from "./guard-operator.ts";
-import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
+import { isOperator, NO_SUCH_PATH, otherName } from "./guard-request.ts";
 import { pagePolicy } from "./security-headers.ts";
 
 const NONCE_BYTES = 16;
@@ -135,9 +133,7 @@ function findReturnPath(url: string): string | undefined {
   return safeReturnPath(parseQuery(url).get("return") ?? undefined);
 }
 
-const NOT_BUILT = new ConsoleRefusal(
-  503,
-  "gateway_error",
+const NOT_BUILT = unavailable(
   "the console's pages are not built; run `npm run build` and restart. The API works",
 );
 
@@ -182,4 +178,42 @@ async function findDetour(
   const reason = await orUnknown(deps, request, () => identity.sessionEndReason(headers.cookie));
   if (reason === undefined || reason === "unknown") return undefined;
   return `/sign-in?reason=${reason}&${back}`;
+}
+
+/** The paths of the pages; they must match the router in the browser. */
+const PAGES: readonly RegExp[] = [
+  /^\/$/,
+  /^\/(sign-in|verify|join|for-providers|welcome|usage|limits|connections|playground)$/,
+  /^\/docs(\/[a-z-]+|\/reference\/[a-z0-9_]+)?$/,
+  /^\/settings(\/(organization|changes|alerts|members))?$/,
+  /^\/(keys|optimize|providers)(\/[^/]+)?$/,
+  /^\/billing(\/(return\/[^/]+|purchases\/[^/]+\/receipt|company|statements(\/[^/]+)?))?$/,
+  /^\/requests\/[^/]+$/,
+  /^\/operator(\/(health|changes|review|listings|settlement))?$/,
+  /^\/operator\/organizations(\/[^/]+(\/requests\/[^/]+)?)?$/,
+  // Model ids contain slashes.
+  /^\/models(\/.+)?$/,
+];
+
+export function isPagePath(path: string): boolean {
+  return PAGES.some((page) => page.test(path));
+}
+
+/* The pages that show nothing without a session; catalog and documentation are public. */
+const PRIVATE =
+  /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
+
+function isPrivatePage(path: string): boolean {
+  return isPagePath(path) && PRIVATE.test(path);
+}
+
+function isOperatorPage(path: string): boolean {
+  return /^\/operator(\/|$)/.test(path);
+}
+
+/** Paths of the API, the gateway and sign-in, which are never pages. */
+const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
+
+export function isReservedPath(path: string): boolean {
+  return RESERVED.test(path) || path.startsWith("//");
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { presentAddress, withShownAddress } from "./present-address.ts";
+import { presentAddress, withShownAddress } from "./alerts-routes.ts";
 
 const TOKEN = "https://me:pass@hooks.example.com:8443/services/T0/secret?key=1#part";
 

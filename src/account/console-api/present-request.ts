@@ -3,17 +3,26 @@ import {
   bySkuName,
   csvLine,
   formatUsd,
+  instant,
   isManagedOrigin,
   microUsd,
   type PicoUsd,
   plainCell,
   presentKeyId,
-  TOKEN_BUCKETS,
   showTokens,
+  TOKEN_BUCKETS,
 } from "../../kernel/index.ts";
-import type { ReportedRequest, UsageReports } from "../../gateway/index.ts";
+import type {
+  ReportBucket,
+  ReportedRequest,
+  ReportFigures,
+  ReportFilter,
+  UsageReport,
+  UsageReports,
+} from "../../gateway/index.ts";
 import { Attempt, RequestRow } from "./contract/usage.ts";
 import { present } from "./present.ts";
+import type { Usage, UsageFigures } from "./contract.ts";
 
 /** One request of the log. A managed key is shown by its purpose, never by its id. */
 export function presentRequest(request: ReportedRequest): RequestRow {
@@ -80,4 +89,58 @@ export function requestLine(request: ReportedRequest): string {
 function cell(value: string | number | boolean | null): string | null {
   if (value === null) return null;
   return typeof value === "string" ? plainCell(value) : String(value);
+}
+
+export function presentUsage(
+  report: UsageReport,
+  { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
+  nameOf: (group: string) => string,
+): Usage {
+  return {
+    from: instant(fromMs),
+    to: instant(toMs),
+    totals: presentFigures(report.totals),
+    bucket: report.bucket,
+    series: report.series.map(presentBucket),
+    groups: report.groups.map(({ group, figures }) => ({
+      group,
+      name: nameOf(group),
+      figures: presentFigures(figures),
+    })),
+  };
+}
+
+export function presentFigures(figures: ReportFigures): UsageFigures {
+  return {
+    requests: figures.requests,
+    by_status: figures.byStatus,
+    spent_usd: formatUsd(figures.debitMicroUsd),
+    tokens: showTokens(figures.usage),
+    ttft_p50_ms: figures.firstByteP50Ms,
+    ttft_p95_ms: figures.firstByteP95Ms,
+  };
+}
+
+function presentBucket({
+  atMs,
+  parts,
+  firstByteP50Ms,
+  firstByteP95Ms,
+}: ReportBucket): Usage["series"][number] {
+  return {
+    at: instant(atMs),
+    parts: Object.fromEntries(
+      [...parts].map(([group, part]) => [
+        group,
+        {
+          requests: part.requests,
+          by_status: part.byStatus,
+          tokens: part.tokens,
+          spent_usd: formatUsd(part.debitMicroUsd),
+        },
+      ]),
+    ),
+    ttft_p50_ms: firstByteP50Ms,
+    ttft_p95_ms: firstByteP95Ms,
+  };
 }

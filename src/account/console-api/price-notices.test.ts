@@ -5,7 +5,7 @@ import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import { ZERO_MICRO_USD } from "../../kernel/core/money.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
-import { changeBounds, comingChanges, priceNotice } from "./price-notices.ts";
+import { changeBounds, comingChanges, priceNotice } from "./price-changes-routes.ts";
 
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
 const DAY_MS = 86_400_000;

@@ -10,7 +10,7 @@ export class PublicDocument {
   static of(content: object, maxAgeSeconds: number): PublicDocument {
     const body = Buffer.from(JSON.stringify(content));
     const digest = createHash("sha256").update(body).digest("hex");
-    return new PublicDocument({ body, digest, maxAgeSeconds });
+    return new PublicDocument(body, digest, maxAgeSeconds);
   }
 
   /** Makes a long document piece by piece, so that other requests are served in between. */
@@ -19,20 +19,14 @@ export class PublicDocument {
     await mapInTurns(pieces, (piece) => hash.update(piece));
     await setImmediate();
     const body = Buffer.concat(pieces);
-    return new PublicDocument({ body, digest: hash.digest("hex"), maxAgeSeconds });
+    return new PublicDocument(body, hash.digest("hex"), maxAgeSeconds);
   }
 
-  private constructor({ body, digest, maxAgeSeconds }: Made) {
+  private constructor(body: Buffer, digest: string, maxAgeSeconds: number) {
     this.body = body;
     this.etag = `"${digest.slice(0, ETAG_CHARS)}"`;
     this.maxAgeSeconds = maxAgeSeconds;
   }
-}
-
-interface Made {
-  readonly body: Buffer;
-  readonly digest: string;
-  readonly maxAgeSeconds: number;
 }
 
 const ETAG_CHARS = 32;

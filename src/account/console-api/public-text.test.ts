@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { hostTexts, publicText } from "./public-text.ts";
+import { hostTexts, publicText } from "./verification-routes.ts";
 
 const HIDDEN = hostTexts("https://api.lab.example:8443/v1");
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../kernel/index.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { onlyTagged, readFilters } from "./read-filters.ts";
+import { onlyTagged, readFilters } from "./usage-routes.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 24);
 const KEYS = [

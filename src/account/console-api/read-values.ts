@@ -8,6 +8,9 @@ import {
   parseUsd,
 } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { OrgSummary } from "../../gateway/index.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
 
 /** Reads a cap. Undefined means that the cap stays, null that it is removed. */
 export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
@@ -38,4 +41,13 @@ export function readAmount(text: string): MicroUsd {
 export function readName(text: string): string | ConsoleRefusal {
   const name = text.trim();
   return name === "" ? invalidField("name", "name must not be blank") : name;
+}
+
+export async function requireOrg(
+  { accounts }: Pick<ConsoleDeps, "accounts">,
+  { orgId }: Pick<SignedIn, "orgId">,
+): Promise<OrgSummary> {
+  const org = await accounts.findOrg(orgId);
+  assert(org !== undefined, "a session belongs to an organization that exists");
+  return org;
 }

@@ -2,7 +2,7 @@ import { assert, bigInt, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { microUsd } from "../../kernel/index.ts";
-import { estimateRunway, type Spending } from "./runway.ts";
+import { estimateRunway, type Spending } from "./overview.ts";
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");

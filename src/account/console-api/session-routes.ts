@@ -1,19 +1,37 @@
-import { instant, instantOrNull, MAY, type OrgId, type RequestStatus } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import { Type } from "typebox";
+
+import {
+  capsInUsd,
+  instant,
+  instantOrNull,
+  MAY,
+  type OrgId,
+  type RequestStatus,
+  usdOrNull,
+} from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { UsageReports } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { ConsoleRefusal } from "./console-refusal.ts";
+import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
 import type { FirstRequest, Session, Settings } from "./contract.ts";
 import { BrowserSession, type sessionRoutes } from "./contract/session.ts";
-import { exportPieces } from "./export-organization.ts";
 import type { Handlers } from "./handler.ts";
-import { isOperator } from "./guard-operator.ts";
-import { requireOrg } from "./known-org.ts";
+import { isOperator } from "./guard-request.ts";
+import { readName, requireOrg } from "./read-values.ts";
 import { presentReceived } from "./members-routes.ts";
-import { readName } from "./read-values.ts";
 import { readNotices } from "./notices.ts";
-import { presentBalance } from "./billing-routes.ts";
+import { everyWalletLine, presentBalance, presentPurchase } from "./billing-routes.ts";
 import { present } from "./present.ts";
+import { presentOperatorLimit } from "./operator-routes.ts";
+import { policyShape } from "./contract/commands.ts";
+import { presentConnection, presentEndpoint } from "./connections-routes.ts";
+import { Key } from "./contract/keys.ts";
+import { Invitation, Member } from "./contract/members.ts";
+import { CompanyData } from "./contract/statements.ts";
+import { presentOrigin } from "./present-key.ts";
+import { presentSearch } from "./optimize-routes.ts";
+import { readAlerts } from "./alerts-routes.ts";
+import { presentTopUp } from "./top-up-routes.ts";
 
 export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
@@ -56,9 +74,7 @@ export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessio
   };
 }
 
-const NO_SUCH_SESSION = new ConsoleRefusal(
-  404,
-  "not_found",
+const NO_SUCH_SESSION = missing(
   "your account has no such session in another browser; it may have ended. Reload the page",
 );
 
@@ -101,9 +117,7 @@ const WITHOUT_ANSWER = [
   "cancelled",
 ] as const satisfies readonly RequestStatus[];
 
-const NOTHING_TO_REVEAL = new ConsoleRefusal(
-  410,
-  "gone",
+const NOTHING_TO_REVEAL = gone(
   "there is no key to show: a key is shown only once; create a new one on the keys page",
 );
 
@@ -215,5 +229,98 @@ async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Setti
       user_agent: session.userAgent,
       others: profile.otherSessions,
     },
+  };
+}
+
+/**
+ * Yields everything that is stored about an organization as one JSON document. It leaves out what
+ * has files of its own (attempts, monthly statements and the change log), and all secrets of its
+ * own and of provider keys.
+ */
+async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
+  const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);
+  yield `${head},"credit_ledger":[`;
+  let separator = "";
+  for await (const entries of everyWalletLine(deps, session.orgId)) {
+    if (entries.length === 0) continue;
+    yield separator + entries.map((entry) => JSON.stringify(entry)).join(",");
+    separator = ",";
+  }
+  yield "]}\n";
+}
+
+async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
+  const { orgId, email, name } = session;
+  const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
+  const [org, profile, keys, limits, policy, endpoints, holds, alerts, company] = await Promise.all(
+    [
+      requireOrg(deps, session),
+      deps.identity.profile(session),
+      accounts.listOwnKeys(orgId),
+      rules.listLimits(orgId),
+      rules.findPolicy(orgId),
+      rules.listEndpoints(orgId),
+      abuseRestrictions.list({ orgId, isWithPast: true }),
+      readAlerts(deps, session),
+      deps.companies.find(orgId),
+    ],
+  );
+  const known = new Set<string>(keys.map(({ keyId }) => keyId));
+  return {
+    exported_at: instant(deps.clock.nowMs()),
+    user: {
+      email,
+      name,
+      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
+        issuer,
+        linked_at: instant(linkedAtMs),
+      })),
+    },
+    organization: {
+      org_id: orgId,
+      name: org.name,
+      email: org.email,
+      created_at: instant(org.createdAtMs),
+      cap_usd: usdOrNull(org.capMicroUsd),
+      keys_may_set_org_limits: org.keysMaySetOrgLimits,
+    },
+    ...(await exportedTeam(deps, orgId)),
+    keys: keys.map((key) => ({
+      ...present(ExportedKey, key, { origin: presentOrigin(key.origin) }),
+      ...capsInUsd(key.caps),
+    })),
+    // Limits of managed keys are left out, because they would name these keys.
+    limits: limits
+      .filter(({ keyId }) => keyId === undefined || known.has(keyId))
+      .map(presentOperatorLimit),
+    routing_policy: policy === undefined ? null : policyShape.show(policy),
+    alerts: { rules: alerts.rules, destinations: alerts.destinations },
+    connections: (await connections.list(orgId)).map(presentConnection),
+    endpoints: endpoints.map((each) => presentEndpoint(catalog.current, each)),
+    usage_holds: holds.map(({ family, state, createdAtMs }) => ({
+      family,
+      state,
+      created_at: instant(createdAtMs),
+    })),
+    company: company === undefined ? null : present(CompanyData, company),
+    top_up: presentTopUp(await billing.topUps?.read(orgId)),
+    purchases: (await billing.listPurchases(orgId, null)).map(presentPurchase),
+    optimize_searches: (await optimize.list(orgId, null)).map(presentSearch),
+  };
+}
+
+const KEY_FIELDS = ["key_id", "name", "label", "origin", "created_at"] as const;
+const ExportedKey = Type.Pick(Key, [...KEY_FIELDS, "disabled_at", "expires_at", "models", "tags"]);
+const ExportedMember = Type.Omit(Member, ["last_seen_at", "is_you"]);
+const ExportedInvitation = Type.Omit(Invitation, ["is_expired", "mailed_at"]);
+
+async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object> {
+  const [members, invitations] = await Promise.all([
+    team.store.members(orgId),
+    team.store.invitations(orgId),
+  ]);
+  return {
+    members: members.map((member) => present(ExportedMember, member)),
+    invitations: invitations.map((each) => present(ExportedInvitation, each)),
   };
 }

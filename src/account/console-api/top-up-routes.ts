@@ -3,7 +3,7 @@ import { formatUsd, pauseSentence, ZERO_MICRO_USD } from "../../kernel/index.ts"
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { TopUp } from "./contract.ts";
-import { TopUpCard, TopUpRule, TopUpPause, type topUpRoutes } from "./contract/top-up.ts";
+import { TopUpCard, TopUpPause, type topUpRoutes, TopUpRule } from "./contract/statements.ts";
 import type { Handlers } from "./handler.ts";
 import { readAmount } from "./read-values.ts";
 import { present } from "./present.ts";

@@ -1,24 +1,37 @@
-import { csvLine, defined, type OrgId, parseRequestId } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity.ts";
+import {
+  csvLine,
+  defined,
+  isManagedOrigin,
+  type ManagedOrigin,
+  type OrgId,
+  parseRequestId,
+  REQUEST_STATUSES,
+  type RequestStatus,
+} from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import {
   buildAnswerHeaders,
+  type KeySummary,
   listDroppedParams,
   type ReportFilter,
   type ReportGroupBy,
   type UsageReports,
 } from "../../gateway/index.ts";
-import { datedReports } from "./as-of.ts";
+import { datedReports, readOverview } from "./overview.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { ConsoleRefusal, notFound } from "./console-refusal.ts";
+import { ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
 import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
 import { buildFileName } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
-import { readOverview } from "./overview.ts";
-import { onlyTagged, readFilters } from "./read-filters.ts";
-import { REQUEST_COLUMNS, requestLine, presentAttempt, presentRequest } from "./present-request.ts";
+import {
+  presentAttempt,
+  presentRequest,
+  presentUsage,
+  REQUEST_COLUMNS,
+  requestLine,
+} from "./present-request.ts";
 import { presentRefusal } from "./present-refusal.ts";
-import { presentUsage } from "./present-usage.ts";
 
 export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRoutes> {
   return {
@@ -125,4 +138,65 @@ async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncI
     yield head + rows.map(requestLine).join("");
     head = "";
   }
+}
+
+const DAY_MS = 86_400_000;
+const RANGE_DAYS_MAX = 366;
+
+/** Reads the filters of a page; the default range is the last 24 hours. */
+export function readFilters(
+  orgId: OrgId,
+  filters: UsageFilters,
+  nowMs: number,
+): ReportFilter | ConsoleRefusal {
+  const toMs = filters.to === undefined ? nowMs : Date.parse(filters.to);
+  const fromMs = filters.from === undefined ? toMs - DAY_MS : Date.parse(filters.from);
+  if (fromMs >= toMs) return invalidField("from", "from must be an instant before to");
+  if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
+    return invalidField("from", `from and to can span ${RANGE_DAYS_MAX} days at most`);
+  }
+  const model = splitValues(filters.model);
+  const provider = splitValues(filters.provider);
+  const key = splitValues(filters.key);
+  const status = splitValues(filters.status);
+  const statuses = status?.filter(isStatus);
+  const lists = defined({ modelIds: model, providerIds: provider, statuses });
+  return { orgId, fromMs, toMs, ...lists, ...(key === undefined ? {} : keyFilter(key)) };
+}
+
+/**
+ * Restricts the filter to keys that have one of the tags. Requests store no tags, so the tags that
+ * a key has now apply to all its requests. Managed keys have none.
+ */
+export function onlyTagged(
+  { managed, ...filter }: ReportFilter,
+  tag: string,
+  keys: readonly Pick<KeySummary, "keyId" | "tags">[],
+): ReportFilter {
+  const wanted = splitValues(tag) ?? [];
+  const asked = filter.keyIds ?? (managed === undefined ? undefined : []);
+  const tagged = keys.filter(({ tags }) => tags.some((each) => wanted.includes(each)));
+  const keyIds = tagged.map(({ keyId }) => keyId);
+  return {
+    ...filter,
+    keyIds: asked === undefined ? keyIds : keyIds.filter((keyId) => asked.includes(keyId)),
+  };
+}
+
+/** Splits the values of one filter. The contract's schema has already limited their number. */
+function splitValues(text: string | undefined): readonly string[] | undefined {
+  return text === undefined ? undefined : [...new Set(text.split(","))];
+}
+
+function isStatus(value: string): value is RequestStatus {
+  return Object.hasOwn(REQUEST_STATUSES, value);
+}
+
+function keyFilter(keys: readonly string[]): Pick<ReportFilter, "keyIds" | "managed"> {
+  const managed = keys.filter((key): key is ManagedOrigin => isManagedOrigin(key));
+  const keyIds = keys.filter((key) => !isManagedOrigin(key));
+  return {
+    ...(managed.length === 0 ? {} : { managed }),
+    ...(keyIds.length === 0 ? {} : { keyIds }),
+  };
 }

@@ -1,16 +1,29 @@
+import { createHash } from "node:crypto";
+
+import type { QueryResultRow } from "pg";
+
 import {
+  assert,
   byGateway,
   type Change,
   type ChangedBy,
-  maskedEmail,
+  type ChangeLog,
+  columns,
+  createKeyId,
+  type Facts,
   formatUsd,
+  maskedEmail,
   type MicroUsd,
   type OrgId,
-  columns,
+  queryInTime,
   type Row,
+  STORE_ANSWER_TIMEOUT_MS,
   text,
+  WELCOME_REF_PREFIX,
+  ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import type { AskedFrom, SignInClaim } from "./identity-store.ts";
+import type { AskedFrom, OwnOrgStart, SignInToResolve } from "./identity-store.ts";
+import { createdKey } from "../../gateway/index.ts";
 
 export interface OwnerRow {
   readonly account_id: string;
@@ -37,57 +50,122 @@ const ownerColumns = columns<OwnerRow>({
   org_id: text("org_id"),
 });
 
-function changeAccount(
+export function changeAccount(
   action: Change["action"],
   { account_id: target, org_id: orgId }: OwnerRow,
-  facts: Pick<Change, "before" | "after">,
+  before: Facts | null,
+  after: Facts | null,
 ): Change {
-  return { action, orgId, target, ...facts };
+  return { action, orgId, target, before, after };
 }
 
 /** The target is the account: a session's id is the hash of a cookie and stays out of the log. */
 export function toSessionEnd(owner: OwnerRow): Change {
-  const facts = { before: { session: "active" }, after: { session: "ended" } };
-  return changeAccount("session.end", owner, facts);
-}
-
-export function startedSession(owner: OwnerRow, issuer: string): Change {
-  const facts = { before: null, after: { session: "active", issuer } };
-  return changeAccount("session.start", owner, facts);
-}
-
-export function revealedKey(owner: OwnerRow): Change {
-  return changeAccount("key.reveal", owner, { before: { shown: false }, after: { shown: true } });
-}
-
-export function savedKey(owner: OwnerRow): Change {
-  return changeAccount("key.saved", owner, { before: { saved: false }, after: { saved: true } });
-}
-
-export function welcomeCredit(orgId: OrgId, amountMicroUsd: MicroUsd, ref: string): Change {
-  const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: true };
-  return { action: "credit.grant", orgId, target: orgId, before: null, after };
-}
-
-export function createdAccount(owner: OwnerRow, claim: SignInClaim): Change {
-  const { email, isVerified, issuer } = claim;
-  const after = { email: maskedEmail(email), is_verified: isVerified, issuer };
-  return changeAccount("account.create", owner, { before: null, after });
-}
-
-export function linkedAccount(owner: OwnerRow, issuer: string): Change {
-  return changeAccount("account.link", owner, { before: null, after: { issuer } });
-}
-
-export function verifiedAccount(owner: OwnerRow): Change {
-  const facts = { before: { is_verified: false }, after: { is_verified: true } };
-  return changeAccount("account.verify", owner, facts);
+  return changeAccount("session.end", owner, { session: "active" }, { session: "ended" });
 }
 
 export function toEmailChange(
   owner: OwnerRow,
   { before, after }: { readonly before: string; readonly after: string },
 ): Change {
-  const facts = { before: { email: maskedEmail(before) }, after: { email: maskedEmail(after) } };
-  return { ...changeAccount("account.email", owner, facts), isMaskedChange: before !== after };
+  const [from, to] = [{ email: maskedEmail(before) }, { email: maskedEmail(after) }];
+  return { ...changeAccount("account.email", owner, from, to), isMaskedChange: before !== after };
 }
+
+export type Run = <R extends QueryResultRow>(
+  text: string,
+  values?: unknown[],
+) => Promise<readonly R[]>;
+
+export async function mintTrialKey(
+  run: Run,
+  orgId: OrgId,
+  due: Pick<SignInToResolve, "trialKey"> & { readonly session: { readonly sessionId: Buffer } },
+): Promise<Change> {
+  const { trialKey, session } = due;
+  const { digest, label, name, ceiling } = trialKey;
+  const keyId = createKeyId();
+  const made = await run(
+    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+    values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
+    [keyId, orgId, digest, label, name, ceiling],
+  );
+  assert(made.length === 1, "a trial key that is due is made");
+  await run(
+    `insert into console_reveal (session_id, sealed_key, label, name, expires_at)
+    values ($1, $2, $3, $4, $5)`,
+    [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
+  );
+  const key = { keyId, orgId, name, origin: "trial" } as const;
+  return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
+}
+
+/**
+ * Grants the starting credit once per verified address, whatever the account or organization,
+ * because the reference of the grant is derived from the address. The caller holds the sign-in lock
+ * of the address, so that two grants cannot run at once.
+ */
+export async function grantWelcome(
+  run: Run,
+  orgId: OrgId,
+  {
+    claim,
+    welcomeMicroUsd = ZERO_MICRO_USD,
+  }: { readonly claim: { readonly emailNorm: string }; readonly welcomeMicroUsd?: MicroUsd },
+): Promise<readonly Change[]> {
+  if (welcomeMicroUsd === ZERO_MICRO_USD) return [];
+  const ref = welcomeRef(claim.emailNorm);
+  const granted = await run("select from transfer_ref where ref = $1", [ref]);
+  if (granted.length > 0) return [];
+  await run("select created from grant_credit($1, $2, $3, true)", [orgId, welcomeMicroUsd, ref]);
+  const after = { amount_usd: formatUsd(welcomeMicroUsd), ref, is_trial: true };
+  return [{ action: "credit.grant", orgId, target: orgId, before: null, after }];
+}
+
+/**
+ * Creates the trial key and the starting credit that an invitation deferred, once, and moves the
+ * session to the account's own organization.
+ */
+export async function startOwnOrg(
+  changes: ChangeLog,
+  { sessionId, accountId, trialKey, welcomeMicroUsd, from }: OwnOrgStart,
+): Promise<OrgId | undefined> {
+  return await changes.writeBy(async (client) => {
+    const run: Run = async <R extends QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await queryInTime<R>(client, { text, values })).rows;
+    const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
+    if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
+    const { org_id: orgId, email_norm: emailNorm } = row;
+    // Sign-ins with this address take the same lock, so that starting credit is granted once.
+    const lockName = `tokenmarket sign-in ${emailNorm}`;
+    await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
+    await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);
+    const due = { trialKey, session: { sessionId }, claim: { emailNorm }, welcomeMicroUsd };
+    const minted = await mintTrialKey(run, orgId, due);
+    const welcomed = await grantWelcome(run, orgId, due);
+    const by = accountBy({ account_id: accountId, org_id: orgId }, from);
+    return { outcome: orgId, by, changes: [minted, ...welcomed] };
+  }, STORE_ANSWER_TIMEOUT_MS);
+}
+
+const START_OWN_SQL = `
+  update console_account set trial_deferred_at = null
+  where account_id = $1 and trial_deferred_at is not null
+  returning org_id, email_norm`;
+
+/** True if the address has an open invitation; a new account then gets no trial key yet. */
+export async function isInvited(run: Run, emailNorm: string, nowMs: number): Promise<boolean> {
+  const open = await run(
+    `select from org_invitation
+    where email_norm = $1 and ended_at is null and expires_at > $2 limit 1`,
+    [emailNorm, new Date(nowMs)],
+  );
+  return open.length > 0;
+}
+
+/** The reference has a digest, because exports contain references but must not have the address. */
+function welcomeRef(emailNorm: string): string {
+  const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
+  return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;
+}
+const WELCOME_REF_CHARS = 32;

@@ -8,9 +8,9 @@ import {
   opaque,
   type OrgId,
   orNull,
+  type RecordOf,
   type Role,
   text,
-  type RecordOf,
 } from "../../kernel/index.ts";
 
 export interface NewSession {
@@ -173,4 +173,50 @@ export interface AccountRow {
   readonly email: string;
   readonly email_norm: string;
   readonly is_verified: boolean;
+}
+
+export interface SignedIn extends Omit<
+  StoredSession,
+  | "issuer"
+  | "subject"
+  | "lastSeenAtMs"
+  | "idpCheckedAtMs"
+  | "idpTriedAtMs"
+  | "recheckAskedAtMs"
+  | "endedReason"
+> {
+  /** SHA-256 of the cookie's token in hexadecimal; it names the session but cannot open it. */
+  readonly sessionId: string;
+  /** Page loads from this time on go to `/auth/recheck`; absent without an identity provider. */
+  readonly recheckDueAtMs?: number;
+}
+
+export interface Redirect {
+  readonly location: string;
+  /** Complete `set-cookie` header values. */
+  readonly cookies: readonly string[];
+}
+
+export interface AskingBrowser {
+  readonly cookieHeader: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly requestId: string;
+  readonly clientNetwork?: string | null;
+}
+
+export interface RevealedKey {
+  readonly key: string;
+  readonly label: string;
+  readonly name: string;
+}
+
+export interface ListedSession extends Omit<LiveSession, "sessionId"> {
+  /** A hash of the stored session id, which itself is the hash of the cookie's token. */
+  readonly id: string;
+  readonly isThis: boolean;
+}
+
+export interface AccountProfile {
+  readonly identities: readonly { readonly issuer: string; readonly linkedAtMs: number }[];
+  readonly otherSessions: number;
 }

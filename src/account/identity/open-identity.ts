@@ -1,36 +1,36 @@
 import { createHash } from "node:crypto";
 
 import {
-  type Config,
   type Clock,
+  type Config,
   defined,
   Job,
   type Logger,
   type MicroUsd,
+  normaliseEmail,
   type OrgId,
   parseUsd,
   type Public,
-  normaliseEmail,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { boundedFetch, RelyingParty } from "./relying-party.ts";
 import { hashToken, isToken } from "./browser-token.ts";
 import {
   assertSafeConsole,
+  chooseSignInKind,
   IdentitySettingFault,
   parseIssuer,
-  chooseSignInKind,
 } from "./console-address.ts";
-import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
-import type { IdentityStore } from "./postgres-identity-store.ts";
 import type {
   AccountProfile,
+  AskedFrom,
   AskingBrowser,
+  JoinedOrg,
   ListedSession,
   Redirect,
-  RevealedKey,
   SignedIn,
-} from "./identity.ts";
+} from "./identity-store.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
 import { createTrialKey } from "./sealed-text.ts";
 import { Sessions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
@@ -76,7 +76,7 @@ export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
  * Signs people in and keeps their sessions. A method that reads a cookie takes the whole `cookie`
  * header; nothing here depends on the HTTP framework.
  */
-class OpenedIdentity {
+class OpenedIdentity extends Sessions {
   /** The text of the sign-in button; null if no identity provider is configured. */
   readonly signInName: string | null;
   /**
@@ -86,44 +86,34 @@ class OpenedIdentity {
   readonly isLocal: boolean;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
-  readonly #sessions: Sessions;
   readonly #signIns: SignIns | undefined;
   readonly #relyingParty: RelyingParty | undefined;
   readonly #welcomeMicroUsd: MicroUsd;
   readonly #sweeping: Job;
 
   constructor(options: OpenIdentityOptions) {
-    const { config, store, clock, log } = options;
+    const { config, store, clock, log, onSignIn } = options;
     assertSafeConsole(config);
     const kind = chooseSignInKind(config);
     const consoleUrl = (): string => options.consoleUrl().replace(/\/+$/, "");
-    const common = { consoleUrl, store, clock, log };
+    const common = { consoleUrl, store, clock, log, onSignIn };
+    const welcomeMicroUsd = parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD;
+    super({ ...common, kind, welcomeMicroUsd });
     this.isLocal = kind === "local";
     this.#store = store;
-    this.#welcomeMicroUsd = parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD;
+    this.#welcomeMicroUsd = welcomeMicroUsd;
     this.#clock = clock;
+    this.signInName = null;
     if (kind === "oidc") {
       const issuer = parseIssuer(config.oidcIssuer);
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
       this.#relyingParty = oidcParty(issuer, options, consoleUrl);
-    } else {
-      this.signInName = null;
-    }
-    const relyingParty = this.#relyingParty;
-    const { onSignIn } = options;
-    const welcomeMicroUsd = this.#welcomeMicroUsd;
-    const signingIn = { ...common, kind, welcomeMicroUsd, onSignIn };
-    this.#sessions = new Sessions(signingIn);
-    if (relyingParty !== undefined) {
+      const { oidcIsEmailTrusted: isTrusted, oidcVerifiedAsText: verifiedAsText } = config;
       this.#signIns = new SignIns({
         ...common,
-        sessions: this.#sessions,
-        relyingParty,
-        emailRules: {
-          isTrusted: config.oidcIsEmailTrusted,
-          verifiedAsText: config.oidcVerifiedAsText,
-        },
-        onSignIn,
+        sessions: this,
+        relyingParty: this.#relyingParty,
+        emailRules: { isTrusted, verifiedAsText },
       });
     }
     this.#sweeping = new Job(
@@ -161,31 +151,11 @@ class OpenedIdentity {
     if ((await this.findLink(asked.token)) === undefined) return undefined;
     const email = normaliseEmail(asked.email);
     const person = { issuer: LINK_ISSUER, subject: email, email, emailNorm: email, name: null };
-    return await this.#sessions.start(asked, {
+    return await this.start(asked, {
       claim: { ...person, isVerified: true },
       linkHash: hashToken(asked.token),
       returnPath: null,
     });
-  }
-
-  /**
-   * Reads the session of a cookie. Undefined if the cookie names no session, or if the session was
-   * signed out, has expired, or was ended by the identity provider.
-   */
-  readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
-    return this.#sessions.read(cookieHeader);
-  }
-
-  /**
-   * Returns why the session has ended, for the sign-in page's `reason`; undefined if the cookie
-   * names no session or a live one.
-   */
-  sessionEndReason(cookieHeader: string | undefined): ReturnType<Sessions["sessionEndReason"]> {
-    return this.#sessions.sessionEndReason(cookieHeader);
-  }
-
-  signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
-    return this.#sessions.signOut(cookieHeader, from);
   }
 
   /**
@@ -218,20 +188,6 @@ class OpenedIdentity {
       nowMs,
       rememberUntilMs: nowMs + LOGOUT_TOKEN_KEPT_MS,
     });
-  }
-
-  /** True if this browser's session has a key that its owner has not saved yet. */
-  hasReveal(cookieHeader: string | undefined): Promise<boolean> {
-    return this.#sessions.hasReveal(cookieHeader);
-  }
-
-  /** Returns the key to show until `endReveal` is called; undefined if there is none. */
-  reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined> {
-    return this.#sessions.reveal(cookieHeader, from);
-  }
-
-  endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
-    return this.#sessions.endReveal(cookieHeader, from);
   }
 
   async profile({ accountId, sessionId }: SignedIn): Promise<AccountProfile> {
@@ -278,7 +234,7 @@ class OpenedIdentity {
     { accountId }: SignedIn,
     from?: AskedFrom,
   ): Promise<OrgId | undefined> {
-    const token = this.#sessions.readToken(cookieHeader);
+    const token = this.readToken(cookieHeader);
     if (token === undefined) return undefined;
     const start = {
       sessionId: token.hash,

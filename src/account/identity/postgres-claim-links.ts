@@ -11,7 +11,7 @@ import {
 } from "../../kernel/index.ts";
 import { createBrowserToken } from "./browser-token.ts";
 import type { SignInToResolve } from "./identity-store.ts";
-import type { Run } from "./postgres-identity-welcome.ts";
+import type { Run } from "./identity-changes.ts";
 
 /** Stores sign-in links, which need no identity provider, and each instance's console address. */
 export class PostgresClaimLinkStore {

@@ -4,22 +4,24 @@ import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import {
   type Change,
   type ChangeLog,
-  recordChanges,
-  type RecordedChange,
   createOrgId,
   createRecordId,
+  maskedEmail,
   type OrgId,
+  recordChanges,
+  type RecordedChange,
 } from "../../kernel/index.ts";
 import { findNewAlerts, moveMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
-  toEmailChange,
-  createdAccount,
-  toSessionEnd,
-  linkedAccount,
+  changeAccount,
+  grantWelcome,
+  isInvited,
+  mintTrialKey,
   type OwnerRow,
-  startedSession,
-  verifiedAccount,
+  type Run,
+  toEmailChange,
+  toSessionEnd,
 } from "./identity-changes.ts";
 import {
   type AccountRow,
@@ -32,7 +34,6 @@ import {
 } from "./identity-store.ts";
 import { chooseOrgName } from "./plain-text.ts";
 import { takeClaim } from "./postgres-claim-links.ts";
-import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
 /** Limits one statement, including the wait for other sign-ins with the same address. */
@@ -130,7 +131,8 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endFormer(run, accountId, signIn);
-  const session = startedSession(owner, signIn.claim.issuer);
+  const active = { session: "active", issuer: signIn.claim.issuer };
+  const session = changeAccount("session.start", owner, null, active);
   const alerts = isVerified ? await findNewAlerts(run, orgId) : [];
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
@@ -170,10 +172,8 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   const account = known[0];
   if (account === undefined) return await findForStranger(run, signIn);
   if (claim.name !== null) {
-    await run("update console_account set name = $2 where account_id = $1", [
-      account.account_id,
-      claim.name,
-    ]);
+    const named = [account.account_id, claim.name];
+    await run("update console_account set name = $2 where account_id = $1", named);
   }
   if (!account.is_verified && claim.isVerified) return await verify(run, account, signIn);
   const followed = await followEmail(run, account, claim);
@@ -189,9 +189,8 @@ async function followEmail(
   const isKept = { isEmailTaken: false, changes: [] };
   if (account.email_norm === claim.emailNorm) return isKept;
   if (account.is_verified && !claim.isVerified) return isKept;
-  const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
-  if (isTaken) return { isEmailTaken: true, changes: [] };
-  return { isEmailTaken: false, changes: await setEmail(run, account, claim) };
+  const isEmailTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
+  return { isEmailTaken, changes: isEmailTaken ? [] : await setEmail(run, account, claim) };
 }
 
 /** Handles a known account whose address the provider now reports as verified. */
@@ -208,29 +207,27 @@ async function verify(
   }
   // First the address: once the account is verified, its alerts go there.
   const moved = await setEmail(run, account, claim);
-  await run("update console_account set email_verified_at = $2 where account_id = $1", [
-    account.account_id,
-    new Date(nowMs),
-  ]);
-  const changes = [verifiedAccount(account), ...moved];
+  const verified = [account.account_id, new Date(nowMs)];
+  await run("update console_account set email_verified_at = $2 where account_id = $1", verified);
+  const changes = [
+    changeAccount("account.verify", account, { is_verified: false }, { is_verified: true }),
+    ...moved,
+  ];
   const vouched = await findVouchedOrg(run, claim);
   if (vouched === undefined) {
     await run("update org set email_verified = true where org_id = $1", [account.org_id]);
     return { ...plain(account), isVerified: true, isTrialDue: true, kind: "verified", changes };
   }
-  await run("update console_account set org_id = $2 where account_id = $1", [
-    account.account_id,
-    vouched,
-  ]);
-  await dropEmptyOrg(run, account.org_id);
   const { accountId } = plain(account);
+  await run("update console_account set org_id = $2 where account_id = $1", [accountId, vouched]);
+  await dropEmptyOrg(run, account.org_id);
   const adopted = changes.map((change) => ({ ...change, orgId: vouched }));
   const kind = "adopted";
   return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind, changes: adopted };
 }
 
 function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
-  const changes = [linkedAccount(older, issuer)];
+  const changes = [changeAccount("account.link", older, null, { issuer })];
   return { ...plain(older), isTrialDue: false, kind: "linked", changes };
 }
 
@@ -260,7 +257,9 @@ async function findForStranger(run: Run, signIn: SignInToResolve): Promise<Found
   await linkIdentity(run, accountId, signIn);
   const isAdopted = vouched !== undefined;
   const kind = isAdopted ? "adopted" : "created";
-  const changes = [...made, createdAccount({ account_id: accountId, org_id: orgId }, claim)];
+  const after = { email: maskedEmail(email), is_verified: isVerified, issuer: claim.issuer };
+  const owner = { account_id: accountId, org_id: orgId };
+  const changes = [...made, changeAccount("account.create", owner, null, after)];
   return { accountId, orgId, isVerified, isTrialDue: isVerified && !isAdopted, kind, changes };
 }
 

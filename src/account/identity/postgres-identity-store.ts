@@ -1,22 +1,22 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import {
-  type ChangeLog,
   assert,
+  type ChangeLog,
   type OrgId,
   type Public,
-  STORE_ANSWER_TIMEOUT_MS,
   queryInTime,
   type Row,
+  STORE_ANSWER_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 import {
   accountBy,
-  toSessionEnd,
-  readOwner,
+  changeAccount,
   type OwnerRow,
-  revealedKey,
-  savedKey,
+  readOwner,
   SIGN_IN_CHECKS,
+  startOwnOrg,
+  toSessionEnd,
 } from "./identity-changes.ts";
 import {
   type AskedFrom,
@@ -38,7 +38,6 @@ import {
 } from "./identity-store.ts";
 import { type ClaimLinkStore, PostgresClaimLinkStore } from "./postgres-claim-links.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
-import { startOwnOrg } from "./postgres-identity-welcome.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
 /** Expired sessions are kept this long, to tell a returning browser why it is signed out. */
@@ -192,7 +191,10 @@ export class PostgresIdentityStore {
       return {
         outcome: revealColumns.read(row),
         by: accountBy(owner, from),
-        changes: row["is_first"] === true ? [revealedKey(owner)] : [],
+        changes:
+          row["is_first"] === true
+            ? [changeAccount("key.reveal", owner, { shown: false }, { shown: true })]
+            : [],
       };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
@@ -204,7 +206,11 @@ export class PostgresIdentityStore {
       const [row] = rows;
       if (row === undefined) return { outcome: false, by: SIGN_IN_CHECKS, changes: [] };
       const owner = readOwner(row);
-      return { outcome: true, by: accountBy(owner, from), changes: [savedKey(owner)] };
+      return {
+        outcome: true,
+        by: accountBy(owner, from),
+        changes: [changeAccount("key.saved", owner, { saved: false }, { saved: true })],
+      };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 

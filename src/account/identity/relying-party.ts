@@ -46,7 +46,7 @@ export interface SignInSecrets {
 interface Discovered {
   readonly issuer: string;
   readonly config: client.Configuration;
-  readonly logoutTokens: LogoutTokenVerifier;
+  readonly verifyLogout: (token: string) => Promise<LogoutToken | undefined>;
   readonly untilMs: number;
 }
 
@@ -115,8 +115,8 @@ export class RelyingParty {
 
   /** Undefined if the token is invalid. Throws if the provider's keys cannot be read. */
   async verifyLogoutToken(token: string): Promise<LogoutToken | undefined> {
-    const { logoutTokens } = await this.#discover();
-    return await logoutTokens.verify(token);
+    const { verifyLogout } = await this.#discover();
+    return await verifyLogout(token);
   }
 
   async #discover(): Promise<Discovered> {
@@ -152,10 +152,10 @@ export class RelyingParty {
         execute: isPlain ? [checkSignatures, client.allowInsecureRequests] : [checkSignatures],
       });
       const metadata = config.serverMetadata();
-      const logoutTokens = new LogoutTokenVerifier({ metadata, clientId, fetch, clock });
+      const verifyLogout = openLogoutVerifier(metadata, this.#options);
       const untilMs = clock.monotonicMs() + DISCOVERY_MS;
       this.#failed = undefined;
-      this.#discovered = { issuer: issuer.href, config, logoutTokens, untilMs };
+      this.#discovered = { issuer: issuer.href, config, verifyLogout, untilMs };
       return this.#discovered;
     } catch (cause) {
       const message = `the identity provider ${issuer.href} cannot be reached or is not an OpenID Connect provider`;
@@ -207,42 +207,29 @@ type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
  * Verifies logout tokens, with which a provider reports that its session has ended (OpenID Connect
  * Back-Channel Logout).
  */
-class LogoutTokenVerifier {
-  readonly #metadata: ServerMetadata;
-  readonly #clientId: string;
-  readonly #clock: Clock;
-  readonly #keys: jose.JWTVerifyGetKey | undefined;
-
-  constructor(options: {
-    readonly metadata: ServerMetadata;
-    readonly clientId: string;
-    readonly fetch: CustomFetch;
-    readonly clock: Clock;
-  }) {
-    this.#metadata = options.metadata;
-    this.#clientId = options.clientId;
-    this.#clock = options.clock;
-    this.#keys = openKeySet(options.metadata, options.fetch);
-  }
-
-  async verify(token: string): Promise<LogoutToken | undefined> {
-    if (this.#keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
+function openLogoutVerifier(
+  metadata: ServerMetadata,
+  { clientId, fetch, clock }: RelyingPartyOptions,
+): Discovered["verifyLogout"] {
+  const keys = openKeySet(metadata, fetch);
+  return async (token) => {
+    if (keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
     try {
-      const { payload, protectedHeader } = await jose.jwtVerify(token, this.#keys, {
-        issuer: this.#metadata.issuer,
-        audience: this.#clientId,
-        algorithms: chooseAlgorithms(this.#metadata),
+      const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
+        issuer: metadata.issuer,
+        audience: clientId,
+        algorithms: chooseAlgorithms(metadata),
         requiredClaims: ["iat", "jti"],
         clockTolerance: AGE_SECONDS_MAX,
-        currentDate: new Date(this.#clock.nowMs()),
+        currentDate: new Date(clock.nowMs()),
       });
       if (!isLogoutType(protectedHeader.typ)) return undefined;
-      return readLogout(payload, this.#clock.nowMs());
+      return readLogout(payload, clock.nowMs());
     } catch (fault) {
       if (fault instanceof jose.errors.JOSEError && !isUnread(fault)) return undefined;
       throw fault;
     }
-  }
+  };
 }
 
 /**

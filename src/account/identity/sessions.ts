@@ -3,12 +3,15 @@ import { type BrowserToken, cookieJar, hashToken, createBrowserToken } from "./b
 import type { SignInKind } from "./console-address.ts";
 import type {
   AskedFrom,
+  AskingBrowser,
+  Redirect,
   ResolvedSignIn,
+  RevealedKey,
+  SignedIn,
   SignInClaim,
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
-import type { AskingBrowser, Redirect, RevealedKey, SignedIn } from "./identity.ts";
 import { plainText } from "./plain-text.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import { moveReveal, createTrialKey, openReveal } from "./sealed-text.ts";
@@ -104,7 +107,11 @@ export class Sessions {
     };
   }
 
-  async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
+  /**
+   * Reads the session of a cookie. Undefined if the cookie names no session, or if the session was
+   * signed out, has expired, or was ended by the identity provider.
+   */
+  async readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, kind } = this.#options;
     const token = this.readToken(cookieHeader);
     if (token === undefined || kind === "none") return undefined;
@@ -120,21 +127,18 @@ export class Sessions {
       const isRecheckDue = dueAtMs !== undefined && nowMs >= dueAtMs;
       await store.touchSession(token.hash, { nowMs, isRecheckDue });
     }
-    return {
-      sessionId: token.hash.toString("hex"),
-      accountId: session.accountId,
-      orgId: session.orgId,
-      role: session.role,
-      email: session.email,
-      name: session.name,
-      isVerified: session.isVerified,
-      startedAtMs: session.startedAtMs,
-      expiresAtMs: session.expiresAtMs,
-      userAgent: session.userAgent,
-      ...defined({ recheckDueAtMs: dueAtMs }),
-    };
+    const { accountId, orgId, role, email, name, isVerified, startedAtMs, expiresAtMs } = session;
+    const sessionId = token.hash.toString("hex");
+    const { userAgent } = session;
+    const known = { sessionId, accountId, orgId, role, email, name, isVerified };
+    const lasting = { startedAtMs, expiresAtMs, userAgent };
+    return { ...known, ...lasting, ...defined({ recheckDueAtMs: dueAtMs }) };
   }
 
+  /**
+   * Returns why the session has ended, for the sign-in page's `reason`; undefined if the cookie
+   * names no session or a live one.
+   */
   async sessionEndReason(
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined> {
@@ -159,6 +163,7 @@ export class Sessions {
     };
   }
 
+  /** True if this browser's session has a key that its owner has not saved yet. */
   async hasReveal(cookieHeader: string | undefined): Promise<boolean> {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
@@ -166,6 +171,7 @@ export class Sessions {
     return (await store.findReveal(token.hash, clock.nowMs())) !== undefined;
   }
 
+  /** Returns the key to show until `endReveal` is called; undefined if there is none. */
   async reveal(
     cookieHeader: string | undefined,
     from?: AskedFrom,

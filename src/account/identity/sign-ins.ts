@@ -2,8 +2,7 @@ import { AuthorizationResponseError } from "openid-client";
 
 import { asText, assert, defined, isEmail, normaliseEmail } from "../../kernel/index.ts";
 import { cookieJar, isToken, safeReturnPath } from "./browser-token.ts";
-import type { SignInClaim } from "./identity-store.ts";
-import type { AskingBrowser, Redirect } from "./identity.ts";
+import type { AskingBrowser, Redirect, SignInClaim } from "./identity-store.ts";
 import { faultMessage, plainText } from "./plain-text.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
 import { openPending, pendingKey, type PendingSignIn, sealPending } from "./sealed-text.ts";
@@ -49,7 +48,7 @@ export class SignIns {
   ): Promise<Redirect> {
     const { sessions, store, clock, log } = this.#options;
     const back = safeReturnPath(returnPath) ?? "/";
-    const session = await sessions.read(cookieHeader);
+    const session = await sessions.readSession(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
     // The attempt is stored before the redirect, so that a browser that never returns is not
@@ -115,7 +114,7 @@ export class SignIns {
 
   /** Handles a callback without a pending sign-in: it is old, repeated, or from another browser. */
   async #unexpected({ cookieHeader, requestId }: Callback): Promise<Redirect> {
-    const session = await this.#options.sessions.read(cookieHeader);
+    const session = await this.#options.sessions.readSession(cookieHeader);
     if (session !== undefined) return { location: "/", cookies: [] };
     this.#options.log.warn(
       { requestId },

@@ -4,7 +4,7 @@ import type { Principal } from "../../gateway/index.ts";
 import { microUsd, type MicroUsd, type Result, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import { longestQuestion } from "./search-tasks.ts";
 import { buildBody } from "./model-caller.ts";
-import type { SearchEstimate, WantedCalls } from "./optimize.ts";
+import type { SearchEstimate, WantedCalls } from "./postgres-optimize-store.ts";
 
 /** The token limit of a judge's reply. The verdict is one letter, but reasoning may come first. */
 export const JUDGE_TOKENS_MAX = 1_024;

@@ -15,14 +15,15 @@ import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
 import { estimateSearch, type Quote } from "./estimate.ts";
 import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./search-tasks.ts";
-import type { NewSearch, OptimizeStore } from "./postgres-optimize-store.ts";
 import type {
+  NewSearch,
   OptimizeRefusal,
   OptimizeSearch,
+  OptimizeStore,
   SearchEstimate,
   WantedCalls,
   WantedSearch,
-} from "./optimize.ts";
+} from "./postgres-optimize-store.ts";
 import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;

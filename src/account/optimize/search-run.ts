@@ -11,8 +11,7 @@ import { AnswerFeed } from "./answer-feed.ts";
 import { JUDGE_TOKENS_MAX } from "./estimate.ts";
 import { endsMonthSoon, Pace, readVerdict, type SearchTask, SearchTasks } from "./search-tasks.ts";
 import type { CallOutcome, ModelCaller } from "./model-caller.ts";
-import type { OptimizeStore, SearchEnd } from "./postgres-optimize-store.ts";
-import type { OptimizeSearch } from "./optimize.ts";
+import type { OptimizeSearch, OptimizeStore, SearchEnd } from "./postgres-optimize-store.ts";
 import { Tally } from "./tally.ts";
 
 const WORKERS = 2;

@@ -12,44 +12,41 @@ export type SearchTask =
       readonly modelIds: readonly string[];
     };
 
+interface TasksOptions {
+  readonly searchId: string;
+  readonly prompts: readonly string[];
+  readonly modelIds: readonly string[];
+  readonly hasJudge: boolean;
+}
+
 /**
  * Orders the calls of a search: one prompt goes to every candidate before the next prompt, so that
  * a search that ends early has asked all candidates the same. The judge is called once all answers
  * to a prompt are in; then the answers are dropped.
  */
 export class SearchTasks {
-  readonly #searchId: string;
-  readonly #prompts: readonly string[];
-  readonly #modelIds: readonly string[];
-  readonly #hasJudge: boolean;
+  readonly #options: TasksOptions;
   readonly #judgements: SearchTask[] = [];
   readonly #answers = new Map<number, { ended: number; readonly answers: JudgedAnswer[] }>();
   #next = 0;
 
-  constructor(options: {
-    readonly searchId: string;
-    readonly prompts: readonly string[];
-    readonly modelIds: readonly string[];
-    readonly hasJudge: boolean;
-  }) {
-    this.#searchId = options.searchId;
-    this.#prompts = options.prompts;
-    this.#modelIds = options.modelIds;
-    this.#hasJudge = options.hasJudge;
+  constructor(options: TasksOptions) {
+    this.#options = options;
   }
 
   take(): SearchTask | undefined {
     const judgement = this.#judgements.shift();
     if (judgement !== undefined) return judgement;
-    const promptAt = Math.floor(this.#next / this.#modelIds.length);
-    const modelId = this.#modelIds[this.#next % this.#modelIds.length];
-    if (promptAt >= this.#prompts.length || modelId === undefined) return undefined;
+    const { modelIds, prompts } = this.#options;
+    const promptAt = Math.floor(this.#next / modelIds.length);
+    const modelId = modelIds[this.#next % modelIds.length];
+    if (promptAt >= prompts.length || modelId === undefined) return undefined;
     this.#next += 1;
     return { kind: "answer", promptAt, modelId };
   }
 
   findPrompt(task: SearchTask): string {
-    return task.kind === "judge" ? task.question : (this.#prompts[task.promptAt] ?? "");
+    return task.kind === "judge" ? task.question : (this.#options.prompts[task.promptAt] ?? "");
   }
 
   /**
@@ -57,17 +54,18 @@ export class SearchTasks {
    * are done with this prompt and the judge is not called.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
-    if (!this.#hasJudge) return false;
+    const { searchId, prompts, modelIds, hasJudge } = this.#options;
+    if (!hasJudge) return false;
     const found = this.#answers.get(promptAt) ?? { ended: 0, answers: [] };
     this.#answers.set(promptAt, found);
     found.ended += 1;
     if (text !== undefined && text.trim() !== "") found.answers.push({ modelId, text });
-    if (found.ended < this.#modelIds.length) return false;
+    if (found.ended < modelIds.length) return false;
     this.#answers.delete(promptAt);
     // A single answer has nothing to be compared with.
     if (found.answers.length < 2) return true;
-    const prompt = this.#prompts[promptAt] ?? "";
-    const seed = `${this.#searchId}:${promptAt}`;
+    const prompt = prompts[promptAt] ?? "";
+    const seed = `${searchId}:${promptAt}`;
     this.#judgements.push({ kind: "judge", promptAt, ...askJudge(prompt, found.answers, seed) });
     return false;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { microUsd } from "../../kernel/core/money.ts";
-import type { OptimizeObjective } from "./optimize.ts";
+import type { OptimizeObjective } from "./postgres-optimize-store.ts";
 import { Tally } from "./tally.ts";
 
 function tallyOf(

@@ -1,5 +1,5 @@
 import { microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
-import type { OptimizeObjective, OptimizeResult } from "./optimize.ts";
+import type { OptimizeObjective, OptimizeResult } from "./postgres-optimize-store.ts";
 
 export interface EndedCall {
   readonly isAnswered: boolean;
@@ -66,14 +66,8 @@ interface Count {
 }
 
 function newCount(): Count {
-  return {
-    calls: 0,
-    failed: 0,
-    costMicroUsd: ZERO_MICRO_USD,
-    firstByteMs: [],
-    judged: 0,
-    won: 0,
-  };
+  const none = { calls: 0, failed: 0, judged: 0, won: 0 };
+  return { ...none, costMicroUsd: ZERO_MICRO_USD, firstByteMs: [] };
 }
 
 function toResult(modelId: string, count: Count): OptimizeResult {

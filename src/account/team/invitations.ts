@@ -1,3 +1,4 @@
+import type { SentInvitation as Contract } from "../console-api/contract/members.ts";
 import {
   type ChangedBy,
   type Clock,
@@ -20,11 +21,7 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 export interface SentInvitation {
   readonly invitation: Invitation;
   readonly link: string;
-  /**
-   * `off`: no mail server is configured; `bound`: a limit of e-mails is reached; `failed`: the mail
-   * server did not accept the e-mail.
-   */
-  readonly mail: "sent" | "off" | "bound" | "failed";
+  readonly mail: Contract["mail"];
 }
 
 export interface InvitationsOptions {

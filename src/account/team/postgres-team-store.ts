@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
+import type { MadeByMember } from "../console-api/contract/members.ts";
 import { removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import {
   type Change,
@@ -34,7 +35,6 @@ import {
   type KnownPerson,
   LOCK_ORG_SQL,
   MADE_BY_SQL,
-  type MadeByMember,
   type MadeRow,
   type Member,
   type MemberChange,
@@ -104,6 +104,7 @@ export class PostgresTeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
+  /** Finds active keys and webhooks in the change log, so those before its retention are missing. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
@@ -323,8 +324,8 @@ async function lockTeam(
 ): Promise<boolean> {
   await client.query(LOCK_ORG_SQL, [orgId]);
   if (by?.kind !== "account") return true;
-  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, by.id]);
-  return rows[0] !== undefined && mayRole(rows[0].role, "members");
+  const member = await findMember(client, orgId, by.id);
+  return member !== undefined && mayRole(member.role, "members");
 }
 
 /** Ends the open invitations with this id, from this account (`by`), or to this address (`to`). */

@@ -12,17 +12,6 @@ import {
 /** Limits members and open invitations of one organization, counted together. */
 export const TEAM_MAX = 50;
 
-/**
- * The active keys that a member created, and the active webhooks that a member created or changed.
- * They outlive the membership. They are found in the change log, so those older than its retention
- * are missing.
- */
-export interface MadeByMember {
-  readonly keys: readonly { readonly id: string; readonly name: string }[];
-  /** `name` is the webhook's address. */
-  readonly webhooks: readonly { readonly id: string; readonly name: string }[];
-}
-
 export interface KnownPerson {
   /** The present address; masked as in the change log if a former member has changed it since. */
   readonly email: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { loadConfig } from "../../kernel/config/load-config.ts";
-import { addressChecks } from "./address-checks.ts";
+import { addressChecks } from "./database-checks.ts";
 import type { Examined } from "./doctor-check.ts";
 
 function found(env: Readonly<Record<string, string>>): readonly string[] {

@@ -1,6 +1,6 @@
 import type { Backend, loadCatalog } from "../../app/index.ts";
 import type { Config } from "../../kernel/index.ts";
-import type { CommandIo } from "../command-io.ts";
+import type { CommandIo } from "../command-context.ts";
 
 /** `problem`: something does not work. `warning`: it works, and an operator should act. */
 export type CheckLevel = "ok" | "warning" | "problem";
@@ -30,7 +30,6 @@ export type DatabaseCheckGroup = (
 
 const NAMES_MAX = 5;
 
-/** Joins at most five names, such as `a, b, c, d, e and 4 more`. */
 export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).join(", ");
   const more = names.length - NAMES_MAX;

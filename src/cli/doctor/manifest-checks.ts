@@ -16,7 +16,7 @@ import {
   type VerificationState,
 } from "../../gateway/index.ts";
 import { clock } from "../command-context.ts";
-import { type WatchedListing, watchedListings } from "../watched-listings.ts";
+import { type WatchedListing, watchedListings } from "../watched-run.ts";
 import { renderIssue } from "../../app/index.ts";
 
 export const manifestChecks: CheckGroup = (examined) => [

@@ -1,9 +1,8 @@
 import type { ProviderHead } from "../../listing-tools/index.ts";
 import { type MicroUsd } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
-import { type Flags, UsageFault } from "../command-context.ts";
+import { type Flags, readText, requireFilled, requireUsd, UsageFault } from "../command-context.ts";
 import { requireMargin, toValues } from "../manifest-init/init-flags.ts";
-import { readText, requireUsd, requireFilled } from "../read-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
 export interface FirstRunPlan {

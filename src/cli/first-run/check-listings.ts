@@ -5,9 +5,8 @@ import { basename } from "node:path";
 import type { Deployment } from "../../catalog/index.ts";
 import { type Config, microUsd, type MicroUsd } from "../../kernel/index.ts";
 import { type ConformanceReport, PROBE_TIMEOUT_MS, runSuite } from "../../listing-tools/index.ts";
-import { clock } from "../command-context.ts";
-import type { CommandContext } from "../command-io.ts";
-import { conformanceProgress } from "../conformance-progress.ts";
+import { clock, type CommandContext } from "../command-context.ts";
+import { conformanceProgress } from "../conformance-run.ts";
 
 export interface TriedListing {
   readonly file: string;

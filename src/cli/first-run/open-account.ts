@@ -47,7 +47,6 @@ export async function openAccount(
   return { orgId, balanceUsd: formatUsd(balanceMicroUsd), ...made };
 }
 
-/** Stores a new key with the rate limit of a console key, and returns the raw key. */
 export async function makeKey(
   accountStore: Backend["accountStore"],
   named: { readonly orgId: OrgId; readonly name: string },

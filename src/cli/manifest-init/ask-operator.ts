@@ -8,8 +8,7 @@ import {
   modelName,
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
-import { type Flags, UsageFault } from "../command-context.ts";
-import { readText, readWhole, requireFilled } from "../read-flags.ts";
+import { type Flags, readText, readWhole, requireFilled, UsageFault } from "../command-context.ts";
 import { chosenBy, uselessGlobs } from "./choose-models.ts";
 import { priceChecker, toValues } from "./init-flags.ts";
 
@@ -164,7 +163,6 @@ function requireUrl(text: string): string {
 const MODES = ["arrears", "prepaid"] as const;
 const INTERVALS = ["half_daily", "daily", "weekly", "monthly"] as const;
 
-/** The terms by which the operator pays the provider; by default monthly in arrears. */
 export function readSettlement(flags: Flags): OwnEndpoint["settlement"] {
   return {
     mode: readChoice(flags, "settlement", MODES) ?? "arrears",

@@ -2,14 +2,14 @@ import type { Command } from "commander";
 
 import { isMargin } from "../../listing-tools/index.ts";
 import {
+  type CommandAnswer,
   CONFIG_OPTION,
+  type Flags,
   JSON_OPTION,
   MANIFESTS_OPTION,
-  type Flags,
+  readText,
   UsageFault,
-  type CommandAnswer,
 } from "../command-context.ts";
-import { readText } from "../read-flags.ts";
 
 export function onListings(command: Command): Command {
   return command

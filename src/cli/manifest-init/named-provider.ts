@@ -7,9 +7,13 @@ import {
   deploymentTerms,
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
-import { type Flags, readConfig, UsageFault } from "../command-context.ts";
-import type { CommandContext } from "../command-io.ts";
-import { readText } from "../read-flags.ts";
+import {
+  type CommandContext,
+  type Flags,
+  readConfig,
+  readText,
+  UsageFault,
+} from "../command-context.ts";
 import { readSettlement } from "./ask-operator.ts";
 import { draftHosted, toManifestPath } from "./hosted-provider.ts";
 import { toValues, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";

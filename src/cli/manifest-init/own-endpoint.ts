@@ -18,9 +18,14 @@ import {
   tryWires,
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
-import { clock, type Flags, readConfig, UsageFault } from "../command-context.ts";
-import type { CommandContext } from "../command-io.ts";
-import { readText } from "../read-flags.ts";
+import {
+  clock,
+  type CommandContext,
+  type Flags,
+  readConfig,
+  readText,
+  UsageFault,
+} from "../command-context.ts";
 import { askOperator, type Operator } from "./ask-operator.ts";
 import { distinctNames } from "./choose-models.ts";
 import {

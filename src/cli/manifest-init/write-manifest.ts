@@ -119,7 +119,6 @@ function readText(file: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The provider's manifest that comes with the program; undefined if there is none. */
 export function shippedManifest(providerId: string): Manifest | undefined {
   const file = join(SHIPPED_MANIFESTS, `${providerId}.json`);
   // The ID must be that of a known provider, so that it cannot name a file in another folder.
@@ -134,7 +133,6 @@ interface ShippedListing {
   readonly terms: ManifestListingTerms | undefined;
 }
 
-/** Every valid manifest that comes with the program, ordered by file name. */
 export function shippedManifests(): Manifest[] {
   if (!existsSync(SHIPPED_MANIFESTS)) return [];
   return listJsonFiles(SHIPPED_MANIFESTS).flatMap((name) => {

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { toVerdicts } from "../../../src/cli/conformance-verdicts.ts";
+import { toVerdicts } from "../../../src/cli/conformance-run.ts";
 import { failed, skipped, warned } from "../../../src/listing-tools/conformance/report/finding.ts";
 import { until } from "../../support/books.ts";
 import {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { toVerdicts } from "../../../src/cli/conformance-verdicts.ts";
+import { toVerdicts } from "../../../src/cli/conformance-run.ts";
 import { failed, warned } from "../../../src/listing-tools/conformance/report/finding.ts";
 import { until } from "../../support/books.ts";
 import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";

@@ -1,6 +1,18 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Email, Id, Instant, nullable, oneOf, Usd, UsdInput, Fields } from "./shared.ts";
+import {
+  Count,
+  Email,
+  Fields,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  reads,
+  setting,
+  Usd,
+  UsdInput,
+} from "./shared.ts";
 
 export const AlertDestination = Type.Object({
   destination_id: Id,
@@ -79,8 +91,7 @@ export const destinationRoutes = {
     summary:
       "Adds a destination for alerts: the caller's verified email address, another one, whose reader " +
       "is asked to confirm it, or a webhook, whose secret is in this answer alone",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     body: Fields({
       channel: oneOf("email", "webhook"),
       address: Type.Optional(Email),
@@ -91,8 +102,7 @@ export const destinationRoutes = {
   },
   "PATCH /api/console/alerts/destinations/:destination_id": {
     summary: "Disables or enables a destination, or changes which events go there",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     params,
     body: Fields({ is_enabled: Type.Optional(Type.Boolean()), kinds: Type.Optional(Kinds) }),
     answer: AlertDestination,
@@ -101,29 +111,25 @@ export const destinationRoutes = {
     summary:
       "Makes a new secret for a webhook, shown in this answer alone; for 24 hours webhooks are signed " +
       "with the former one too",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     params,
     answer: DestinationWithSecret,
   },
   "POST /api/console/alerts/destinations/:destination_id/remove": {
     summary: "Removes a destination; waiting alerts to it are not delivered",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     params,
     answer: Alerts,
   },
   "POST /api/console/alerts/destinations/:destination_id/test": {
     summary: "Sends a test alert to one destination",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     params,
     answer: Type.Object({ event_id: Id }),
   },
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     summary: "Queues a failed delivery again, with the same id",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     params,
     body: Fields({ event_id: Id }),
     answer: Type.Object({ event_id: Id }),
@@ -139,8 +145,7 @@ export const alertRoutes = {
   },
   "PATCH /api/console/alerts": {
     summary: "Changes which alerts the organization gets; fields left out do not change",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     body: Fields({
       balance_below_usd: Type.Optional(nullable(UsdInput)),
       cap_percents: Type.Optional(CapPercents),
@@ -153,8 +158,7 @@ export const alertRoutes = {
   },
   "GET /api/console/alerts/deliveries": {
     summary: "The newest alerts and the results of their deliveries",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     answer: Type.Object({ data: Type.Array(AlertDelivery) }),
   },
 } as const;

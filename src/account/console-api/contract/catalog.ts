@@ -1,6 +1,17 @@
-import { Type, type Static } from "typebox";
+import { type Static, Type } from "typebox";
 
-import { BySku, Count, Fields, nullable, oneOf } from "./shared.ts";
+import {
+  BySku,
+  Count,
+  Fields,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  reads,
+  Tokens,
+  Usd,
+} from "./shared.ts";
 
 export const Descriptor = Type.Object({
   type: oneOf("boolean", "range", "integer", "enum", "unknown"),
@@ -169,5 +180,100 @@ export const catalogRoutes = {
     summary: "Providers of public listings with their health",
     access: "public",
     answer: Type.Object({ providers: Type.Array(Provider) }),
+  },
+} as const;
+
+const Prices = Type.Object({
+  prices: PricesPerMillion,
+  price_tiers: Type.Array(PriceTier),
+});
+
+export const PriceNotice = Type.Object({
+  notice_id: Id,
+  model: Type.String(),
+  name: Type.String(),
+  provider: Type.String(),
+  provider_name: Type.String(),
+  from: Instant,
+  old: Prices,
+  new: Prices,
+  is_rise: Type.Boolean(),
+  /** The organization's requests of the model at this provider in the last 30 days. */
+  requests: Count,
+  cost_old_usd: Usd,
+  cost_new_usd: Usd,
+  is_at_least: Type.Boolean(),
+});
+export type PriceNotice = Static<typeof PriceNotice>;
+
+export const PriceChanges = Type.Object({
+  data: Type.Array(PriceNotice),
+});
+export type PriceChanges = Static<typeof PriceChanges>;
+
+export const priceChangeRoutes = {
+  "GET /api/console/price-changes": {
+    summary: "Announced price changes of models that the organization used in the last 30 days",
+    needs: "read",
+    answer: PriceChanges,
+  },
+} as const;
+
+/** The cost of the organization's chat tokens at one provider's listing, at its present prices. */
+export const ListingCost = Type.Object({
+  provider: Type.String(),
+  name: Type.String(),
+  cost_usd: nullable(Usd),
+  is_at_least: Type.Boolean(),
+  too_long: nullable(Count),
+});
+export type ListingCost = Static<typeof ListingCost>;
+
+export const ComparedModel = Type.Object({
+  model: Type.String(),
+  name: Type.String(),
+  obstacle: nullable(oneOf("not_listed", "modality")),
+  listings: Type.Array(ListingCost),
+  may_lack: Type.Array(
+    Type.Object({ model: Type.String(), parts: Type.Array(Type.String()), requests: Count }),
+  ),
+});
+export type ComparedModel = Static<typeof ComparedModel>;
+
+export const ModelCosts = Type.Object({
+  from: Instant,
+  to: Instant,
+  /**
+   * True if each request was priced by its own size. Requests with the organization's own provider
+   * keys are then left out.
+   */
+  is_by_request: Type.Boolean(),
+  traffic: Type.Object({
+    /** Requests that used tokens; a request tried at several providers counts once for each. */
+    requests: Count,
+    spent_usd: Usd,
+    tokens: Tokens,
+    models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
+  }),
+  not_counted: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      requests: Count,
+      reason: oneOf("modality", "unlisted", "too_many", "own_key"),
+    }),
+  ),
+  models: Type.Array(ComparedModel),
+});
+export type ModelCosts = Static<typeof ModelCosts>;
+
+export const modelCostRoutes = {
+  "GET /api/console/model-costs": {
+    summary: "What the organization's last 30 days would have cost with up to four models",
+    ...reads,
+    query: Fields({
+      models: Type.String({ minLength: 1, maxLength: 600 }),
+      of: Type.Optional(Id),
+    }),
+    answer: ModelCosts,
   },
 } as const;

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Id, Instant, nullable, oneOf, Fields, ShortText } from "./shared.ts";
+import { Fields, Id, Instant, nullable, oneOf, reads, ShortText } from "./shared.ts";
 
 const ACTION_GROUPS = [
   "org",
@@ -68,8 +68,7 @@ export type ShownChanges = Static<typeof ShownChanges>;
 export const changeRoutes = {
   "GET /api/console/changes": {
     summary: "Who changed what in the organization, newest first",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     query: ChangesQuery,
     answer: ShownChanges,
   },

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, Name, nullable, ShortText, Fields } from "./shared.ts";
+import { Count, Fields, Id, Instant, Name, nullable, setting, ShortText } from "./shared.ts";
 
 export const Connection = Type.Object({
   connection_id: Id,
@@ -51,8 +51,7 @@ export const connectionRoutes = {
     summary: "Stores a provider key of the organization, encrypted; it is never shown again",
     command: { usage: "connection add", readsCatalog: true, secret: "provider_key" },
     changes: ["connection.add"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     body: Fields({
       provider: ShortText("the id of the provider that issued the key"),
       name: Name,
@@ -80,8 +79,7 @@ export const connectionRoutes = {
     summary: "Disables a connection permanently and deletes the provider key",
     command: { usage: "connection disable <connection_id>" },
     changes: ["connection.disable"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     params,
     answer: Connection,
   },

@@ -1,18 +1,26 @@
-import { Type, type Static } from "typebox";
+import { type Static, Type } from "typebox";
 
 import { byCapField } from "../../../kernel/core/cap-period.ts";
 import {
   CapChange,
   Confirm,
   Count,
+  Fields,
   Id,
   Instant,
   Name,
   nullable,
   oneOf,
+  reads,
+  setting,
   Usd,
-  Fields,
 } from "./shared.ts";
+import {
+  ChangedLimit,
+  LimitChange,
+  LimitSource,
+} from "../../../gateway/records/contract/limit-change.ts";
+import { refusalFields } from "./usage.ts";
 
 export type { CapField, CapPeriod, Caps } from "../../../kernel/core/cap-period.ts";
 
@@ -143,8 +151,7 @@ const keyParams = Type.Object({ key_id: Id });
 
 const rotation = {
   summary: "Gives a key another secret, shown only here; it stays the same key in all else",
-  needs: "keys",
-  isSetting: true,
+  ...setting("keys"),
   changes: ["key.rotate"],
   params: keyParams,
   body: Fields({
@@ -164,32 +171,28 @@ export const keyRoutes = {
       usage: "key list",
       columns: "key_id name label rpm_effective cap_usd spent_month_usd disabled_at",
     },
-    needs: "read",
-    gate: "reads",
+    ...reads,
     answer: KeyList,
   },
   "POST /api/console/keys": {
     summary: "Creates a named key; only this answer contains the full key",
     command: { usage: "key create", readsCatalog: true },
     changes: ["key.create", "limit.change", "key.disable"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     body: NewKey,
     answer: CreatedKey,
   },
   "POST /api/identity/keys": {
     summary: "The same for programs that have a session: a key of the identity API",
     changes: ["key.create", "limit.change", "key.disable"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     body: NewKey,
     answer: CreatedKey,
   },
   "GET /api/console/keys/:key_id": {
     summary: "One key with its spend by day",
     command: { usage: "key show <key_id>" },
-    needs: "read",
-    gate: "reads",
+    ...reads,
     params: keyParams,
     answer: KeyDetail,
   },
@@ -206,8 +209,7 @@ export const keyRoutes = {
       "key.tags",
       "limit.change",
     ],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     params: keyParams,
     body: KeyChange,
     answer: Key,
@@ -216,8 +218,7 @@ export const keyRoutes = {
     summary: "Changes caps, expiry or tags of up to 100 keys: all of them or none",
     command: { usage: "key change-many" },
     changes: ["key.cap", "key.week-cap", "key.day-cap", "key.expiry", "key.tags"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     body: KeysChange,
     answer: ChangedKeys,
   },
@@ -225,8 +226,7 @@ export const keyRoutes = {
     summary: "Disables up to 100 keys permanently: all of them or none",
     command: { usage: "key disable-many", typed: ["confirm_count"] },
     changes: ["key.disable"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     body: Fields({
       key_ids: KeyIds,
       confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),
@@ -242,13 +242,92 @@ export const keyRoutes = {
     summary: "Disables a key permanently; it may work for up to 5 more seconds",
     command: { usage: "key disable <key_id>", typed: ["confirm_name"] },
     changes: ["key.disable"],
-    needs: "keys",
-    isSetting: true,
+    ...setting("keys"),
     params: keyParams,
     /** The person types the key's name, so as not to disable the wrong key. */
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),
     answer: Key,
+  },
+} as const;
+
+const LimitValue = Type.Object({
+  ceiling: nullable(Count),
+  own: nullable(Count),
+  effective: nullable(Count),
+  source: LimitSource,
+  used: nullable(Count),
+});
+export type LimitValue = Static<typeof LimitValue>;
+
+export const LimitRow = Type.Object({
+  scope: oneOf("org", "key", "model", "endpoint"),
+  key_id: nullable(Id),
+  /** By `scope`: the name of the key or organization, the model's id or the endpoint's provider. */
+  name: Type.String(),
+  model: nullable(Type.String()),
+  rpm: LimitValue,
+  tpm: LimitValue,
+  concurrency: LimitValue,
+});
+export type LimitRow = Static<typeof LimitRow>;
+
+const Cap = Type.Object({
+  scope: oneOf("org", "key"),
+  key_id: nullable(Id),
+  name: Type.String(),
+  cap_usd: nullable(Usd),
+  spent_usd: Usd,
+  in_flight_usd: Usd,
+});
+
+export const Limits = Type.Object({
+  rows: Type.Array(LimitRow),
+  caps: Type.Array(Cap),
+  cap_reset_at: Instant,
+  is_funded: Type.Boolean(),
+});
+export type Limits = Static<typeof Limits>;
+
+export const limitRoutes = {
+  "GET /api/console/limits": {
+    summary: "Every limit and cap with its current use",
+    command: {
+      usage: "limits show",
+      columns:
+        "scope key_id name model rpm.effective rpm.source tpm.effective tpm.source " +
+        "concurrency.effective concurrency.source cap_usd spent_usd",
+    },
+    ...reads,
+    answer: Limits,
+  },
+  "POST /api/admission-limits": {
+    summary: "Lowers or removes a limit; the gateway's route, with a session instead of a key",
+    ...setting("keys"),
+    body: LimitChange,
+    answer: ChangedLimit,
+  },
+  "PATCH /api/console/org-cap": {
+    summary:
+      "Sets the organization's monthly cap; empty changes nothing, 0 removes it. One that is already spent stops all requests and needs confirm",
+    command: {
+      usage: "org cap <org_id>",
+      columns: "scope key_id name cap_usd spent_usd in_flight_usd",
+    },
+    changes: ["org.cap"],
+    ...setting("billing"),
+    gate: "reads",
+    body: Fields({
+      cap_usd: Type.Optional(nullable(CapChange("month"))),
+      confirm: Confirm,
+    }),
+    answer: Limits,
+  },
+  "GET /api/console/refusals/:request_id": {
+    summary: "Explains why a request was rejected",
+    ...reads,
+    params: Type.Object({ request_id: Id }),
+    answer: Type.Object({ request_id: Id, at: Instant, ...refusalFields }),
   },
 } as const;

@@ -1,6 +1,17 @@
-import { Type, type Static } from "typebox";
+import { type Static, Type } from "typebox";
 
-import { Email, Count, Id, Instant, nullable, oneOf, RoleName, Fields } from "./shared.ts";
+import {
+  Count,
+  Email,
+  Fields,
+  Id,
+  Instant,
+  List,
+  nullable,
+  oneOf,
+  RoleName,
+  setting,
+} from "./shared.ts";
 
 export const Member = Type.Object({
   account_id: Id,
@@ -43,7 +54,8 @@ export const SentInvitation = Type.Object({
 });
 export type SentInvitation = Static<typeof SentInvitation>;
 
-const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
+/** The `name` of a webhook is its address. */
+const Made = List(Type.Object({ id: Id, name: Type.String() }));
 
 export const MadeByMember = Type.Object({
   keys: Made,
@@ -86,8 +98,7 @@ export const memberRoutes = {
     summary: "Changes the role of a member; the last owner stays one",
     command: { usage: "member role <account_id>" },
     changes: ["member.role", "member.uninvite"],
-    needs: "members",
-    isSetting: true,
+    ...setting("members"),
     params: ofMember,
     body: Fields({ role: RoleName }),
     answer: Team,
@@ -98,28 +109,24 @@ export const memberRoutes = {
     // A removed member's alerts and invitations end too. A member who is removed from the account's
     // own organization gets a new, empty one.
     changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
-    needs: "members",
-    isSetting: true,
+    ...setting("members"),
     params: ofMember,
     answer: Team,
   },
   "POST /api/console/leave": {
     summary: "Leaves the organization; its last owner cannot",
-    needs: "account",
-    isSetting: true,
+    ...setting("account"),
     answer: Type.Object({ left: Type.Boolean() }),
   },
   "POST /api/console/invitations": {
     summary: "Invites an e-mail address; the link works for 7 days",
-    needs: "members",
-    isSetting: true,
+    ...setting("members"),
     body: Fields({ email: Email, role: RoleName }),
     answer: SentInvitation,
   },
   "POST /api/console/invitations/:invitation_id/renew": {
     summary: "Sends an invitation again with a new link; the one before stops working",
-    needs: "members",
-    isSetting: true,
+    ...setting("members"),
     params: ofInvitation,
     answer: SentInvitation,
   },
@@ -127,8 +134,7 @@ export const memberRoutes = {
     summary: "Revokes an invitation; its link stops working",
     command: { usage: "member uninvite <invitation_id>" },
     changes: ["member.uninvite"],
-    needs: "members",
-    isSetting: true,
+    ...setting("members"),
     params: ofInvitation,
     answer: Team,
   },
@@ -139,15 +145,13 @@ export const memberRoutes = {
   },
   "POST /api/console/received-invitations/find": {
     summary: "The open invitation of a link, by the token in it",
-    needs: "account",
-    isSetting: true,
+    ...setting("account"),
     body: Fields({ token: Type.String({ minLength: 1, maxLength: 100 }) }),
     answer: ReceivedInvitation,
   },
   "POST /api/console/received-invitations/:invitation_id/accept": {
     summary: "Joins the organization that invites; the session is in it from then on",
-    needs: "account",
-    isSetting: true,
+    ...setting("account"),
     params: ofInvitation,
     answer: Joined,
   },
@@ -160,8 +164,7 @@ export const memberRoutes = {
   "POST /api/console/organizations/own": {
     summary:
       "Begins an organization of one's own with its trial key, after an invitation came first",
-    needs: "account",
-    isSetting: true,
+    ...setting("account"),
     answer: Joined,
   },
 } as const;

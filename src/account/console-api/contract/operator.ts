@@ -1,22 +1,24 @@
 import { Type, type Static } from "typebox";
 
-import { CreditEntry, Purchase } from "./billing.ts";
+import { CreditEntry, Purchase } from "./statements.ts";
 import { RequestDetail } from "./usage.ts";
 import {
   CallFamily,
   Count,
+  Fields,
   Id,
   Instant,
   nullable,
   oneOf,
+  operatorReads,
+  operatorSetting,
   Page,
   Ref,
   ShortText,
   Usd,
   UsdInput,
-  Fields,
 } from "./shared.ts";
-import { TrustState } from "./verification.ts";
+import { TrustState } from "./listing-figures.ts";
 
 const Reason = ShortText(
   "a text of 1 to 200 characters for the change log, which customers do not see",
@@ -246,8 +248,7 @@ export type OperatorContract = Static<typeof OperatorContract>;
 export const operatorRoutes = {
   "GET /api/operator/desk": {
     summary: "Requests, failures, spend and margin of eight days, and who or what is in trouble",
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     answer: OperatorDesk,
   },
   "GET /api/operator/look-up": {
@@ -273,8 +274,7 @@ export const operatorRoutes = {
   },
   "GET /api/operator/changes": {
     summary: "The change log of the whole installation, newest first, 50 a page",
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     query: Fields({ before: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })) }),
     answer: Type.Object({
       data: Type.Array(OperatorChange),
@@ -283,15 +283,13 @@ export const operatorRoutes = {
   },
   "GET /api/operator/health": {
     summary: "Instances, books, version and schema",
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     answer: OperatorHealth,
   },
   "GET /api/operator/organizations": {
     summary: "Organizations with balance and holds, newest first",
     command: { usage: "org list", columns: "org_id name email balance_usd held_usd credit" },
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     query: Fields({
       q: Type.Optional(
         Type.String({
@@ -305,8 +303,7 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations/:org_id": {
     summary: "One organization: wallet, purchases, limits, restrictions, changes",
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     params: orgParams,
     answer: OperatorOrgPage,
   },
@@ -314,8 +311,7 @@ export const operatorRoutes = {
     summary: "Grants credit, once per reference; the command is `credit grant`",
     command: { usage: "credit grant" },
     changes: ["credit.grant", "alert.rules"],
-    access: "operator",
-    isSetting: true,
+    ...operatorSetting,
     params: orgParams,
     body: Fields({
       amount_usd: UsdInput,
@@ -333,8 +329,7 @@ export const operatorRoutes = {
     summary: "Sets contract limits in place of the defaults; the command is `limits contract`",
     command: { usage: "limits contract", none: ["rpm", "tpm", "concurrency"] },
     changes: ["limit.change"],
-    access: "operator",
-    isSetting: true,
+    ...operatorSetting,
     params: orgParams,
     body: OperatorContract,
     answer: OperatorLimit,
@@ -343,8 +338,7 @@ export const operatorRoutes = {
     summary: "Lifts restrictions after unusual use; the command is `unusual-use lift`",
     command: { usage: "unusual-use lift <org_id>" },
     changes: ["hold.lift"],
-    access: "operator",
-    isSetting: true,
+    ...operatorSetting,
     params: orgParams,
     body: Fields({
       family: Type.Optional(
@@ -360,8 +354,7 @@ export const operatorRoutes = {
   "GET /api/operator/restrictions": {
     summary: "Restrictions for unusual use, newest first, 1,000 at most",
     command: { usage: "unusual-use list [org_id]" },
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     query: Fields({
       org_id: Type.Optional(ShortText("the id of one organization")),
       past: Type.Optional(
@@ -374,8 +367,7 @@ export const operatorRoutes = {
   },
   "GET /api/operator/purchases": {
     summary: "Purchases waiting for a person or a bank, parked ones first, 200 at most",
-    access: "operator",
-    gate: "reads",
+    ...operatorReads,
     answer: Type.Object({ data: Type.Array(WaitingPurchase) }),
   },
   "GET /api/operator/listings": {

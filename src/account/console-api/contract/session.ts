@@ -6,13 +6,15 @@ import {
   Balance,
   CallFamily,
   Count,
+  Fields,
   Id,
   Instant,
   Name,
   nullable,
   oneOf,
+  reads,
   RoleName,
-  Fields,
+  setting,
 } from "./shared.ts";
 import { RequestStatus } from "./usage.ts";
 
@@ -163,8 +165,7 @@ export const sessionRoutes = {
   },
   "GET /api/console/first-request": {
     summary: "The first request of the organization that succeeded, or why the newest did not",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     answer: FirstRequest,
   },
   "GET /api/console/settings": {
@@ -174,8 +175,7 @@ export const sessionRoutes = {
   },
   "PATCH /api/console/settings": {
     summary: "Changes the organization; fields left out do not change",
-    needs: "organization",
-    isSetting: true,
+    ...setting("organization"),
     body: SettingsChange,
     answer: Settings,
   },
@@ -186,8 +186,7 @@ export const sessionRoutes = {
   },
   "POST /api/console/sessions/:session_id/end": {
     summary: "Signs the account out in another browser",
-    needs: "account",
-    isSetting: true,
+    ...setting("account"),
     params: Type.Object({ session_id: Id }),
     answer: BrowserSessions,
   },

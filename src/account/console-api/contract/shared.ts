@@ -79,6 +79,15 @@ export interface CommandFace {
   readonly verdict?: string;
 }
 
+/** Routes that read reports, of which an organization runs only a few at a time. */
+export const reads = { needs: "read", gate: "reads" } as const;
+export const operatorReads = { access: "operator", gate: "reads" } as const;
+export const operatorSetting = { access: "operator", isSetting: true } as const;
+
+export function setting<const N extends Need>(needs: N) {
+  return { needs, isSetting: true } as const;
+}
+
 export const UsdInput = Type.String({
   pattern: "^[0-9]{1,9}(\\.[0-9]{1,6})?$",
   maxLength: 16,

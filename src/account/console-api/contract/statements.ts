@@ -1,7 +1,21 @@
-import { Type, type Static } from "typebox";
+import { type Static, Type } from "typebox";
 
 import { TAX_ID_TYPES } from "../../../kernel/core/tax-id-types.ts";
-import { Count, Instant, nullable, oneOf, Usd, Fields } from "./shared.ts";
+import {
+  Balance,
+  Count,
+  Fields,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  Page,
+  reads,
+  setting,
+  Usd,
+  UsdInput,
+} from "./shared.ts";
+import { PAUSE_REASONS } from "../../../kernel/core/top-up-pauses.ts";
 
 export const CompanyData = Fields({
   legal_name: Type.String({ minLength: 1, maxLength: 200 }),
@@ -116,23 +130,20 @@ export const statementRoutes = {
   },
   "POST /api/console/company": {
     summary: "Sets the company data, all fields at once; new invoices and every page have them",
-    needs: "billing",
-    isSetting: true,
+    ...setting("billing"),
     body: CompanyData,
     answer: CompanyPage,
   },
   "GET /api/console/statements": {
     summary: "The months of the organization, newest first",
     command: { usage: "statement list" },
-    needs: "read",
-    gate: "reads",
+    ...reads,
     answer: Type.Object({ data: Type.Array(StatementSummary) }),
   },
   "GET /api/console/statements/:month": {
     summary: "One monthly statement; a month that is over is closed when it is first read",
     command: { usage: "statement show <month>", verdict: "differences" },
-    needs: "read",
-    gate: "reads",
+    ...reads,
     params: monthParams,
     answer: Statement,
   },
@@ -142,23 +153,228 @@ export const statementRoutes = {
       usage: "statement csv <month>",
       summary: "One monthly statement as a table",
     },
-    needs: "read",
-    gate: "reads",
+    ...reads,
     params: monthParams,
     answerType: "text/csv",
   },
   "GET /api/console/statements/:month/statement.pdf": {
     summary: "The same to print, with the parties of today",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     params: monthParams,
     answerType: "application/pdf",
   },
   "GET /api/console/statements/:month/statement.json": {
     summary: "The same as a file, without company data: the text that is kept and hashed",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     params: monthParams,
     answerType: "application/json",
+  },
+} as const;
+
+export const PurchaseStatus = oneOf(
+  "created",
+  "pending",
+  "paid",
+  "partly_refunded",
+  "refunded",
+  "disputed",
+  "failed",
+  "expired",
+  "parked",
+);
+export type PurchaseStatus = Static<typeof PurchaseStatus>;
+
+export const Purchase = Type.Object({
+  purchase_id: Id,
+  amount_usd: Usd,
+  status: PurchaseStatus,
+  created_at: Instant,
+  granted_at: nullable(Instant),
+  refunded_usd: Usd,
+  disputed_usd: Usd,
+  receipt: nullable(Type.String()),
+  receipt_url: nullable(Type.String()),
+  is_test_money: Type.Boolean(),
+  is_automatic: Type.Boolean(),
+});
+export type Purchase = Static<typeof Purchase>;
+
+/** The payment for one purchase, with buyer and issuer as they were when it was paid. */
+export const Receipt = Type.Object({
+  number: Type.String(),
+  purchase_id: Id,
+  paid_at: Instant,
+  description: Type.String(),
+  net_usd: Usd,
+  tax_usd: Usd,
+  no_tax_reason: Type.String(),
+  amount_usd: Usd,
+  refunded_usd: Usd,
+  disputed_usd: Usd,
+  payment_reference: nullable(Type.String()),
+  payment_method: nullable(Type.String()),
+  provider_url: nullable(Type.String()),
+  is_test_money: Type.Boolean(),
+  is_automatic: Type.Boolean(),
+  buyer: Type.String(),
+  company: nullable(CompanyData),
+  issuer: Issuer,
+});
+export type Receipt = Static<typeof Receipt>;
+
+export const Billing = Type.Object({
+  balance: Balance,
+  owed_usd: Usd,
+  payments: Type.Object({
+    mode: oneOf("stripe", "test", "none"),
+    min_usd: Usd,
+    max_usd: Usd,
+  }),
+  purchases: Type.Array(Purchase),
+});
+export type Billing = Static<typeof Billing>;
+
+/** One entry of the credit history. All requests of a UTC day are one entry. */
+export const CreditEntry = Type.Object({
+  at: Instant,
+  kind: oneOf(
+    "purchase",
+    "grant",
+    "welcome",
+    "refund",
+    "refund_reversal",
+    "dispute",
+    "dispute_reversal",
+    "usage",
+    "correction",
+    "other",
+  ),
+  /** By the kind of row: the purchase's id, the grant's reference, or the day of usage. */
+  ref: Type.String(),
+  amount_usd: Usd,
+});
+export type CreditEntry = Static<typeof CreditEntry>;
+
+export const CreditLedger = Type.Object({ data: Type.Array(CreditEntry), ...Page });
+
+const cursorQuery = Fields({
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+});
+
+export const billingRoutes = {
+  "GET /api/console/billing": {
+    summary: "Balance, purchases, and how to buy credit",
+    needs: "read",
+    answer: Billing,
+  },
+  "POST /api/console/purchases": {
+    summary: "Starts a purchase; the browser then opens checkout_url",
+    needs: "billing",
+    gate: "payments",
+    body: Fields({
+      amount_usd: UsdInput,
+      back_to: Type.Optional(oneOf("billing", "welcome")),
+      save_card: Type.Optional(Type.Boolean()),
+    }),
+    answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
+  },
+  "GET /api/console/purchases/:purchase_id": {
+    summary: "One purchase; while it is open, its state is read from the payment provider",
+    needs: "read",
+    gate: "payments",
+    params: Type.Object({ purchase_id: Id }),
+    answer: Purchase,
+  },
+  "GET /api/console/purchases/:purchase_id/receipt": {
+    summary: "The receipt of a paid purchase",
+    ...reads,
+    params: Type.Object({ purchase_id: Id }),
+    answer: Receipt,
+  },
+  "GET /api/console/purchases/:purchase_id/receipt.pdf": {
+    summary: "The same as a PDF file",
+    ...reads,
+    params: Type.Object({ purchase_id: Id }),
+    answerType: "application/pdf",
+  },
+  "GET /api/console/credit-ledger": {
+    summary: "The wallet's entries, newest first",
+    ...reads,
+    query: cursorQuery,
+    answer: CreditLedger,
+  },
+  "GET /api/console/credit-ledger.csv": {
+    summary: "The whole wallet as a file; its sum is the settled balance",
+    needs: "read",
+    answerType: "text/csv",
+  },
+} as const;
+
+export const TopUpCard = Type.Object({
+  brand: Type.String(),
+  last4: Type.String(),
+  exp_month: Type.Integer(),
+  exp_year: Type.Integer(),
+});
+
+export const TopUpRule = Type.Object({
+  is_on: Type.Boolean(),
+  below_usd: Usd,
+  amount_usd: Usd,
+  month_max_usd: Usd,
+});
+
+export const TopUpPause = Type.Object({
+  reason: oneOf(...PAUSE_REASONS),
+  text: Type.String(),
+  since: Instant,
+});
+
+export const TopUp = Type.Object({
+  /**
+   * False if the operator sells no credit or has automatic top-up off; other fields are then empty.
+   */
+  is_available: Type.Boolean(),
+  card: nullable(TopUpCard),
+  is_card_pending: Type.Boolean(),
+  rule: nullable(TopUpRule),
+  pause: nullable(TopUpPause),
+  month_spent_usd: Usd,
+  has_open_purchase: Type.Boolean(),
+  min_usd: Usd,
+  max_usd: Usd,
+});
+export type TopUp = Static<typeof TopUp>;
+
+export const topUpRoutes = {
+  "GET /api/console/top-up": {
+    summary: "Automatic top-up: the saved card, the rule, and what it has bought this month",
+    needs: "read",
+    gate: "payments",
+    answer: TopUp,
+  },
+  "PATCH /api/console/top-up": {
+    summary: "Sets the rule of automatic top-up; turning it on ends a pause",
+    ...setting("billing"),
+    body: Fields({
+      is_on: Type.Boolean(),
+      below_usd: UsdInput,
+      amount_usd: UsdInput,
+      month_max_usd: UsdInput,
+    }),
+    answer: TopUp,
+  },
+  "POST /api/console/top-up/card": {
+    summary: "Starts saving a card without a payment; the browser then opens checkout_url",
+    ...setting("billing"),
+    gate: "payments",
+    answer: Type.Object({ checkout_url: Type.String() }),
+  },
+  "POST /api/console/top-up/card/remove": {
+    summary: "Removes the saved card and turns automatic top-up off",
+    ...setting("billing"),
+    gate: "payments",
+    answer: TopUp,
   },
 } as const;

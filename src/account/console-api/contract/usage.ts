@@ -16,6 +16,7 @@ import {
   nullable,
   oneOf,
   Page,
+  reads,
   Tokens,
   Usd,
 } from "./shared.ts";
@@ -266,14 +267,12 @@ export type Overview = Static<typeof Overview>;
 export const usageRoutes = {
   "GET /api/console/overview": {
     summary: "The figures of the overview page",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     answer: Overview,
   },
   "GET /api/console/usage": {
     summary: "Figures of a time range, in total and by group",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     query: Fields({
       ...filters,
       group_by: Type.Optional(UsageGroupBy),
@@ -283,8 +282,7 @@ export const usageRoutes = {
   },
   "GET /api/console/requests": {
     summary: "Requests, newest first or in another order",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     query: Fields({
       ...filters,
       cursor: Type.Optional(Type.String({ maxLength: 200 })),
@@ -302,8 +300,7 @@ export const usageRoutes = {
   },
   "GET /api/console/requests/:request_id": {
     summary: "One request with every attempt at a provider",
-    needs: "read",
-    gate: "reads",
+    ...reads,
     params: Type.Object({ request_id: Id }),
     answer: RequestDetail,
   },

@@ -1,9 +1,9 @@
-import type { SuiteProgress } from "../listing-tools/index.ts";
+import { CHECK_IDS, type ConformanceReport, type SuiteProgress } from "../listing-tools/index.ts";
 import { formatUsd } from "../kernel/index.ts";
-import { clock } from "./command-context.ts";
-import type { CommandContext } from "./command-io.ts";
+import { clock, type CommandContext } from "./command-context.ts";
+import type { ListingVerdict } from "../gateway/index.ts";
 
-export interface ConformanceProgress {
+interface ConformanceProgress {
   readonly checkEnded: (progress: SuiteProgress) => void;
   readonly end: () => void;
 }
@@ -46,4 +46,26 @@ function stateText(
 ): string {
   const leftSeconds = Math.round(((ms / done) * (total - done)) / 1000);
   return `${done}/${total} checks, $${formatUsd(spentMicroUsd)} spent, about ${leftSeconds} s left (${modelId} ${check.id})`;
+}
+
+/**
+ * The verdicts of a report that are stored: one for each model on which all checks ran. A run that
+ * ended early has none, because a few checks do not suffice to judge a listing.
+ */
+export function toVerdicts(
+  report: ConformanceReport,
+  source: ListingVerdict["source"],
+): readonly ListingVerdict[] {
+  if (!report.is_complete) return [];
+  const whole = report.models.filter(({ checks }) => checks.length === CHECK_IDS.length);
+  return whole.map(({ id, upstream_id: upstreamModelId, verdict, checks }) => ({
+    providerId: report.provider,
+    modelId: id,
+    upstreamModelId,
+    manifestSha256: report.manifest_sha256,
+    verdict,
+    checkedAtMs: Date.parse(report.started_at),
+    source,
+    checks,
+  }));
 }
