@@ -61,7 +61,6 @@ export * from "./routing/plan-route.ts";
 export * from "./routing/shared-health.ts";
 export * from "./telemetry/open-tracing.ts";
 export * from "./verification/conduct.ts";
-export * from "./verification/verdict-store.ts";
 export * from "./verification/postgres-verdict-store.ts";
 export * from "./verification/postgres-watch-store.ts";
 export * from "./verification/verification.ts";
