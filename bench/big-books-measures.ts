@@ -5,7 +5,7 @@ import { systemClock } from "../src/kernel/core/time.ts";
 import type { Ledger } from "../src/ledger/ledger-store.ts";
 import type { AuditProgress } from "../src/ledger/audit/ledger-audit.ts";
 import { openSigningKey } from "../src/ledger/retention/signing-key.ts";
-import type { ReportFilter } from "../src/gateway/records/usage-reports.ts";
+import type { ReportFilter } from "../src/gateway/records/request-rows.ts";
 import { measureCycles } from "./books.ts";
 import { share } from "./program.ts";
 import type { Active } from "./sizes.ts";
