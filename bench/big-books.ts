@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSy
 import { join } from "node:path";
 import { Client } from "pg";
 import type { PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import type { ReportFilter } from "../src/gateway/records/usage-reports.ts";
+import type { ReportFilter } from "../src/gateway/records/request-rows.ts";
 import { systemClock } from "../src/kernel/core/time.ts";
 import { startEmbeddedPostgres } from "../src/kernel/storage/embedded-server.ts";
 import type { AuditProgress } from "../src/ledger/audit/ledger-audit.ts";

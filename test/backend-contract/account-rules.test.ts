@@ -7,7 +7,8 @@ import { withBackend } from "../support/postgres.ts";
 import { addKey, type TestKey } from "../support/add-key.ts";
 import { grant, makeRuleKeys, rulesReader } from "../support/rule-keys.ts";
 import { testOperator } from "../support/test-operator.ts";
-import type { LimitTarget } from "../../src/gateway/limits/limit-ceilings.ts";
+import type { LimitChange } from "../../src/gateway/accounts/account-store.ts";
+import type { LimitTarget, StoredLimit } from "../../src/gateway/limits/limit-ceilings.ts";
 
 const NO_ORG = "org_none" as OrgId;
 const ORG: LimitTarget = { source: "contract", scope: "org" };
@@ -93,67 +94,44 @@ describe("stored limits", () => {
       .toSorted();
   }
 
+  const change = (target: LimitTarget, to: LimitChange): Promise<StoredLimit | undefined> =>
+    backend.rulesStore.changeLimit(key.orgId, target, to, testOperator);
+
   test("a change keeps the values that it does not name, and null removes a value", async () => {
-    const { rulesStore } = backend;
-    const change = rulesStore.changeLimit.bind(rulesStore, key.orgId, OWN_ORG);
-    expect(await change({ requestsPerMinute: 10 }, testOperator)).toEqual({
-      ...OWN_ORG,
-      requestsPerMinute: 10,
-    });
-    expect(await change({ concurrent: 2 }, testOperator)).toEqual({
-      ...OWN_ORG,
-      requestsPerMinute: 10,
-      concurrent: 2,
-    });
-    expect(await change({ requestsPerMinute: null, tokensPerMinute: 5 }, testOperator)).toEqual({
-      ...OWN_ORG,
-      tokensPerMinute: 5,
-      concurrent: 2,
-    });
-    expect(await change({}, testOperator)).toEqual({
-      ...OWN_ORG,
-      tokensPerMinute: 5,
-      concurrent: 2,
-    });
-    expect((await rulesOf(key)).limits).toEqual([
-      { ...OWN_ORG, tokensPerMinute: 5, concurrent: 2 },
-    ]);
+    const left = { tokensPerMinute: 5, concurrent: 2 };
+    for (const [to, stored] of [
+      [{ requestsPerMinute: 10 }, { requestsPerMinute: 10 }],
+      [{ concurrent: 2 }, { requestsPerMinute: 10, concurrent: 2 }],
+      [{ requestsPerMinute: null, tokensPerMinute: 5 }, left],
+      [{}, left],
+    ]) {
+      expect(await change(OWN_ORG, to ?? {})).toEqual({ ...OWN_ORG, ...stored });
+    }
+    expect((await rulesOf(key)).limits).toEqual([{ ...OWN_ORG, ...left }]);
   });
 
   test("a limit whose last value is removed is deleted, and an empty one is not stored", async () => {
-    const { rulesStore } = backend;
     const { orgId } = key;
-    await rulesStore.changeLimit(
-      orgId,
-      ORG,
-      { requestsPerMinute: 10, concurrent: 2 },
-      testOperator,
-    );
-    await rulesStore.changeLimit(orgId, OWN_ORG, { concurrent: 1 }, testOperator);
-    expect(
-      await rulesStore.changeLimit(
-        orgId,
-        ORG,
-        { requestsPerMinute: null, concurrent: null },
-        testOperator,
-      ),
-    ).toEqual(ORG);
-    expect(
-      await rulesStore.changeLimit(orgId, ORG, { tokensPerMinute: null }, testOperator),
-    ).toEqual(ORG);
-    expect(await rulesStore.changeLimit(orgId, ORG, {}, testOperator)).toEqual(ORG);
-    expect(await rulesStore.listLimits(orgId)).toEqual([{ ...OWN_ORG, concurrent: 1 }]);
+    await change(ORG, { requestsPerMinute: 10, concurrent: 2 });
+    await change(OWN_ORG, { concurrent: 1 });
+    for (const to of [
+      { requestsPerMinute: null, concurrent: null },
+      { tokensPerMinute: null },
+      {},
+    ]) {
+      expect(await change(ORG, to)).toEqual(ORG);
+    }
+    expect(await backend.rulesStore.listLimits(orgId)).toEqual([{ ...OWN_ORG, concurrent: 1 }]);
     const rows = await backend.query("select 1 from limit_override where org_id = $1", [orgId]);
     expect(rows).toHaveLength(1);
   });
 
   test("an unknown organization or a key of another one changes nothing", async () => {
     const { rulesStore } = backend;
-    const change = { requestsPerMinute: 1 };
-    expect(await rulesStore.changeLimit(NO_ORG, ORG, change, testOperator)).toBeUndefined();
+    const one = { requestsPerMinute: 1 };
+    expect(await rulesStore.changeLimit(NO_ORG, ORG, one, testOperator)).toBeUndefined();
     for (const keyId of [foreign.keyId, "key_none" as KeyId]) {
-      const target = { source: "self", scope: "key", keyId } as const;
-      expect(await rulesStore.changeLimit(key.orgId, target, change, testOperator)).toBeUndefined();
+      expect(await change({ source: "self", scope: "key", keyId }, one)).toBeUndefined();
     }
     for (const orgId of [key.orgId, foreign.orgId, NO_ORG]) {
       expect(await rulesStore.listLimits(orgId)).toEqual([]);
@@ -162,20 +140,12 @@ describe("stored limits", () => {
 
   test("a target that contradicts itself is a fault of the program", async () => {
     const wrong: LimitTarget = { source: "self", scope: "org", keyId: key.keyId };
-    const change = backend.rulesStore.changeLimit(
-      key.orgId,
-      wrong,
-      { concurrent: 1 },
-      testOperator,
-    );
-    await expect(change).rejects.toThrow("a limit of scope");
+    await expect(change(wrong, { concurrent: 1 })).rejects.toThrow("a limit of scope");
   });
 
   test("simultaneous changes are all kept, and simultaneous removals leave no empty limit", async () => {
     const { rulesStore } = backend;
     const values = { requestsPerMinute: 11, tokensPerMinute: 12, concurrent: 13 };
-    const change = (target: LimitTarget, to: Parameters<typeof rulesStore.changeLimit>[2]) =>
-      rulesStore.changeLimit(key.orgId, target, to, testOperator);
     for (let round = 0; round < 5; round++) {
       await Promise.all(
         Object.entries(values).flatMap(([name, value]) =>
@@ -197,19 +167,17 @@ describe("stored limits", () => {
   });
 
   test("a removal that fails half-way keeps the limit", async () => {
-    const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
+    await change(ORG, { concurrent: 4 });
     await backend.query(`
       create function refuse() returns trigger language plpgsql as $$
         begin raise exception 'cut short'; end $$;
       create trigger refuse before delete on limit_override execute function refuse()`);
     try {
-      const cut = rulesStore.changeLimit(key.orgId, ORG, { concurrent: null }, testOperator);
-      await expect(cut).rejects.toThrow("cut short");
+      await expect(change(ORG, { concurrent: null })).rejects.toThrow("cut short");
     } finally {
       await backend.query("drop function refuse cascade");
     }
-    expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
+    expect(await backend.rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
   });
 });
 
@@ -235,16 +203,11 @@ describe("dedicated endpoints", () => {
 
   test("an endpoint belongs to its organization with all its limits, for every key", async () => {
     const { rulesStore } = backend;
+    const { orgId } = key;
     const providerId = `private-${++made}`;
-    const endpoint = await rulesStore.createEndpoint(
-      { orgId: key.orgId, providerId, limits },
-      testOperator,
-    );
-    const shared = {
-      endpointId: expect.stringMatching(/^endpoint_[0-9a-f]{24}$/),
-      providerId,
-      limits,
-    };
+    const endpoint = await rulesStore.createEndpoint({ orgId, providerId, limits }, testOperator);
+    const endpointId = expect.stringMatching(/^endpoint_[0-9a-f]{24}$/) as string;
+    const shared = { endpointId, providerId, limits };
     const createdAtMs = expect.any(Number) as number;
     expect(endpoint).toEqual({ ...shared, orgId: key.orgId, createdAtMs });
     expect((await rulesOf(key)).endpoints).toEqual([shared]);

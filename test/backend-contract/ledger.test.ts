@@ -79,7 +79,7 @@ describe("in a journal with many other requests", () => {
       };
       for (const [text, values, rowsMax] of [
         [joined, [org.orgId, requestId, attemptId], 10],
-        [openRequestsSql("$1", "true"), ["others"], 10],
+        [openRequestsSql("true"), ["others"], 10],
         [audit, [], 1_000],
       ] as const) {
         const before = await rowsRead();

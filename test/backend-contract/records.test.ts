@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { createRequestId, type AttemptId, type RequestId } from "../../src/kernel/core/ids.ts";
+import { sumUsage } from "../../src/kernel/core/usage.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -30,8 +31,14 @@ async function close(...rows: CloseRow[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
 }
 
-/** The prices of an attempt. */
-const pinned = {
+/** What every attempt of these tests has. */
+const common = {
+  providerId: "acme-ai",
+  upstreamModelId: "small-2026",
+  durationMs: 34,
+  served: null,
+  answered: {},
+  reserveMicroUsd: 1_000n,
   sheet: { pinId: "pin-1", abovePromptTokens: 0 },
   prices: {
     prompt: 1n,
@@ -60,40 +67,28 @@ test("a request shows every attempt with its tokens, outcome and cost", async ()
     outcome: "completed",
     attempts: [
       {
+        ...common,
         ordinal: 1,
-        providerId: "acme-ai",
-        upstreamModelId: "small-2026",
         startedAtMs: START_MS + 5,
         firstByteMs: null,
-        durationMs: 34,
         outcome: "failed",
         upstreamStatus: 500,
         errorClass: "upstream_error",
-        served: null,
-        answered: {},
         usage: null,
-        reserveMicroUsd: 1_000n,
         debitMicroUsd: 0n,
         basis: "none",
-        ...pinned,
       },
       {
+        ...common,
         ordinal: 2,
-        providerId: "acme-ai",
-        upstreamModelId: "small-2026",
         startedAtMs: START_MS + 40,
         firstByteMs: 12,
-        durationMs: 34,
         outcome: "completed",
         upstreamStatus: 200,
         errorClass: null,
-        served: null,
-        answered: {},
         usage,
-        reserveMicroUsd: 1_000n,
         debitMicroUsd: 320n,
         basis: "reported",
-        ...pinned,
       },
     ],
   });
@@ -135,14 +130,7 @@ test("usage has pages with the newest first, and each request once", async () =>
         providerId: "acme-ai",
         debitMicroUsd: 17n,
         basis: "reported",
-        usage: {
-          ...usage,
-          prompt: 22,
-          cachedPrompt: 6,
-          cacheWrite: 4,
-          completion: 14,
-          internalReasoning: 10,
-        },
+        usage: sumUsage([usage, usage]),
       });
     }
     cursor = page.nextCursor;

@@ -8,14 +8,16 @@ import { requestIdFrom } from "../../src/ledger/attempt-columns.ts";
 import type { UsageReports } from "../../src/gateway/records/postgres-usage-reports.ts";
 import type { UsageQuery } from "../../src/gateway/records/record-rows.ts";
 import type {
-  ReportedRequest,
-  ReportFilter,
   ReportGroupBy,
   ReportRank,
+  UsageReport,
+} from "../../src/gateway/records/report-query.ts";
+import type {
+  ReportedRequest,
   RequestSort,
   RequestSortBy,
-  UsageReport,
-} from "../../src/gateway/records/usage-reports.ts";
+} from "../../src/gateway/records/request-pages.ts";
+import type { ReportFilter } from "../../src/gateway/records/request-rows.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import {

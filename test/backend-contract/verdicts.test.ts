@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ChangeLog } from "../../src/kernel/index.ts";
 import { openPool } from "../../src/kernel/storage/connection.ts";
 import { PostgresVerdictStore } from "../../src/gateway/verification/postgres-verdict-store.ts";
-import type { ListingVerdict } from "../../src/gateway/verification/verdict-store.ts";
+import type { ListingVerdict } from "../../src/gateway/verification/postgres-verdict-store.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { ListingVerdict } from "../../src/gateway/verification/verdict-store.ts";
+import type { ListingVerdict } from "../../src/gateway/verification/postgres-verdict-store.ts";
 import { ask, at, get, type HttpAnswer } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import { MovableClock } from "../support/clocks.ts";

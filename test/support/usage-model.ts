@@ -4,11 +4,8 @@ import {
   type RequestStatus,
   toRequestStatus,
 } from "../../src/kernel/core/request-status.ts";
-import type {
-  ReportFigures,
-  ReportFilter,
-  ReportGroupBy,
-} from "../../src/gateway/records/usage-reports.ts";
+import type { ReportFigures, ReportGroupBy } from "../../src/gateway/records/report-query.ts";
+import type { ReportFilter } from "../../src/gateway/records/request-rows.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 /** One request as a model computes it from its rows, in the plainest way. */

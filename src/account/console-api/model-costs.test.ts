@@ -5,7 +5,7 @@ import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import { microUsd } from "../../kernel/core/money.ts";
 import type { Usage } from "../../kernel/core/usage.ts";
 import type { SizedTokens } from "../../gateway/records/tokens-by-size.ts";
-import type { UsageReport } from "../../gateway/records/usage-reports.ts";
+import type { UsageReport } from "../../gateway/records/report-query.ts";
 import { collectBounds, modelCosts } from "./model-costs.ts";
 
 function sheet(prompt: bigint, completion: bigint, tiers?: PriceSheet["tiers"]): PriceSheet {

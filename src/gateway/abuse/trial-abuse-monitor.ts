@@ -34,15 +34,8 @@ const WATCHED_MAX = 10_000;
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
-export interface UsageRule {
+export interface UsageRule extends Pick<UsageFinding, "limitedMs" | "repeatMs"> {
   readonly policy: UnusualUsePolicy;
-  /** How long the restriction for a first finding lasts, in milliseconds. */
-  readonly limitedMs: number;
-  /**
-   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
-   * `restricted` one, which lasts until an operator lifts it.
-   */
-  readonly repeatMs: number;
 }
 
 export interface UsageWatchOptions extends UsageRule {
@@ -164,7 +157,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 
   async #report(key: string, untold: UntoldFinding, askedAtMs: number): Promise<void> {
-    const { store, clock, log } = this.#options;
+    const { store, clock, log, principalMs } = this.#options;
     const { finding, sinceMs, untilMs } = untold;
     const detail = { org_id: finding.orgId, kind: finding.family, reason: finding.reason };
     try {
@@ -173,7 +166,18 @@ export class TrialAbuseMonitor implements AbuseMonitor {
         ageMs: Math.max(0, askedAtMs - sinceMs),
         limitedMs: untilMs - askedAtMs,
       });
-      this.#keep(key, { orgId: finding.orgId, hold }, clock.nowMs());
+      const nowMs = clock.nowMs();
+      if (hold === undefined) this.#fresh.delete(key);
+      else {
+        // Kept until every cached principal includes it.
+        const goodUntilMs = nowMs + principalMs;
+        const { orgId } = finding;
+        this.#fresh.set(
+          key,
+          { orgId, hold, goodUntilMs, untold: undefined, isStored: true },
+          nowMs,
+        );
+      }
       log.warn({ ...detail, state: hold?.state ?? "none" }, "unusual use on trial credit");
     } catch (fault) {
       log.warn({ ...detail, err: fault }, "unusual use could not be recorded");
@@ -183,20 +187,6 @@ export class TrialAbuseMonitor implements AbuseMonitor {
       if (fresh === undefined || tries === REPORT_TRIES_MAX) return;
       const nextTryMs = nowMs + RETRY_REPORT_AT_MS * 2 ** untold.tries;
       this.#fresh.set(key, { ...fresh, untold: { ...untold, tries, nextTryMs } }, nowMs);
-    }
-  }
-
-  /** Keeps a stored restriction until every cached principal includes it. */
-  #keep(
-    key: string,
-    { orgId, hold }: { readonly orgId: OrgId; readonly hold: AbuseRestriction | undefined },
-    nowMs: number,
-  ): void {
-    const goodUntilMs = nowMs + this.#options.principalMs;
-    if (hold === undefined) this.#fresh.delete(key);
-    else {
-      const kept = { orgId, hold, goodUntilMs, untold: undefined, isStored: true };
-      this.#fresh.set(key, kept, nowMs);
     }
   }
 }
@@ -270,7 +260,7 @@ const FRESH_HOLDS_MAX = 10_000;
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
 /** A restriction that this process has placed and that cached principals may not include yet. */
-export interface FreshHold {
+interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
   /**
@@ -300,10 +290,6 @@ interface UntoldFinding {
  */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
-
-  get size(): number {
-    return this.#holds.size;
-  }
 
   find(key: string, nowMs: number): FreshHold | undefined {
     const fresh = this.#holds.get(key);

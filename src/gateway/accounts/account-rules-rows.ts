@@ -38,7 +38,7 @@ import type { LimitChange } from "./account-store.ts";
 import type { KeyRecord } from "./key-store.ts";
 
 /**
- * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Nested rows arrive as
+ * Columns of an `KeyRecordRow`, for a query over `api_key k` and `org o`. Nested rows arrive as
  * JSON, so that a key is always one row; bytes are encoded as base64.
  */
 const ACCOUNT_RULES_COLUMNS: string = `
@@ -61,8 +61,9 @@ const ACCOUNT_RULES_COLUMNS: string = `
       where org_id = k.org_id and lifted_at is null and (until_at is null or until_at > now())
       order by family, until_at desc nulls first) h) as usage_holds`;
 
-/** The raw values of `ACCOUNT_RULES_COLUMNS`; a list without rows is null. */
-export interface AccountRulesRow {
+/** The raw values of `keyRecordSql` that are not columns; a list without rows is null. */
+export interface KeyRecordRow {
+  readonly digest: string;
   readonly is_trial: boolean;
   readonly keys_may_set_org_limits: boolean;
   readonly limits: readonly object[] | null;
@@ -72,7 +73,7 @@ export interface AccountRulesRow {
   readonly usage_holds: readonly object[] | null;
 }
 
-function accountRules(row: AccountRulesRow): AccountRules {
+function accountRules(row: KeyRecordRow): AccountRules {
   if (isPlain(row)) return PLAIN_RULES;
   return {
     limits: (row.limits ?? []).map(limitColumns.read),
@@ -85,13 +86,10 @@ function accountRules(row: AccountRulesRow): AccountRules {
   };
 }
 
-function isPlain(row: AccountRulesRow): boolean {
-  const { is_trial, keys_may_set_org_limits, ...said } = row;
-  const { limits, endpoints, connections, policy, usage_holds } = said;
-  const isSilent = [limits, endpoints, connections, policy, usage_holds].every(
-    (each) => each === null,
-  );
-  return isSilent && !is_trial && !keys_may_set_org_limits;
+function isPlain(row: KeyRecordRow): boolean {
+  const { limits, endpoints, connections, policy, usage_holds } = row;
+  const said = [limits, endpoints, connections, policy, usage_holds];
+  return said.every((each) => each === null) && !row.is_trial && !row.keys_may_set_org_limits;
 }
 
 const limitValues: ColumnsOf<LimitValues> = {
@@ -99,6 +97,8 @@ const limitValues: ColumnsOf<LimitValues> = {
   tokensPerMinute: orAbsent(integer("tpm")),
   concurrent: orAbsent(integer("concurrency")),
 };
+
+const LIMIT_NAMES = Object.keys(limitValues) as readonly (keyof LimitValues)[];
 
 export const limitColumns: Columns<StoredLimit> = columns<StoredLimit>({
   source: text("source"),
@@ -157,15 +157,12 @@ export async function changeLimit(
   {
     orgId,
     target,
-    change: { requestsPerMinute, tokensPerMinute, concurrent },
+    change,
   }: { readonly orgId: OrgId; readonly target: LimitTarget; readonly change: LimitChange },
 ): Promise<StoredLimit | undefined> {
   assertTarget(target);
   const name = [orgId, target.scope, target.keyId ?? null, target.modelId ?? null, target.source];
-  const values = [requestsPerMinute, tokensPerMinute, concurrent].flatMap((value) => [
-    value !== undefined,
-    value ?? null,
-  ]);
+  const values = LIMIT_NAMES.flatMap((each) => [change[each] !== undefined, change[each] ?? null]);
   if (!(await lockOrg(client, orgId))) return undefined;
   const changing = { text: CHANGE_LIMIT_SQL, values: [...name, ...values] };
   const [row] = (await queryInTime<Row>(client, changing)).rows;
@@ -256,10 +253,6 @@ export function keyRecordSql(which: string): string {
   where ${which}`;
 }
 
-export interface KeyRecordRow extends AccountRulesRow {
-  readonly digest: string;
-}
-
 const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord, "rules">>({
   keyId: text("key_id"),
   orgId: text("org_id"),
@@ -274,6 +267,6 @@ const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord,
   funded: computed("o.funded_at is not null", bool("funded")),
 });
 
-export function keyRecord(row: AccountRulesRow): KeyRecord {
+export function keyRecord(row: KeyRecordRow): KeyRecord {
   return { ...recordColumns.read(row), rules: accountRules(row) };
 }

@@ -1,18 +1,6 @@
-import type { Caps, MicroUsd, OrgId } from "../../kernel/index.ts";
-import type { EndpointLimits, LimitTarget } from "../limits/limit-ceilings.ts";
+import type { Caps, OrgId } from "../../kernel/index.ts";
+import type { EndpointLimits, LimitTarget, LimitValues } from "../limits/limit-ceilings.ts";
 import type { DedicatedEndpoint } from "./account-rules.ts";
-
-export interface OrgSummary {
-  readonly orgId: OrgId;
-  readonly name: string;
-  readonly email: string;
-  readonly balanceMicroUsd: MicroUsd;
-  readonly heldMicroUsd: MicroUsd;
-  readonly createdAtMs: number;
-  readonly capMicroUsd: MicroUsd | null;
-  readonly isFunded: boolean;
-  readonly keysMaySetOrgLimits: boolean;
-}
 
 /** The changes to a key; an absent field stays as it is. */
 export interface KeyEdit {
@@ -44,11 +32,7 @@ export interface KeyEdit {
 export type Whose = OrgId | "anyone";
 
 /** An absent limit stays as it is. Null removes it, so that the default applies again. */
-export interface LimitChange {
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly concurrent?: number | null;
-}
+export type LimitChange = { readonly [N in keyof LimitValues]?: number | null };
 
 export interface EndpointRecord extends DedicatedEndpoint {
   readonly orgId: OrgId;
@@ -59,12 +43,4 @@ export interface NewEndpoint {
   readonly orgId: OrgId;
   readonly providerId: string;
   readonly limits: EndpointLimits;
-}
-
-export interface ListedOrg extends OrgSummary {
-  /** True if the organization has bought credit, or was granted credit that counts as bought. */
-  readonly hasBought: boolean;
-  readonly hasPurchase: boolean;
-  readonly spentMonthMicroUsd: MicroUsd;
-  readonly restrictions: number;
 }

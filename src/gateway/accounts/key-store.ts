@@ -6,7 +6,6 @@ import {
   CAP_PERIODS,
   capColumn,
   type Caps,
-  type Columns,
   columns,
   computed,
   instantMs,
@@ -19,6 +18,7 @@ import {
   opaque,
   type OrgId,
   orNull,
+  type RecordOf,
   type Row,
   text,
 } from "../../kernel/index.ts";
@@ -57,27 +57,6 @@ export interface KeyStore {
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
 
-export interface KeySummary {
-  readonly keyId: KeyId;
-  readonly orgId: OrgId;
-  readonly name: string;
-  readonly label: string;
-  readonly origin: KeyOrigin;
-  readonly requestsPerMinuteCeiling: number;
-  readonly caps: Caps;
-  readonly createdAtMs: number;
-  readonly disabledAtMs: number | null;
-  /**
-   * Null if the key never expires. An expired key works again if its expiry is moved; a disabled
-   * key never does.
-   */
-  readonly expiresAtMs: number | null;
-  /** Ids of the models that the key may call; null means every model. A list is never empty. */
-  readonly models: readonly string[] | null;
-  /** Labels that the owner chose, sorted. */
-  readonly tags: readonly string[];
-}
-
 export interface NewKey {
   readonly orgId: OrgId;
   readonly name: string;
@@ -91,20 +70,27 @@ export interface NewKey {
   readonly tags?: readonly string[];
 }
 
-export const keyColumns: Columns<KeySummary> = columns({
-  keyId: text("key_id"),
-  orgId: text("org_id"),
-  name: text("name"),
-  label: text("label"),
-  origin: text("origin"),
+export const keyColumns = columns({
+  keyId: text<KeyId>("key_id"),
+  orgId: text<OrgId>("org_id"),
+  name: text<string>("name"),
+  label: text<string>("label"),
+  origin: text<KeyOrigin>("origin"),
   requestsPerMinuteCeiling: integer("rpm_ceiling"),
   caps: columns<Caps>(byCapPeriod((period) => orNull(micro(capColumn(period))))),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
+  /**
+   * Null if the key never expires. An expired key works again if its expiry is moved; a disabled
+   * key never does.
+   */
   expiresAtMs: orNull(instantMs("expires_at")),
-  models: orNull(opaque("models")),
-  tags: computed("coalesce(tags, '{}')", opaque("tags")),
+  /** Ids of the models that the key may call; null means every model. A list is never empty. */
+  models: orNull(opaque<readonly string[]>("models")),
+  /** Labels that the owner chose, sorted. */
+  tags: computed("coalesce(tags, '{}')", opaque<readonly string[]>("tags")),
 });
+export type KeySummary = RecordOf<typeof keyColumns>;
 
 /** The caller has checked how many keys the organization may have. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {

@@ -6,8 +6,6 @@ import {
   byGateway,
   type ChangedBy,
   type ChangeLog,
-  columns,
-  type Columns,
   createKeyId,
   createOrgId,
   type KeyId,
@@ -21,7 +19,7 @@ import {
   type Row,
 } from "../../kernel/index.ts";
 import { changeLimit, keyRecord, type KeyRecordRow, keyRecordSql } from "./account-rules-rows.ts";
-import type { KeyEdit, OrgSummary, Whose } from "./account-store.ts";
+import type { KeyEdit, Whose } from "./account-store.ts";
 import { changeOrgCap, createdKey, createNotedKey, editKeys } from "./key-changes.ts";
 import {
   keyColumns,
@@ -35,7 +33,8 @@ import {
   CREATE_ORG_SQL,
   createdOrg,
   ORG_AND_WALLET_SQL,
-  orgSummary,
+  orgColumns,
+  type OrgSummary,
 } from "./postgres-org-directory.ts";
 
 const DIGEST_BYTES = 32;
@@ -197,8 +196,6 @@ function among(whose: Whose): { readonly where: string; readonly values: readonl
 const findByDigestsSql = keyRecordSql(
   "(k.digest = any ($1::bytea[]) or k.old_digest = any ($1::bytea[])) and s.digest = any ($1::bytea[])",
 );
-
-const orgColumns: Columns<OrgSummary> = columns(orgSummary);
 
 const SELECT_ORG_SQL = `select ${orgColumns.sqlOf("o")} ${ORG_AND_WALLET_SQL}`;
 

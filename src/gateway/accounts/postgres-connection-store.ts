@@ -4,9 +4,7 @@ import {
   assert,
   type ChangedBy,
   type ChangeLog,
-  type Columns,
   columns,
-  type ColumnsOf,
   createRecordId,
   instantMs,
   instantOrNull,
@@ -16,27 +14,11 @@ import {
   orNull,
   type ProviderId,
   type Public,
+  type RecordOf,
   type Row,
   text,
 } from "../../kernel/index.ts";
 import type { KeyVault, SealedRow, SealedRows } from "./key-vault.ts";
-
-export interface ConnectionSummary {
-  readonly connectionId: string;
-  readonly orgId: OrgId;
-  readonly providerId: ProviderId;
-  /** Null if every key of the organization may use the connection. */
-  readonly keyId: KeyId | null;
-  readonly name: string;
-  readonly label: string;
-  readonly createdAtMs: number;
-  readonly disabledAtMs: number | null;
-}
-
-export interface StoredConnection extends ConnectionSummary {
-  /** Empty once the connection is disabled. */
-  readonly sealedKey: Buffer;
-}
 
 export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs">;
 
@@ -171,23 +153,26 @@ export class PostgresConnectionStore {
 
 export type ConnectionStore = Public<PostgresConnectionStore>;
 
-const summaryProperties: ColumnsOf<ConnectionSummary> = {
-  connectionId: text("connection_id"),
-  orgId: text("org_id"),
-  providerId: text("provider_id"),
-  keyId: orNull(text("key_id")),
-  name: text("name"),
-  label: text("label"),
+const summaryProperties = {
+  connectionId: text<string>("connection_id"),
+  orgId: text<OrgId>("org_id"),
+  providerId: text<ProviderId>("provider_id"),
+  /** Null if every key of the organization may use the connection. */
+  keyId: orNull(text<KeyId>("key_id")),
+  name: text<string>("name"),
+  label: text<string>("label"),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
-};
+} as const;
+const summaryColumns = columns(summaryProperties);
+export type ConnectionSummary = RecordOf<typeof summaryColumns>;
 
-const summaryColumns: Columns<ConnectionSummary> = columns(summaryProperties);
-
-const storedColumns: Columns<StoredConnection> = columns({
+const storedColumns = columns({
   ...summaryProperties,
-  sealedKey: opaque("sealed_key"),
+  /** Empty once the connection is disabled. */
+  sealedKey: opaque<Buffer>("sealed_key"),
 });
+export type StoredConnection = RecordOf<typeof storedColumns>;
 
 /** Selects a connection of an owner. $1 connection, $2 organization, or null for an operator. */
 const OWNED_SQL = "where connection_id = $1 and ($2::text is null or org_id = $2)";
@@ -205,9 +190,7 @@ const DISABLE_SQL = `
   ) was
   where c.connection_id = was.was_id returning ${summaryColumns.sqlOf("c")}, was_disabled_at`;
 
-const wasDisabled = columns<Pick<ConnectionSummary, "disabledAtMs">>({
-  disabledAtMs: orNull(instantMs("was_disabled_at")),
-});
+const wasDisabled = columns({ disabledAtMs: orNull(instantMs("was_disabled_at")) });
 
 /** Always returns one row, which tells whether the organization and the key exist. */
 const CREATE_SQL = `

@@ -3,9 +3,7 @@ import type { Pool } from "pg";
 import {
   bool,
   type Change,
-  type Columns,
   columns,
-  type ColumnsOf,
   computed,
   count,
   instantMs,
@@ -15,22 +13,24 @@ import {
   orNull,
   type Public,
   queryInTime,
+  type RecordOf,
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type { ListedOrg, OrgSummary } from "./account-store.ts";
 
-export const orgSummary: ColumnsOf<OrgSummary> = {
-  orgId: text("org_id"),
-  name: text("name"),
-  email: text("email"),
+const orgProperties = {
+  orgId: text<OrgId>("org_id"),
+  name: text<string>("name"),
+  email: text<string>("email"),
   balanceMicroUsd: computed("w.credits - w.debits - w.owed", micro("balance")),
   heldMicroUsd: computed("w.reserved", micro("held")),
   createdAtMs: instantMs("created_at"),
   capMicroUsd: orNull(micro("cap_micro_usd")),
   isFunded: computed("o.funded_at is not null", bool("is_funded")),
   keysMaySetOrgLimits: bool("keys_may_set_org_limits"),
-};
+} as const;
+export const orgColumns = columns(orgProperties);
+export type OrgSummary = RecordOf<typeof orgColumns>;
 
 export const ORG_AND_WALLET_SQL =
   "from org o join account w on w.account_id = 'wallet:' || o.org_id";
@@ -69,13 +69,13 @@ export class PostgresOrgDirectory {
   }): Promise<readonly ListedOrg[]> {
     const { search, after = null, limit } = asked;
     const query = { text: PAGE_SQL, values: [search.trim(), after, limit] };
-    return (await queryInTime<Row>(this.#pool, query)).rows.map(orgColumns.read);
+    return (await queryInTime<Row>(this.#pool, query)).rows.map(listedColumns.read);
   }
 
   async find(orgId: string): Promise<ListedOrg | undefined> {
     const query = { text: FIND_SQL, values: [orgId] };
     const [row] = (await queryInTime<Row>(this.#pool, query)).rows;
-    return row === undefined ? undefined : orgColumns.read(row);
+    return row === undefined ? undefined : listedColumns.read(row);
   }
 
   async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -87,8 +87,9 @@ export class PostgresOrgDirectory {
 
 export type OrgDirectory = Public<PostgresOrgDirectory>;
 
-const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
-  ...orgSummary,
+const listedColumns = columns({
+  ...orgProperties,
+  /** True if the organization has bought credit, or was granted credit that counts as bought. */
   hasBought: computed("o.bought_at is not null", bool("has_bought")),
   hasPurchase: computed(
     "exists (select from purchase p where p.org_id = o.org_id and p.granted_at is not null)",
@@ -105,6 +106,7 @@ const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
     count("restrictions"),
   ),
 });
+export type ListedOrg = RecordOf<typeof listedColumns>;
 
 // Selects the rows of the page first, so that the subqueries of the columns run only for these
 // rows.
@@ -116,12 +118,12 @@ const PAGE_SQL = `
         or (created_at, org_id) < (select l.created_at, l.org_id from org l where l.org_id = $2))
     order by created_at desc, org_id desc limit $3
   )
-  select ${orgColumns.sqlOf("o")}
+  select ${listedColumns.sqlOf("o")}
   from o join account w on w.account_id = 'wallet:' || o.org_id
   order by o.created_at desc, o.org_id desc`;
 
 const NAMES_SQL = "select org_id, name from org where org_id = any($1)";
 
 const FIND_SQL = `
-  select ${orgColumns.sqlOf("o")}
+  select ${listedColumns.sqlOf("o")}
   ${ORG_AND_WALLET_SQL} where o.org_id = $1`;

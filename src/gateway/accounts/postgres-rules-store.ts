@@ -17,7 +17,7 @@ import {
 } from "../../kernel/index.ts";
 import type { StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
 import {
-  type AccountRulesRow,
+  type KeyRecordRow,
   changeLimit,
   endpointProperties,
   keyRecord,
@@ -42,7 +42,7 @@ export class PostgresRulesStore {
 
   /** Reads a key and its rules from the database, past every cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
-    const { rows } = await this.#read<AccountRulesRow>(
+    const { rows } = await this.#read<KeyRecordRow>(
       keyRecordSql("k.key_id = $1 and s.digest = k.digest"),
       [keyId],
     );

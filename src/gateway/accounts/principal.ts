@@ -1,6 +1,6 @@
 import { isManagedOrigin, type KeyId, type OrgId, defined } from "../../kernel/index.ts";
 import type { AccountRules } from "./account-rules.ts";
-import type { OrgSummary } from "./account-store.ts";
+import type { OrgSummary } from "./postgres-org-directory.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
 export interface Principal {

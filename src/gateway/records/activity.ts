@@ -1,29 +1,19 @@
 import { MANAGED_SQL } from "../accounts/key-store.ts";
 import {
   columns,
-  type Columns,
   count,
   type KeyId,
   micro,
-  type MicroUsd,
   orNull,
   word,
   integer,
   opaque,
   PROVIDER_ACTIVITY_ATTEMPTS_MAX,
+  type RecordOf,
   text,
 } from "../../kernel/index.ts";
 import { attemptsOutsideSql } from "./report-parts.ts";
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
-
-export interface KeyActivity {
-  readonly keyId: KeyId;
-  /** The minute of the key's newest request; null if the journal has none. */
-  readonly lastUsedAtMs: number | null;
-  /** The key's spend in this UTC month; a request counts in the month in which it was admitted. */
-  readonly spentMonthMicroUsd: MicroUsd;
-  readonly inFlightMicroUsd: MicroUsd;
-}
 
 /**
  * Reads the activity of an organization's keys. $1 is the organization, $2 the days whose attempts
@@ -62,9 +52,11 @@ export function keyActivitySql(rolledDays: readonly string[]): string {
   order by k.created_at desc, k.key_id`;
 }
 
-export const keyActivityColumns: Columns<KeyActivity> = columns({
-  keyId: word("key_id"),
+export const keyActivityColumns = columns({
+  keyId: word<KeyId>("key_id"),
+  /** The minute of the key's newest request; null if the journal has none. */
   lastUsedAtMs: orNull(count("last_ms")),
+  /** The key's spend in this UTC month; a request counts in the month in which it was admitted. */
   spentMonthMicroUsd: micro("spent"),
   inFlightMicroUsd: micro("in_flight"),
 });
@@ -81,30 +73,6 @@ export const FIRST_SUCCESS_SQL = `
     (select request_id, outcome from attempt where org_id = $1
       order by request_id desc limit ${CHECKED_MAX})
   ) r where outcome = 'completed' order by request_id limit 1`;
-
-/**
- * The activity of a provider with at least 200 calls of at least 3 organizations, none with more
- * than half of them. Calls that the customer ended or the provider refused are not counted.
- */
-export interface ProviderActivity {
-  readonly providerId: string;
-  readonly attempts: number;
-  readonly succeeded: number;
-  /** Null if the successful calls come from too few organizations. */
-  readonly firstByteP50Ms: number | null;
-}
-
-export interface Substitution {
-  readonly providerId: string;
-  readonly modelId: string;
-  /** The name of the wrong model that the provider reported most often. */
-  readonly servedModel: string;
-  /**
-   * Of the answers that named a model, the share that named a wrong one; null if the answers, or
-   * the wrong ones, come from too few organizations.
-   */
-  readonly share: number | null;
-}
 
 /**
  * Reads a bounded number of the newest attempts, and reports only providers with calls of enough
@@ -135,12 +103,18 @@ export const PROVIDER_ACTIVITY_SQL = `
   ) end as p50
   from known order by provider_id`;
 
-export const providerActivityColumns: Columns<ProviderActivity> = columns({
-  providerId: word("provider_id"),
+/**
+ * The activity of a provider with at least 200 calls of at least 3 organizations, none with more
+ * than half of them. Calls that the customer ended or the provider refused are not counted.
+ */
+export const providerActivityColumns = columns({
+  providerId: word<string>("provider_id"),
   attempts: count("attempts"),
   succeeded: count("succeeded"),
+  /** Null if the successful calls come from too few organizations. */
   firstByteP50Ms: orNull(integer("p50")),
 });
+export type ProviderActivity = RecordOf<typeof providerActivityColumns>;
 
 /**
  * Reads the same attempts as `PROVIDER_ACTIVITY_SQL`. The share must come from many organizations,
@@ -165,9 +139,15 @@ export const SUBSTITUTIONS_SQL = `
   from of_org o group by provider_id, model_id having sum(substituted) > 0
   order by provider_id, model_id`;
 
-export const substitutionColumns: Columns<Substitution> = columns({
-  providerId: word("provider_id"),
-  modelId: word("model_id"),
+export const substitutionColumns = columns({
+  providerId: word<string>("provider_id"),
+  modelId: word<string>("model_id"),
+  /** The name of the wrong model that the provider reported most often. */
   servedModel: text("served_model"),
-  share: opaque("share"),
+  /**
+   * Of the answers that named a model, the share that named a wrong one; null if the answers, or
+   * the wrong ones, come from too few organizations.
+   */
+  share: opaque<number | null>("share"),
 });
+export type Substitution = RecordOf<typeof substitutionColumns>;

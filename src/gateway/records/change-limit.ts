@@ -18,10 +18,10 @@ import {
   WordTable,
   defined,
 } from "../../kernel/index.ts";
+import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { LimitChange } from "../accounts/account-store.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import {
-  type CeilingKey,
   isNamed,
   keyCeilings,
   type LimitCeilings,
@@ -66,20 +66,27 @@ export async function planLimitChange(
 ): Promise<Result<PlannedChange>> {
   const asked = keyNamed(actor, request);
   if (!asked.ok) return asked;
-  const known = await readKnown(deps.rules, actor, asked.named);
-  if (!known.ok) return known;
+  const { orgId } = actor;
   const { scope, modelId, change } = request;
-  if (scope === "org" && !known.maySetOrg) return refused(ORG_NOT_OPEN);
-  const named = asked.named === undefined ? undefined : known.key;
+  const keyId = actor.kind === "key" ? actor.keyId : asked.named;
+  // Read from the database past every cache.
+  const [limits, endpoints, key] = await Promise.all([
+    deps.rules.listLimits(orgId),
+    deps.rules.listEndpoints(orgId),
+    keyId === undefined ? undefined : deps.rules.findKey(keyId),
+  ]);
+  if (keyId !== undefined && key?.orgId !== orgId) return refused(NO_SUCH_KEY);
+  const maySetOrg = actor.kind === "person" || key?.rules.keysMaySetOrgLimits === true;
+  if (scope === "org" && !maySetOrg) return refused(ORG_NOT_OPEN);
+  const named = asked.named === undefined ? undefined : key;
   const target: LimitTarget = {
     source: "self",
     scope,
     ...defined({ keyId: named?.keyId, modelId }),
   };
-  const { limits } = known;
   const isStored = limits.some((limit) => isNamed(limit, target));
   // A model that is no longer listed keeps its limits, and they can still be removed.
-  if (modelId !== undefined && !isStored && !isServed(deps.catalog.current, known, modelId)) {
+  if (modelId !== undefined && !isStored && !isServed(deps.catalog.current, endpoints, modelId)) {
     return refused(unknownModel(modelId));
   }
   const ceilings =
@@ -89,7 +96,7 @@ export async function planLimitChange(
   const reason =
     ceilingProblem(change, ceilings) ?? (isStored ? undefined : limitCountProblem(target, limits));
   if (reason !== undefined) return refused(invalidRequest(reason));
-  return { ok: true, orgId: actor.orgId, target, change };
+  return { ok: true, orgId, target, change };
 }
 
 export async function makeLimitChange(
@@ -128,39 +135,15 @@ function keyNamed(
   return { ok: true, named: keyId };
 }
 
-/** The facts that `planLimitChange` checks, read from the database past every cache. */
-interface KnownAccount {
-  readonly limits: readonly StoredLimit[];
-  readonly dedicated: readonly string[];
-  readonly key: Omit<CeilingKey, "rules"> | undefined;
-  readonly maySetOrg: boolean;
-}
-
-async function readKnown(
-  rules: RulesStore,
-  actor: LimitActor,
-  named: string | undefined,
-): Promise<Result<KnownAccount>> {
-  const { orgId } = actor;
-  const asked = actor.kind === "key" ? actor.keyId : named;
-  const [limits, endpoints, key] = await Promise.all([
-    rules.listLimits(orgId),
-    rules.listEndpoints(orgId),
-    asked === undefined ? undefined : rules.findKey(asked),
-  ]);
-  if (asked !== undefined && key?.orgId !== orgId) return refused(NO_SUCH_KEY);
-  return {
-    ok: true,
-    limits,
-    dedicated: endpoints.map(({ providerId }) => providerId),
-    key,
-    maySetOrg: actor.kind === "person" || key?.rules.keysMaySetOrgLimits === true,
-  };
-}
-
-function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string): boolean {
+function isServed(
+  catalog: Catalog,
+  endpoints: readonly DedicatedEndpoint[],
+  modelId: string,
+): boolean {
   if (catalog.find(modelId) !== undefined) return true;
-  return dedicated.some((id) => catalog.findDedicated(id, modelId) !== undefined);
+  return endpoints.some(
+    ({ providerId }) => catalog.findDedicated(providerId, modelId) !== undefined,
+  );
 }
 
 const STORED_LIMIT_MAX = 2_147_483_647;

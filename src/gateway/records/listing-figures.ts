@@ -1,42 +1,44 @@
 import type { OrgId } from "../../kernel/index.ts";
 
-/** The traffic of a listing in a span of time. Sums of several spans can be added. */
-export interface ListingSums {
-  readonly providerId: string;
-  readonly modelId: string;
-  readonly fromMs: number;
-  readonly succeeded: number;
+/** The counts of a listing's traffic: their names in code, and in columns. */
+const COUNTS = {
+  succeeded: "succeeded",
   /**
    * Calls that failed because of the provider, not because of the request or a client that left.
    */
-  readonly failed: number;
-  /** `usedHours`: hours with calls. `upHours`: hours in which at least one call succeeded. */
-  readonly usedHours: number;
-  readonly upHours: number;
+  failed: "failed",
+  /** Hours with calls. */
+  usedHours: "used_hours",
+  /** Hours in which at least one call succeeded. */
+  upHours: "up_hours",
   /**
-   * `streamed`, `streamedTokens` and `streamedMs` count only complete streamed answers: others have
-   * no time to the first token.
+   * This and the next two count only complete streamed answers: others have no time to the first
+   * token.
    */
-  readonly streamed: number;
-  readonly streamedTokens: number;
-  readonly streamedMs: number;
+  streamed: "streamed",
+  streamedTokens: "streamed_tokens",
+  streamedMs: "streamed_ms",
+} as const;
+type CountName = keyof typeof COUNTS;
+
+export function byCount<T>(make: (name: CountName, column: string) => T) {
+  const made = Object.entries(COUNTS).map(([name, column]) => [
+    name,
+    make(name as CountName, column),
+  ]);
+  return Object.fromEntries(made) as Readonly<Record<CountName, T>>;
+}
+
+/** The traffic of a listing in a span of time. Sums of several spans can be added. */
+export interface ListingSums extends Readonly<Record<CountName, number>> {
+  readonly providerId: string;
+  readonly modelId: string;
+  readonly fromMs: number;
   /**
    * Histogram of the time to the first byte: the number of a bucket (SQL `first_byte_span`) to the
    * number of answers in it.
    */
   readonly firstBytes: ReadonlyMap<number, number>;
-}
-
-/** Figures computed from `ListingSums`; a figure is null if there is nothing to compute it from. */
-export interface ListingFigures {
-  readonly calls: number;
-  /** The share of calls that succeeded, 0 to 1. */
-  readonly success: number | null;
-  /** The share of hours with calls in which at least one succeeded, 0 to 1. */
-  readonly uptime: number | null;
-  readonly firstTokenP50Ms: number | null;
-  readonly firstTokenP95Ms: number | null;
-  readonly tokensPerSecond: number | null;
 }
 
 export interface ListingFilter {
@@ -51,25 +53,20 @@ export interface ListingHistory {
   readonly hours: readonly ListingSums[];
 }
 
-export function computeFigures(sums: readonly ListingSums[]): ListingFigures {
-  const total = (of: (each: ListingSums) => number): number =>
-    sums.reduce((sum, each) => sum + of(each), 0);
-  const succeeded = total((each) => each.succeeded);
-  const calls = succeeded + total((each) => each.failed);
-  const usedHours = total((each) => each.usedHours);
-  const streamedMs = total((each) => each.streamedMs);
+/** A figure is null if there is nothing to compute it from. */
+export function computeFigures(sums: readonly ListingSums[]) {
+  const total = byCount((name) => sums.reduce((sum, each) => sum + each[name], 0));
+  const calls = total.succeeded + total.failed;
   const firstBytes = countsTogether(sums.map((each) => each.firstBytes));
   return {
     calls,
-    success: computeShare(succeeded, calls),
-    uptime: computeShare(
-      total((each) => each.upHours),
-      usedHours,
-    ),
+    /** The share of calls that succeeded, 0 to 1. */
+    success: computeShare(total.succeeded, calls),
+    /** The share of hours with calls in which at least one succeeded, 0 to 1. */
+    uptime: computeShare(total.upHours, total.usedHours),
     firstTokenP50Ms: findPercentile(firstBytes, 0.5),
     firstTokenP95Ms: findPercentile(firstBytes, 0.95),
-    tokensPerSecond:
-      streamedMs === 0 ? null : (total((each) => each.streamedTokens) * 1_000) / streamedMs,
+    tokensPerSecond: computeShare(total.streamedTokens * 1_000, total.streamedMs),
   };
 }
 

@@ -115,7 +115,7 @@ export const FORGET_DAY_SQL: readonly string[] = [
  * had ended.
  */
 export const DUE_HOUR_SQL = `
-  select due.hour, extract(epoch from due.hour)::bigint as seconds
+  select due.hour
   from generate_series(date_trunc('hour', now()) - interval '${LISTING_HOURS_KEPT - 24} hours',
     now() - interval '1 hour ${LISTING_HOUR_DELAY_MINUTES} minutes', interval '1 hour') as due(hour)
   left join listing_hour h using (hour)

@@ -74,7 +74,7 @@ function found(query: string, verified: readonly string[] = []): readonly string
   if (!read.ok) throw new Error(read.refusal.message);
   const state = (id: string) => (verified.includes(id) ? "verified" : "unchecked");
   const verdicts = { of: ({ id }: { readonly id: string }) => ({ state: state(id) }) as const };
-  return filterModels(models, read.filter, verdicts).map(({ id }) => id);
+  return filterModels(models, read.asked, verdicts).map(({ id }) => id);
 }
 
 function refusalOf(query: string): string {

@@ -11,31 +11,12 @@ import type { VerificationState } from "../verification/verification.ts";
 import { ModelFilters, type Verdicts } from "./contract/models.ts";
 import { queryReader } from "./read-query.ts";
 
-/** Absent filters match everything. */
-export interface ModelFilter extends Omit<
-  ModelFilters,
-  "max_prompt_price" | "max_completion_price"
-> {
-  /** Micro-USD per million tokens, which is pico-USD per token. */
-  readonly promptPriceMax?: bigint | undefined;
-  readonly completionPriceMax?: bigint | undefined;
-}
-
 /** Reads the filters of `GET /v1/models`. Each may be given once, except for lists. */
-export function readModelFilter(query: URLSearchParams): Result<{ readonly filter: ModelFilter }> {
+export function readModelFilter(query: URLSearchParams): Result<{ readonly asked: ModelFilters }> {
   const twice = SINGLE_NAMES.find((name) => query.getAll(name).length > 1);
-  if (twice !== undefined) return refused(invalidRequest(`${twice} must be given once`));
-  const read = readFilters(query);
-  if (!read.ok) return read;
-  const { max_prompt_price: prompt, max_completion_price: completion, ...filter } = read.asked;
-  return {
-    ok: true,
-    filter: {
-      ...filter,
-      promptPriceMax: prompt === undefined ? undefined : parseUsd(prompt),
-      completionPriceMax: completion === undefined ? undefined : parseUsd(completion),
-    },
-  };
+  return twice === undefined
+    ? readFilters(query)
+    : refused(invalidRequest(`${twice} must be given once`));
 }
 
 const readFilters = queryReader(ModelFilters);
@@ -50,12 +31,13 @@ const SINGLE_NAMES = Object.keys(ModelFilters.properties).filter((name) => !LIST
  */
 export function filterModels(
   models: readonly ListedModel[],
-  filter: ModelFilter,
+  filter: ModelFilters,
   verdicts: Verdicts,
 ): readonly ListedModel[] {
+  const fits = deploymentFilter(filter, verdicts);
   const found = models.flatMap((model) => {
     if (!fitsModel(model, filter)) return [];
-    const fitting = model.deployments.filter((each) => fitsDeployment(each, filter, verdicts));
+    const fitting = model.deployments.filter(fits);
     return fitting.length === 0 ? [] : [{ model, fitting }];
   });
   return ordered(found, filter.sort, models).map(({ model }) => model);
@@ -133,25 +115,29 @@ function rankByName(sorted: readonly ListedModel[]): Ranks {
   );
 }
 
-function fitsModel(model: ListedModel, { modality, deprecated }: ModelFilter): boolean {
+function fitsModel(model: ListedModel, { modality, deprecated }: ModelFilters): boolean {
   return (
     (modality === undefined || model.modality === modality) &&
     (deprecated === undefined || (model.deprecationDate !== undefined) === (deprecated === "true"))
   );
 }
 
-function fitsDeployment(each: Deployment, filter: ModelFilter, verdicts: Verdicts): boolean {
+/** Absent filters match everything. */
+function deploymentFilter(filter: ModelFilters, verdicts: Verdicts): (each: Deployment) => boolean {
   const { provider, prompt_logging: logging, min_context: contextMin = 0, verified } = filter;
-  return (
+  // Micro-USD per million tokens, which is pico-USD per token.
+  const [promptMax, completionMax] = [filter.max_prompt_price, filter.max_completion_price].map(
+    (max) => (max === undefined ? undefined : parseUsd(max)),
+  );
+  return (each) =>
     (provider === undefined || each.providerId === provider) &&
     (logging === undefined || each.promptLogging === logging) &&
     (each.contextLength ?? 0) >= contextMin &&
     (filter.input_modality ?? []).every((kind) => each.inputModalities.has(kind)) &&
     (filter.supported_parameters ?? []).every((name) => each.supportedParameters.has(name)) &&
-    isAtMost(findPrice(each, "prompt"), filter.promptPriceMax) &&
-    isAtMost(findPrice(each, "completion"), filter.completionPriceMax) &&
-    (verified === undefined || (verdicts.of(each).state === VERIFIED) === (verified === "true"))
-  );
+    isAtMost(findPrice(each, "prompt"), promptMax) &&
+    isAtMost(findPrice(each, "completion"), completionMax) &&
+    (verified === undefined || (verdicts.of(each).state === VERIFIED) === (verified === "true"));
 }
 
 const VERIFIED: VerificationState = "verified";

@@ -13,6 +13,7 @@ import {
   opaque,
   type OrgId,
   orNull,
+  type RecordOf,
   type Row,
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
@@ -30,39 +31,7 @@ export type RefusalCause =
   | "provider"
   | "request";
 
-/**
- * A spend cap of which the key has used 80 percent or more. A key may have one cap for each period.
- */
-export interface CappedKey {
-  readonly keyId: KeyId;
-  readonly name: string;
-  readonly period: CapPeriod;
-  readonly capMicroUsd: MicroUsd;
-  readonly spentMicroUsd: MicroUsd;
-}
-
-export interface NoticeFacts {
-  /** The causes of refusals in the last hour, of the newest thousand refused requests. */
-  readonly refused: Readonly<Partial<Record<RefusalCause, number>>>;
-  /**
-   * The smallest reserve that the balance refused in the last 15 minutes; null if there is none.
-   */
-  readonly neededMicroUsd: MicroUsd | null;
-  /**
-   * The smallest reserve that the organization's cap refused in the last 15 minutes; null if none.
-   */
-  readonly neededUnderCapMicroUsd: MicroUsd | null;
-  /**
-   * When the money ran out: the time of the first refusal for lack of money after the last
-   * dispatched request; null if there is none.
-   */
-  readonly refusedSinceMs: number | null;
-  /** The fullest cap comes first. */
-  readonly cappedKeys: readonly CappedKey[];
-  readonly models: readonly string[];
-}
-
-export const CAUSE_SQL = `case
+const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
   when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'
   when error_class = 'insufficient_quota' and reason->>'retryable' = 'true' then 'held'
@@ -130,7 +99,7 @@ export const NOTICE_FACTS_SQL = `
         and error_class = 'insufficient_quota'
       order by request_id limit 1) as refused_since,
     (select coalesce(jsonb_agg(jsonb_build_object(
-      'key_id', key_id, 'name', name, 'period', period, 'cap', cap::text,
+      'keyId', key_id, 'name', name, 'period', period, 'cap', cap::text,
       'spent', spent::text)), '[]')
       from capped) as capped,
     (select coalesce(jsonb_agg(distinct model_id), '[]') from (
@@ -162,27 +131,52 @@ export function noticeFactsValues(orgId: OrgId, nowMs: number): [string, string,
   return [orgId, requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
 }
 
+const factColumns = columns({
+  /** The causes of refusals in the last hour, of the newest thousand refused requests. */
+  refused: opaque<Readonly<Partial<Record<RefusalCause, number>>>>("refused"),
+  /**
+   * The smallest reserve that the balance refused in the last 15 minutes; null if there is none.
+   */
+  neededMicroUsd: orNull(micro("needed")),
+  /**
+   * The smallest reserve that the organization's cap refused in the last 15 minutes; null if none.
+   */
+  neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),
+  /**
+   * When the money ran out: the time of the first refusal for lack of money after the last
+   * dispatched request; null if there is none.
+   */
+  refusedSinceMs: orNull(instantMs("refused_since")),
+  models: opaque<readonly string[]>("models"),
+});
+
 interface CapRow {
-  readonly key_id: KeyId;
+  readonly keyId: KeyId;
   readonly name: string;
   readonly period: CapPeriod;
   readonly cap: string;
   readonly spent: string;
 }
 
-const factColumns = columns<Omit<NoticeFacts, "cappedKeys">>({
-  refused: opaque("refused"),
-  neededMicroUsd: orNull(micro("needed")),
-  neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),
-  refusedSinceMs: orNull(instantMs("refused_since")),
-  models: opaque("models"),
-});
+/**
+ * A spend cap of which the key has used 80 percent or more. A key may have one cap for each period.
+ */
+export interface CappedKey extends Omit<CapRow, "cap" | "spent"> {
+  readonly capMicroUsd: MicroUsd;
+  readonly spentMicroUsd: MicroUsd;
+}
+
+export interface NoticeFacts extends RecordOf<typeof factColumns> {
+  /** The fullest cap comes first. */
+  readonly cappedKeys: readonly CappedKey[];
+}
 
 export function noticeFacts(row: Row): NoticeFacts {
   const capped = row["capped"] as readonly CapRow[];
-  const cappedKeys = capped.map(({ key_id: keyId, name, period, cap, spent }) => {
-    const amounts = { capMicroUsd: microUsd(BigInt(cap)), spentMicroUsd: microUsd(BigInt(spent)) };
-    return { keyId, name, period, ...amounts };
-  });
+  const cappedKeys = capped.map(({ cap, spent, ...key }) => ({
+    ...key,
+    capMicroUsd: microUsd(BigInt(cap)),
+    spentMicroUsd: microUsd(BigInt(spent)),
+  }));
   return { ...factColumns.read(row), cappedKeys };
 }

@@ -1,67 +1,21 @@
 import type { Pool } from "pg";
 import {
   attemptIdFrom,
-  type Columns,
   columns,
   count,
   instantMs,
   micro,
-  type MicroUsd,
   normaliseEmail,
   type OrgId,
   orNull,
   parseRequestId,
   type Public,
   queryInTime,
+  type RecordOf,
   type Row,
   text,
 } from "../../kernel/index.ts";
 import { readCreatedAt, TWO_DAYS_OF_IDS, type FlaggedListing } from "../../ledger/index.ts";
-
-export interface DeskFigures {
-  readonly requests: number;
-  readonly failedRequests: number;
-  readonly debitMicroUsd: MicroUsd;
-  /** The debits minus the amounts owed to providers. */
-  readonly marginMicroUsd: MicroUsd;
-}
-
-/** The operator's overview, read from daily and hourly sums and never from the journal. */
-export interface Desk {
-  /** Seven days and today, newest first; a day without calls is left out. */
-  readonly days: readonly ({ readonly day: string } & DeskFigures)[];
-  /** The ten organizations with the most spend in `days`. */
-  readonly orgs: readonly ({ readonly orgId: OrgId; readonly name: string } & DeskFigures)[];
-  /**
-   * Providers with at least twenty calls in the last day of which a tenth or more failed; most
-   * failures first.
-   */
-  readonly providers: readonly {
-    readonly providerId: string;
-    readonly attempts: number;
-    readonly failed: number;
-  }[];
-  /**
-   * `outOfCredit` counts organizations that had credit and have less than a cent; `empty` lists ten
-   * of them.
-   */
-  readonly outOfCredit: number;
-  readonly empty: readonly {
-    readonly orgId: OrgId;
-    readonly name: string;
-    readonly balanceMicroUsd: MicroUsd;
-  }[];
-  /** The time up to which calls are summed; null if no calls are summed yet. */
-  readonly untilMs: number | null;
-}
-
-export interface Found {
-  readonly kind: "organization" | "person" | "key" | "purchase" | "request";
-  readonly id: string;
-  readonly label: string;
-  readonly orgId: OrgId;
-  readonly orgName: string;
-}
 
 const FOUND_MAX = 20;
 const KEY_LABEL_CHARS = "tm_vk_".length + 6;
@@ -74,7 +28,8 @@ export class PostgresOperatorDesk {
     this.#pool = pool;
   }
 
-  async read(): Promise<Desk> {
+  /** The overview, from daily and hourly sums and never from the journal. */
+  async read() {
     const [days, orgs, providers, empty, until] = await Promise.all([
       this.#rows(DAYS_SQL),
       this.#rows(ORGS_SQL),
@@ -83,16 +38,25 @@ export class PostgresOperatorDesk {
       this.#rows("select max(hour) + interval '1 hour' as until from listing_hour"),
     ]);
     return {
+      /** Seven days and today, newest first; a day without calls is left out. */
       days: days.map(dayColumns.read),
+      /** The ten organizations with the most spend in `days`. */
       orgs: orgs.map(orgColumns.read),
+      /**
+       * Providers with at least twenty calls in the last day of which a tenth or more failed; most
+       * failures first.
+       */
       providers: providers.map(providerColumns.read),
-      outOfCredit: empty[0] === undefined ? 0 : totalColumns.read(empty[0]).total,
+      /** The number of organizations that had credit and have less than a cent. */
+      outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,
+      /** Ten of them. */
       empty: empty.map(emptyColumns.read),
+      /** The time up to which calls are summed; null if no calls are summed yet. */
       untilMs: until.map(untilColumns.read)[0]?.untilMs ?? null,
     };
   }
 
-  async usageOf(orgId: OrgId): Promise<readonly ({ readonly modelId: string } & DeskFigures)[]> {
+  async usageOf(orgId: OrgId) {
     return (await this.#rows(USAGE_SQL, [orgId])).map(usageColumns.read);
   }
 
@@ -114,7 +78,7 @@ export class PostgresOperatorDesk {
 export type OperatorDesk = Public<PostgresOperatorDesk>;
 
 /** Selects the sums since an instant: daily sums, and hourly sums for days that have none yet. */
-export function partsSinceSql(since: string): string {
+function partsSinceSql(since: string): string {
   const columnsOf = `org_id, provider_id, model_id, attempts, succeeded, failed, requests,
     failed_requests, debit, margin, losses, lost`;
   return `select ${columnsOf}, day from listing_day_sum
@@ -161,37 +125,30 @@ const figures = {
   requests: count("requests"),
   failedRequests: count("failed_requests"),
   debitMicroUsd: micro("debit"),
+  /** The debits minus the amounts owed to providers. */
   marginMicroUsd: micro("margin"),
 } as const;
-const dayColumns = columns<Desk["days"][number]>({ day: text("day"), ...figures });
-const orgColumns = columns<Desk["orgs"][number]>({
-  orgId: text("org_id"),
-  name: text("name"),
-  ...figures,
-});
-const usageColumns = columns<{ readonly modelId: string } & DeskFigures>({
-  modelId: text("model_id"),
-  ...figures,
-});
-const providerColumns = columns<Desk["providers"][number]>({
-  providerId: text("provider_id"),
+const figureColumns = columns(figures);
+export type DeskFigures = RecordOf<typeof figureColumns>;
+const org = { orgId: text<OrgId>("org_id"), name: text<string>("name") } as const;
+const dayColumns = columns({ day: text<string>("day"), ...figures });
+const orgColumns = columns({ ...org, ...figures });
+const usageColumns = columns({ modelId: text<string>("model_id"), ...figures });
+const providerColumns = columns({
+  providerId: text<string>("provider_id"),
   attempts: count("attempts"),
   failed: count("failed"),
 });
-const emptyColumns = columns<Desk["empty"][number]>({
-  orgId: text("org_id"),
-  name: text("name"),
-  balanceMicroUsd: micro("balance"),
-});
-const totalColumns = columns({ total: count("total") });
+const emptyColumns = columns({ ...org, balanceMicroUsd: micro("balance"), total: count("total") });
 const untilColumns = columns({ untilMs: orNull(instantMs("until")) });
-const foundColumns: Columns<Found> = columns<Found>({
-  kind: text("kind"),
-  id: text("id"),
-  label: text("label"),
-  orgId: text("org_id"),
-  orgName: text("org_name"),
+const foundColumns = columns({
+  kind: text<"organization" | "person" | "key" | "purchase" | "request">("kind"),
+  id: text<string>("id"),
+  label: text<string>("label"),
+  orgId: org.orgId,
+  orgName: text<string>("org_name"),
 });
+type Found = RecordOf<typeof foundColumns>;
 
 interface Question {
   readonly sql: string;
@@ -262,13 +219,6 @@ const ORG_SQL = `
   select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
   where org_id = $1 or lower(name) = lower($1)`;
 
-export interface ListingLoss {
-  readonly providerId: string;
-  readonly modelId: string;
-  readonly attempts: number;
-  readonly lostMicroUsd: MicroUsd;
-}
-
 /**
  * Returns the listings that lost money in the last `days`, largest loss first. Reads sums, which
  * contain an hour soon after its end.
@@ -278,11 +228,12 @@ export async function listingLosses(pool: Pool, days: number): Promise<readonly 
 }
 
 const counted = {
-  providerId: text("provider_id"),
-  modelId: text("model_id"),
+  providerId: text<string>("provider_id"),
+  modelId: text<string>("model_id"),
   attempts: count("attempts"),
 } as const;
-const lossColumns = columns<ListingLoss>({ ...counted, lostMicroUsd: micro("lost") });
+const lossColumns = columns({ ...counted, lostMicroUsd: micro("lost") });
+export type ListingLoss = RecordOf<typeof lossColumns>;
 
 const LOSSES_SQL = `
   select provider_id, model_id, sum(losses)::bigint as attempts, sum(lost)::bigint as lost

@@ -1,5 +1,6 @@
 import { assert, columns, count, opaque, type Public, type Row, text } from "../../kernel/index.ts";
 import {
+  byCount,
   countsTogether,
   type ListingFilter,
   type ListingHistory,
@@ -85,21 +86,15 @@ const PUBLISHED_SQL = `
   where day >= ($1::timestamptz at time zone 'utc')::date
   order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
 
-const sumColumns = columns<Omit<ListingSums, "firstBytes">>({
-  providerId: text("provider_id"),
-  modelId: text("model_id"),
+const sumColumns = columns({
+  providerId: text<string>("provider_id"),
+  modelId: text<string>("model_id"),
   fromMs: count("from_ms"),
-  succeeded: count("succeeded"),
-  failed: count("failed"),
-  usedHours: count("used_hours"),
-  upHours: count("up_hours"),
-  streamed: count("streamed"),
-  streamedTokens: count("streamed_tokens"),
-  streamedMs: count("streamed_ms"),
+  ...byCount((_name, column) => count(column)),
 });
-const firstByteColumns = columns<{ readonly spans: number[]; readonly counts: number[] }>({
-  spans: opaque("first_byte_spans"),
-  counts: opaque("first_byte_counts"),
+const firstByteColumns = columns({
+  spans: opaque<number[]>("first_byte_spans"),
+  counts: opaque<number[]>("first_byte_counts"),
 });
 
 function readSumsRow(row: Row): ListingSums {
@@ -130,15 +125,6 @@ function daysOfHours(
 }
 
 function added(a: ListingSums, b: ListingSums): ListingSums {
-  return {
-    ...a,
-    succeeded: a.succeeded + b.succeeded,
-    failed: a.failed + b.failed,
-    usedHours: a.usedHours + b.usedHours,
-    upHours: a.upHours + b.upHours,
-    streamed: a.streamed + b.streamed,
-    streamedTokens: a.streamedTokens + b.streamedTokens,
-    streamedMs: a.streamedMs + b.streamedMs,
-    firstBytes: countsTogether([a.firstBytes, b.firstBytes]),
-  };
+  const firstBytes = countsTogether([a.firstBytes, b.firstBytes]);
+  return { ...a, ...byCount((name) => a[name] + b[name]), firstBytes };
 }

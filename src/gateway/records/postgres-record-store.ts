@@ -1,11 +1,10 @@
-import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   assert,
   capColumn,
   columns,
   type Columns,
-  count,
   instantMs,
   inTransaction,
   micro,
@@ -17,21 +16,16 @@ import {
   type Row,
   word,
   ZERO_MICRO_USD,
-  ZERO_USAGE,
 } from "../../kernel/index.ts";
 import {
   type Balance,
-  closedColumns,
-  heldColumns,
   journalColumns,
   type MonthSpend,
   type PeriodSpend,
   readCreatedAt,
   requestIdFrom,
   type SpendReads,
-  usageColumns,
 } from "../../ledger/index.ts";
-import { MANAGED_SQL } from "../accounts/key-store.ts";
 import type { Grouping } from "./contract/usage.ts";
 import {
   NOTICE_FACTS_SQL,
@@ -42,26 +36,22 @@ import {
   type RefusedFor,
 } from "./notice-facts.ts";
 import {
-  PRICED_ATTEMPTS_SQL,
-  pricedAttempt,
-  REFUSED_SQL,
-  refusedColumns,
+  groupColumns,
+  readRecorded,
   requestColumns,
   type RequestRecord,
   type UsageGroup,
   type UsageQuery,
-  type UsageRow,
 } from "./record-rows.ts";
 import { TOKENS_AND_DEBIT } from "./report-parts.ts";
-import { ATTEMPTED_SQL } from "./request-pages.ts";
-import { attemptedSql, findSums, type RequestSpan } from "./request-rows.ts";
-
-/**
- * Selects the keys of organization $1 that the marketplace made for its own use, such as the
- * playground's. Reports show their purpose in place of a name.
- */
-export const MANAGED_KEY_SQL: string = `
-  select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
+import { type RequestPage, requestsQuery, toRequestPage } from "./request-pages.ts";
+import {
+  attemptedSql,
+  findSums,
+  LAST_MS,
+  MANAGED_KEYS_SQL,
+  toRequestSpan,
+} from "./request-rows.ts";
 
 export type RecordStore = Public<PostgresRecordStore>;
 
@@ -73,90 +63,65 @@ export class PostgresRecordStore implements SpendReads {
   }
 
   async balance(orgId: OrgId): Promise<Balance> {
-    const { rows } = await this.#read<Row>(BALANCE_SQL, [`wallet:${orgId}`]);
-    return rows[0] === undefined ? NO_BALANCE : balanceColumns.read(rows[0]);
+    const [row] = await this.#read<Row>(BALANCE_SQL, [`wallet:${orgId}`]);
+    return row === undefined ? NO_BALANCE : balanceColumns.read(row);
   }
 
   async monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend> {
-    const { rows } = await this.#read<Row>(MONTH_SPEND_SQL, [orgId, keyId ?? null]);
-    return rows[0] === undefined ? NO_SPEND : monthColumns.read(rows[0]);
+    const [row] = await this.#read<Row>(MONTH_SPEND_SQL, [orgId, keyId ?? null]);
+    return row === undefined ? NO_SPEND : monthColumns.read(row);
   }
 
   async periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]> {
-    const { rows } = await this.#read<Row>(PERIOD_SPEND_SQL, [orgId, keyId ?? null]);
-    return rows.map(periodColumns.read);
+    return (await this.#read<Row>(PERIOD_SPEND_SQL, [orgId, keyId ?? null])).map(
+      periodColumns.read,
+    );
   }
 
-  /**
-   * Returns one page of requests, newest first. The debit of a request is the sum over its
-   * attempts.
-   */
-  async usagePage(
-    query: UsageQuery,
-  ): Promise<{ readonly rows: readonly UsageRow[]; readonly nextCursor: string | null }> {
-    const result = await this.#read<Row>(USAGE_PAGE_SQL, [...rangeValues(query), query.limit + 1]);
-    const rows = result.rows.slice(0, query.limit).map(usageRow);
-    const hasMore = result.rows.length > query.limit;
-    return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };
+  /** Returns one page of the requests that were sent to a provider, newest first. */
+  async usagePage({
+    orgId,
+    fromMs = 0,
+    toMs = LAST_MS,
+    ...page
+  }: UsageQuery): Promise<RequestPage> {
+    const { text, values } = requestsQuery({ orgId, fromMs, toMs }, page, true);
+    return toRequestPage(await this.#read<Row>(text, values), page);
   }
 
-  async usageGroups(
-    query: UsageQuery,
-    by: "day" | "model" | "key" | "provider",
-  ): Promise<readonly UsageGroup[]> {
+  async usageGroups(query: UsageQuery, by: Grouping): Promise<readonly UsageGroup[]> {
     const rows = await inTransaction(this.#pool, (client) => readUsageGroups(client, query, by));
-    return rows.map((row) => {
-      const group = groupColumns.read(row);
-      return { ...group, usage: group.usage ?? ZERO_USAGE };
-    });
+    return rows.map(groupColumns.read);
   }
 
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
-    const values = noticeFactsValues(orgId, nowMs);
-    const { rows } = await this.#read<Row>(NOTICE_FACTS_SQL, values);
-    const [row] = rows;
+    const [row] = await this.#read<Row>(NOTICE_FACTS_SQL, noticeFactsValues(orgId, nowMs));
     assert(row !== undefined, "a statement of sums answers with a row");
     return noticeFacts(row);
   }
 
   /** Counts the causes of the newest ten thousand refusals since `fromMs`, most frequent first. */
   async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
-    const values = [orgId, requestIdFrom(fromMs)];
-    return (await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, values)).rows;
+    return await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, [orgId, requestIdFrom(fromMs)]);
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const { rows } = await this.#read<Row>(PRICED_ATTEMPTS_SQL, [orgId, requestId]);
-    const [first] = rows;
-    if (first === undefined) return await this.#refused(orgId, requestId);
-    const records = rows.map(pricedAttempt);
-    const open = records.find((attempt) => attempt.outcome === "in_flight");
-    return {
-      requestId,
-      ...requestColumns.read(first),
-      createdAtMs: readCreatedAt(requestId),
-      outcome: (open ?? records.at(-1))?.outcome ?? "in_flight",
-      attempts: records,
-    };
+    const found = await readRecorded((text) => this.#read<Row>(text, [orgId, requestId]));
+    if (found === undefined) return undefined;
+    const { row, attempts, refused } = found;
+    const common = { requestId, ...requestColumns.read(row), attempts };
+    if (refused !== undefined) {
+      const createdAtMs = journalColumns.createdAtMs.read(row);
+      return { ...common, createdAtMs, outcome: "refused", refused };
+    }
+    const open = attempts.find((attempt) => attempt.outcome === "in_flight");
+    const outcome = (open ?? attempts.at(-1))?.outcome ?? "in_flight";
+    return { ...common, createdAtMs: readCreatedAt(requestId), outcome };
   }
 
   /** A client waits for the result, so a slow query counts as a store fault. */
-  #read<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
-    return queryInTime<R>(this.#pool, { text, values });
-  }
-
-  async #refused(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const [row] = (await this.#read<Row>(REFUSED_SQL, [orgId, requestId])).rows;
-    if (row === undefined) return undefined;
-    const createdAtMs = journalColumns.createdAtMs.read(row);
-    return {
-      requestId,
-      ...requestColumns.read(row),
-      createdAtMs,
-      outcome: "refused",
-      attempts: [],
-      refused: refusedColumns.read(row),
-    };
+  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, { text, values })).rows;
   }
 }
 
@@ -226,80 +191,32 @@ const periodColumns: Columns<PeriodSpend> = columns({
 });
 
 /**
- * Returns the query parameters: $1 organization, $2 first request id, $3 the id after the last one.
- */
-function rangeValues(query: UsageQuery): [string, string, string] {
-  const { from, end } = toRequestSpan(query);
-  return [query.orgId, from, end];
-}
-
-const USAGE_PAGE_SQL = `
-  select request_id, coalesce(k.origin, key_id) as key_id, model_id, provider_id, route, basis,
-    ${TOKENS_AND_DEBIT.join(", ")}
-  from (${ATTEMPTED_SQL}) page left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id
-  order by request_id desc limit $4`;
-
-const pageColumns: Columns<Omit<UsageRow, "createdAtMs">> = columns({
-  requestId: heldColumns.requestId,
-  keyId: heldColumns.keyId,
-  modelId: heldColumns.modelId,
-  providerId: heldColumns.providerId,
-  route: heldColumns.route,
-  usage: orNull(usageColumns),
-  debitMicroUsd: journalColumns.debitMicroUsd,
-  basis: orNull(closedColumns.basis),
-});
-
-function usageRow(row: Row): UsageRow {
-  const read = pageColumns.read(row);
-  return { ...read, createdAtMs: readCreatedAt(read.requestId) };
-}
-
-type FoundGroup = Omit<UsageGroup, "usage"> & Pick<UsageRow, "usage">;
-
-const groupColumns: Columns<FoundGroup> = columns({
-  group: word("group"),
-  requests: count("requests"),
-  usage: orNull(usageColumns),
-  debitMicroUsd: journalColumns.debitMicroUsd,
-});
-
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
-/**
- * Returns the range of request ids of a query. It ends at the query's cursor, if it has one: the
- * last id of the previous page.
- */
-export function toRequestSpan(query: UsageQuery): RequestSpan {
-  const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);
-  const cursor = query.cursor ?? LAST_ID;
-  return { from: requestIdFrom(query.fromMs ?? 0), end: cursor < end ? cursor : end };
-}
-
-/**
  * Sums requests by one of their columns; by provider it sums attempts, since a request may have
  * attempts at several. Past days are read from daily sums, in the same snapshot as the requests of
  * other days.
  */
-export async function readUsageGroups(
+async function readUsageGroups(
   client: PoolClient,
   query: UsageQuery,
   by: Grouping,
 ): Promise<readonly Row[]> {
   await client.query("set transaction isolation level repeatable read, read only");
-  const span = toRequestSpan(query);
+  const { from, end } = toRequestSpan(query);
+  // The cursor is the last id of the previous page.
+  const { cursor = end } = query;
+  const span = { from, end: cursor < end ? cursor : end };
   const values: unknown[] = [query.orgId, query.limit];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const of =
     by === "provider"
       ? `journal where org_id = $1 and request_id >= ${$(span.from)}::uuid
         and request_id < ${$(span.end)}::uuid`
-      : `(${attemptedSql(await findSums(client, query.orgId, span), "$1", $)}) r
-        left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id`;
+      : `(${attemptedSql(await findSums(client, query.orgId, span), $)}) r
+        left join (${MANAGED_KEYS_SQL}) k on k.managed_id = key_id`;
   const requests = by === "provider" ? "count(distinct request_id)" : "sum(requests)";
-  const sums = TOKENS_AND_DEBIT.map((column) => `sum(${column})::bigint as ${column}`).join(", ");
+  const sums = TOKENS_AND_DEBIT.map((each) => `coalesce(sum(${each}), 0)::bigint as ${each}`);
   const text = `
-  select ${GROUP_SQL[by]} as group, ${requests}::bigint as requests, ${sums} from ${of}
+  select ${GROUP_SQL[by]} as group, ${requests}::bigint as requests, ${sums.join(", ")} from ${of}
   group by 1 having ${requests} <> 0
   order by ${by === "day" ? "1 desc" : "debit desc, 1"} limit $2`;
   return (await client.query<Row>(text, values)).rows;

@@ -15,20 +15,19 @@ import {
   type Public,
   defined,
 } from "../../kernel/index.ts";
-import { requestIdFrom } from "../../ledger/index.ts";
 import * as activity from "./activity.ts";
-import {
-  PRICED_ATTEMPTS_SQL,
-  pricedAttempt,
-  type PricedAttempt,
-  type Refused,
-  REFUSED_SQL,
-  refusedColumns,
-} from "./record-rows.ts";
+import { type Recorded, readRecorded } from "./record-rows.ts";
 import { DAY_MS, findRolledDays, HOUR_MS, isoDay } from "./report-parts.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
-import { readRequest, readRequests } from "./request-pages.ts";
-import { findSums } from "./request-rows.ts";
+import {
+  readRequest,
+  type ReportedRequest,
+  type RequestPage,
+  type RequestPageQuery,
+  requestsQuery,
+  toRequestPage,
+} from "./request-pages.ts";
+import { findSums, type ReportFilter, toRequestSpan } from "./request-rows.ts";
 import {
   type SizeBounds,
   type SizedTokens,
@@ -36,16 +35,16 @@ import {
   type SizeFilter,
   sizesQuery,
 } from "./tokens-by-size.ts";
-import { type ReportPlan, reportQuery, type ReportRow, usageReport } from "./report-query.ts";
-import type {
-  ReportedRequest,
-  ReportFilter,
-  ReportGroupBy,
-  ReportRank,
-  RequestPage,
-  RequestPageQuery,
-  UsageReport,
-} from "./usage-reports.ts";
+import {
+  BUCKET_MS,
+  type ReportGroupBy,
+  type ReportPlan,
+  reportQuery,
+  type ReportRank,
+  type ReportRow,
+  type UsageReport,
+  usageReport,
+} from "./report-query.ts";
 import * as wallet from "./wallet-lines.ts";
 
 /**
@@ -98,7 +97,14 @@ export class PostgresUsageReports {
   }
 
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
-    return await this.#run((client) => readRequests(client, filter, page));
+    const { text, values } = requestsQuery(filter, page);
+    const found = await this.#run(async (client) => {
+      // Turns sorting off: the planner overestimates how many requests match a status, and would
+      // read and sort all of them.
+      if ((page.sort?.by ?? "time") === "time") await client.query("set local enable_sort = off");
+      return (await client.query<Row>(text, values)).rows;
+    });
+    return toRequestPage(found, page);
   }
 
   /** Streams all requests, newest first. Only one page is in memory at a time. */
@@ -116,18 +122,17 @@ export class PostgresUsageReports {
   async request(orgId: OrgId, requestId: RequestId): Promise<RequestDetails | undefined> {
     return await this.#sources.runNow(async (client) => {
       const request = await readRequest(client, orgId, requestId);
-      if (request === undefined) return undefined;
-      const queryRows = async (text: string): Promise<readonly Row[]> =>
-        (await client.query<Row>(text, [orgId, requestId])).rows;
-      if (request.attempts > 0) {
-        return { request, attempts: (await queryRows(PRICED_ATTEMPTS_SQL)).map(pricedAttempt) };
-      }
-      const [refused] = await queryRows(REFUSED_SQL);
-      return { request, attempts: [], ...(refused && { refused: refusedColumns.read(refused) }) };
+      const values = [orgId, requestId];
+      const found = await readRecorded(
+        async (text) => (await client.query<Row>(text, values)).rows,
+      );
+      if (request === undefined || found === undefined) return undefined;
+      const { row: _row, ...recorded } = found;
+      return { request, ...recorded };
     });
   }
 
-  async keyActivity(orgId: OrgId): Promise<readonly activity.KeyActivity[]> {
+  async keyActivity(orgId: OrgId) {
     const rows = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
       const sql = activity.keyActivitySql(rolledDays);
@@ -214,11 +219,8 @@ export class PostgresUsageReports {
 
 export type UsageReports = Public<PostgresUsageReports>;
 
-export interface RequestDetails {
+export interface RequestDetails extends Recorded {
   readonly request: ReportedRequest;
-  readonly attempts: readonly PricedAttempt[];
-  /** Why the gateway refused the request; undefined if it has attempts. */
-  readonly refused?: Refused;
 }
 
 const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
@@ -228,15 +230,13 @@ async function planReport(
   filter: ReportFilter,
   groups: Pick<ReportPlan, "by" | "rank">,
 ): Promise<ReportPlan> {
-  const { orgId, fromMs, toMs } = filter;
-  const of = { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
-  const hours = (toMs - fromMs) / HOUR_MS;
-  if (hours > REPORT_HOURS_MAX) {
-    const span = await findSums(client, orgId, of);
-    return { filter, ...groups, bucket: "day", bucketMs: DAY_MS, span };
-  }
-  const span = { ...of, wholeFromMs: 0, wholeToMs: 0, rolledDays: [] };
-  return hours > REPORT_FINE_HOURS_MAX
-    ? { filter, ...groups, bucket: "hour", bucketMs: HOUR_MS, span }
-    : { filter, ...groups, bucket: "five_minutes", bucketMs: HOUR_MS / 12, span };
+  const hours = (filter.toMs - filter.fromMs) / HOUR_MS;
+  const isFine = hours <= REPORT_FINE_HOURS_MAX;
+  const bucket = hours > REPORT_HOURS_MAX ? "day" : isFine ? "five_minutes" : "hour";
+  const of = toRequestSpan(filter);
+  const span =
+    bucket === "day"
+      ? await findSums(client, filter.orgId, of)
+      : { ...of, wholeFromMs: 0, wholeToMs: 0, rolledDays: [] };
+  return { filter, ...groups, bucket, bucketMs: BUCKET_MS[bucket], span };
 }

@@ -1,91 +1,101 @@
 import {
+  type AttemptEnd,
   type BySku,
   columns,
-  type Columns,
   computed,
   count,
   instantMs,
-  type MicroUsd,
   opaque,
   type OrgId,
   orNull,
   type PicoUsd,
+  type RecordOf,
   type RequestId,
-  type ServedModel,
-  type Usage,
+  type Row,
   word,
 } from "../../kernel/index.ts";
 import {
   answerColumns,
-  type AnsweredHeaders,
-  type AttemptOutcome,
   closedColumns,
   heldColumns,
   journalColumns,
   priceColumns,
   type RefusalReason,
   servedColumns,
-  type SettlementBasis,
+  usageColumns,
 } from "../../ledger/index.ts";
 
-export interface AttemptRecord {
-  readonly ordinal: number;
-  readonly providerId: string;
-  readonly upstreamModelId: string;
-  readonly startedAtMs: number;
-  readonly firstByteMs: number | null;
-  readonly durationMs: number | null;
-  readonly outcome: AttemptOutcome | "in_flight" | "unknown_after_crash";
-  readonly upstreamStatus: number | null;
-  readonly errorClass: string | null;
+/* Without usage, the sheet for the shortest prompts applies. */
+const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
+  (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
+  order by s.above_prompt_tokens desc limit 1`;
+
+const attemptColumns = columns({
+  ordinal: heldColumns.ordinal,
+  providerId: word<string>("provider_id"),
+  upstreamModelId: heldColumns.upstreamModelId,
+  startedAtMs: computed("coalesce(started_at, created_at)", instantMs("started_at")),
+  firstByteMs: closedColumns.firstByteMs,
+  durationMs: orNull(closedColumns.durationMs),
+  outcome: computed(
+    "case when state = 'open' then 'in_flight' else coalesce(outcome, 'failed') end",
+    word<AttemptEnd>("outcome"),
+  ),
+  upstreamStatus: closedColumns.upstreamStatus,
+  errorClass: orNull(word<string>("error_class")),
   /** The model that the provider reported; null if it reported none. */
-  readonly served: ServedModel | null;
+  served: orNull(servedColumns),
   /** The headers of the answer, if this was the last attempt. */
-  readonly answered: AnsweredHeaders;
-  readonly usage: Usage | null;
-  readonly reserveMicroUsd: MicroUsd;
-  readonly debitMicroUsd: MicroUsd;
-  readonly basis: SettlementBasis | null;
-  readonly sheet: SettledSheet;
-}
-
-/**
- * The price sheet that settles an attempt: the one in force at its admission, for the size of its
- * prompt.
- */
-export interface SettledSheet {
-  readonly pinId: string;
+  answered: answerColumns,
+  usage: closedColumns.usage,
+  reserveMicroUsd: heldColumns.reserveMicroUsd,
+  debitMicroUsd: journalColumns.debitMicroUsd,
+  basis: orNull(closedColumns.basis),
   /**
-   * The sheet applies to prompts above this number of tokens (prompt, cached and written together);
-   * 0 for the sheet of all other prompts.
+   * The price sheet that settles the attempt: the one in force at its admission, for the size of
+   * its prompt.
    */
-  readonly abovePromptTokens: number;
-}
-
-/** Prices in pico-dollars per token. */
-export type PinnedPrices = BySku<PicoUsd>;
+  sheet: columns({
+    pinId: computed(
+      `coalesce((select s.sheet_pin_id ${SHEET_SQL}), price_pin_id)`,
+      word("price_sheet_id"),
+    ),
+    /**
+     * The sheet applies to prompts above this number of tokens (prompt, cached and written
+     * together); 0 for the sheet of all other prompts.
+     */
+    abovePromptTokens: computed(
+      `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
+      count("price_sheet_above"),
+    ),
+  }),
+});
+export type AttemptRecord = RecordOf<typeof attemptColumns>;
 
 /** An attempt with the prices of its sheet; `prices` is null if they are not stored. */
 export interface PricedAttempt extends AttemptRecord {
-  readonly prices: PinnedPrices | null;
+  readonly prices: BySku<PicoUsd> | null;
 }
 
-export interface RequestRecord {
-  readonly requestId: RequestId;
-  readonly keyId: string;
-  readonly modelId: string | null;
-  readonly route: string;
-  readonly stream: boolean;
-  readonly createdAtMs: number;
-  readonly outcome: AttemptRecord["outcome"];
-  readonly attempts: readonly PricedAttempt[];
-  readonly refused?: Refused;
-}
+export const requestProperties = {
+  keyId: heldColumns.keyId,
+  modelId: orNull(word<string>("model_id")),
+  route: heldColumns.route,
+  stream: heldColumns.stream,
+} as const;
+export const requestColumns = columns(requestProperties);
 
-export interface Refused {
-  readonly errorClass: string;
+const refusedColumns = columns({
+  errorClass: word<string>("error_class"),
   /** Null if no reason was stored, as for a client that had left. */
-  readonly reason: RefusalReason | null;
+  reason: opaque<RefusalReason | null>("reason"),
+});
+export type Refused = RecordOf<typeof refusedColumns>;
+
+export interface RequestRecord extends RecordOf<typeof requestColumns>, Recorded {
+  readonly requestId: RequestId;
+  readonly createdAtMs: number;
+  readonly outcome: AttemptEnd;
 }
 
 export interface UsageQuery {
@@ -96,81 +106,20 @@ export interface UsageQuery {
   readonly cursor?: string;
 }
 
-export interface UsageRow {
-  readonly requestId: RequestId;
-  readonly createdAtMs: number;
-  readonly keyId: string;
-  readonly modelId: string;
-  readonly providerId: string;
-  readonly route: string;
-  readonly usage: Usage | null;
-  readonly debitMicroUsd: MicroUsd;
-  readonly basis: SettlementBasis | null;
-}
-
-export interface UsageGroup {
+export const groupColumns = columns({
   /** The day (YYYY-MM-DD), model id, key id or provider id. */
-  readonly group: string;
-  readonly requests: number;
-  readonly usage: Usage;
-  readonly debitMicroUsd: MicroUsd;
-}
-
-/* Without usage, the sheet for the shortest prompts applies. */
-const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
-  (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
-  order by s.above_prompt_tokens desc limit 1`;
-
-export const attemptColumns: Columns<AttemptRecord> = columns({
-  ordinal: heldColumns.ordinal,
-  providerId: heldColumns.providerId,
-  upstreamModelId: heldColumns.upstreamModelId,
-  startedAtMs: computed("coalesce(started_at, created_at)", instantMs("started_at")),
-  firstByteMs: closedColumns.firstByteMs,
-  durationMs: orNull(closedColumns.durationMs),
-  outcome: computed(
-    "case when state = 'open' then 'in_flight' else coalesce(outcome, 'failed') end",
-    word("outcome"),
-  ),
-  upstreamStatus: closedColumns.upstreamStatus,
-  errorClass: closedColumns.errorClass,
-  served: orNull(servedColumns),
-  answered: answerColumns,
-  usage: closedColumns.usage,
-  reserveMicroUsd: heldColumns.reserveMicroUsd,
+  group: word<string>("group"),
+  requests: count("requests"),
+  usage: usageColumns,
   debitMicroUsd: journalColumns.debitMicroUsd,
-  basis: orNull(closedColumns.basis),
-  sheet: columns<SettledSheet>({
-    pinId: computed(
-      `coalesce((select s.sheet_pin_id ${SHEET_SQL}), price_pin_id)`,
-      word("price_sheet_id"),
-    ),
-    abovePromptTokens: computed(
-      `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
-      count("price_sheet_above"),
-    ),
-  }),
 });
+export type UsageGroup = RecordOf<typeof groupColumns>;
 
-export const requestColumns: Columns<
-  Pick<RequestRecord, "keyId" | "modelId" | "route" | "stream">
-> = columns({
-  keyId: heldColumns.keyId,
-  modelId: orNull(heldColumns.modelId),
-  route: heldColumns.route,
-  stream: heldColumns.stream,
-});
-
-export const refusedColumns: Columns<Refused> = columns({
-  errorClass: word("error_class"),
-  reason: opaque("reason"),
-});
-
-export const REFUSED_SQL = `
+const REFUSED_SQL = `
   select ${requestColumns.sql}, ${refusedColumns.sql}, created_at from refused_request
   where org_id = $1 and request_id = $2::uuid`;
 
-export const PRICED_ATTEMPTS_SQL = `
+const PRICED_ATTEMPTS_SQL = `
   select a.*, ${priceColumns.sqlOf("p")}
   from (
     select ${requestColumns.sql}, ${attemptColumns.sql}, attempt_id from journal
@@ -178,6 +127,24 @@ export const PRICED_ATTEMPTS_SQL = `
   ) a left join price_pin p on p.pin_id = a.price_sheet_id
   order by ordinal, attempt_id`;
 
-export function pricedAttempt(row: object): PricedAttempt {
-  return { ...attemptColumns.read(row), prices: orNull(priceColumns).read(row) };
+export interface Recorded {
+  readonly attempts: readonly PricedAttempt[];
+  /** Why the gateway refused the request; undefined if it has attempts. */
+  readonly refused?: Refused;
+}
+
+/**
+ * Reads the attempts of a request, or why it was refused. `row` is the first of its rows. `query`
+ * gets statements whose $1 is the organization and $2 the request.
+ */
+export async function readRecorded(
+  query: (text: string) => Promise<readonly Row[]>,
+): Promise<(Recorded & { readonly row: Row }) | undefined> {
+  const rows = await query(PRICED_ATTEMPTS_SQL);
+  const attempts = rows.map((each) => {
+    return { ...attemptColumns.read(each), prices: orNull(priceColumns).read(each) };
+  });
+  if (rows[0] !== undefined) return { row: rows[0], attempts };
+  const [row] = await query(REFUSED_SQL);
+  return row && { row, attempts, refused: refusedColumns.read(row) };
 }

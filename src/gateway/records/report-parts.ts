@@ -21,14 +21,18 @@ export function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Returns the first attempt id of a UTC day and that of the day after; the day is `YYYY-MM-DD`. */
-export function idsOfDay(day: string): { readonly first: bigint; readonly end: bigint } {
-  const startMs = Date.parse(`${day}T00:00:00Z`);
-  return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + DAY_MS) };
+interface AttemptSpan {
+  readonly first: bigint;
+  readonly end: bigint;
 }
 
-export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
-  return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + HOUR_MS) };
+/** Returns the first attempt id of a UTC day and that of the day after; the day is `YYYY-MM-DD`. */
+export function idsOfDay(day: string): AttemptSpan {
+  return idsOf(Date.parse(`${day}T00:00:00Z`), DAY_MS);
+}
+
+export function idsOf(startMs: number, lengthMs: number): AttemptSpan {
+  return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + lengthMs) };
 }
 
 /**

@@ -1,5 +1,5 @@
-import { MANAGED_SQL } from "../accounts/key-store.ts";
 import {
+  type MicroUsd,
   REPORT_DAYS_MAX,
   REPORT_GROUPS_MAX,
   REPORT_SERIES_GROUPS_MAX,
@@ -8,11 +8,13 @@ import {
   microUsd,
   outputTokensTotal,
   promptTokensTotal,
+  type Usage,
 } from "../../kernel/index.ts";
 import { requestIdFrom, usageColumns } from "../../ledger/index.ts";
 import {
   type Bind,
   DAY_MS,
+  HOUR_MS,
   type ReportQuery,
   TOKENS,
   TOKENS_AND_DEBIT,
@@ -22,28 +24,67 @@ import {
   attemptedSql,
   END_SQL,
   inSumsSql,
+  MANAGED_KEYS_SQL,
   matchSql,
   mayBeRefused,
   REFUSED_COLUMNS_SQL,
+  type ReportFilter,
   statusOfEndSql,
   type SummedSpan,
 } from "./request-rows.ts";
-import type {
-  ReportFilter,
-  ReportGroupBy,
-  ReportRank,
-  UsageReport,
-  ReportBucket,
-  ReportFigures,
-  StatusCounts,
-} from "./usage-reports.ts";
 import { spanMiddleMs } from "./listing-figures.ts";
+
+export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
+
+/** The metric by which the largest groups are chosen. */
+export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
+
+/** A request with several attempts is one request; its cost and tokens are their sum. */
+export interface RequestCounts {
+  readonly requests: number;
+  readonly byStatus: Readonly<Record<RequestStatus, number>>;
+  readonly debitMicroUsd: MicroUsd;
+}
+
+/**
+ * Times to the first byte, of last attempts only. Up to 3.2 percent off, because they are stored as
+ * histogram buckets.
+ */
+export interface FirstByteTimes {
+  readonly firstByteP50Ms: number | null;
+  readonly firstByteP95Ms: number | null;
+}
+
+export interface ReportFigures extends RequestCounts, FirstByteTimes {
+  readonly usage: Usage;
+}
+
+export interface ReportBucket extends FirstByteTimes {
+  readonly atMs: number;
+  readonly parts: ReadonlyMap<string, RequestCounts & { readonly tokens: number }>;
+}
+
+export interface UsageReport {
+  readonly totals: ReportFigures;
+  readonly bucket: keyof typeof BUCKET_MS;
+  /**
+   * Buckets, oldest first, including empty ones. Groups beyond the largest seven are summed as
+   * `other`.
+   */
+  readonly series: readonly ReportBucket[];
+  /**
+   * Groups, most spend first, at most 200; if there are more, the last one is `other`. Managed keys
+   * are `playground` and `optimize`. Requests without a value, such as the provider of a refused
+   * one, are `none`.
+   */
+  readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
+}
 
 export interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
   readonly rank: ReportRank;
-  readonly bucket: UsageReport["bucket"];
+  readonly bucket: keyof typeof BUCKET_MS;
   readonly bucketMs: number;
   /**
    * The span of the report, with the days that are read from sums: none if buckets are shorter than
@@ -51,6 +92,8 @@ export interface ReportPlan {
    */
   readonly span: SummedSpan;
 }
+
+export const BUCKET_MS = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS } as const;
 
 const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
@@ -61,9 +104,8 @@ const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
-  const values: unknown[] = [];
+  const values: unknown[] = [filter.orgId];
   const $ = (value: unknown): string => `$${values.push(value)}`;
-  const org = $(filter.orgId);
   const figures = ["requests", "timed", ...TOKENS_AND_DEBIT];
   const shown = ["requests", ...TOKENS_AND_DEBIT, ...STATUSES];
   const group: Readonly<Record<ReportGroupBy, string>> = {
@@ -75,12 +117,12 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     day: `(bucket / ${DAY_MS / bucketMs})::text`,
   };
   const others = [
-    ...(mayBeRefused(filter) ? [refusedSql(plan, org, $), unlistedSql(plan, org, $)] : []),
-    ...(span.rolledDays.length === 0 ? [] : [firstBytesSql(span, org, $)]),
+    ...(mayBeRefused(filter) ? [refusedSql(plan, $), unlistedSql(plan, $)] : []),
+    ...(span.rolledDays.length === 0 ? [] : [firstBytesSql(span, $)]),
   ];
-  const match = matchSql(filter, { org, status: "status" }, $);
+  const match = matchSql(filter, "status", $);
   const text = `
-  with attempted as materialized (${attemptedSql(span, org, $)}
+  with attempted as materialized (${attemptedSql(span, $)}
   ), one as (
     select key_id, model_id, provider_id, ended, span, requests,
       case when span is null then 0 else requests end as timed, ${TOKENS_AND_DEBIT.join(", ")},
@@ -91,8 +133,7 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
       ${figures.map((each) => `sum(${each}) as ${each}`).join(", ")},
       ${STATUSES.map((each) => `sum(requests) filter (where status = '${each}') as ${each}`).join(", ")}
     from (select *, ${statusOfEndSql("ended")} as status from one) one
-    left join (select key_id as managed_id, origin from api_key where org_id = ${org}
-      and ${MANAGED_SQL}) own on managed_id = key_id
+    left join (${MANAGED_KEYS_SQL}) own on managed_id = key_id
     where ${match} group by 1, 2, 3
   ), ranked as materialized (
     select name, row_number() over (order by ${RANK_SQL[rank]} desc, sum(debit) desc,
@@ -138,36 +179,36 @@ const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
  * A refused request may have attempts after all, if the ledger's answer to its hold was lost; then
  * the report counts only the attempts.
  */
-function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
+function refusedSql(plan: ReportPlan, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
   return `
     select key_id, model_id, provider_id, ${END_SQL}, null, 1, 0, ${NO_TOKENS_SQL},
       ${bucketSql(plan, $)}
     from (select ${REFUSED_COLUMNS_SQL} from refused_request
-      where org_id = ${org} and request_id >= ${$(from)}::uuid and request_id < ${$(end)}::uuid) r
+      where org_id = $1 and request_id >= ${$(from)}::uuid and request_id < ${$(end)}::uuid) r
     where not exists (select from attempted a where a.request_id = r.request_id)
       and request_id not in (select unnest(also_refused) from usage_rolled
-        where org_id = ${org} and day = any (${$(rolledDays)}::date[]))`;
+        where org_id = $1 and day = any (${$(rolledDays)}::date[]))`;
 }
 
 /*
  * Refused requests that have no row and are only counted by the minute: they have no model, and
  * their time is the start of their minute.
  */
-function unlistedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
+function unlistedSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   return `
     select key_id, null, null, 'none/', null, unlisted, 0, ${NO_TOKENS_SQL},
       floor(extract(epoch from minute) * 1000 / ${bucketMs})::bigint
-    from refused_minute where org_id = ${org} and unlisted > 0
+    from refused_minute where org_id = $1 and unlisted > 0
       and minute >= ${$(new Date(filter.fromMs))} and minute < ${$(new Date(filter.toMs))}`;
 }
 
-function firstBytesSql(span: SummedSpan, org: string, $: Bind): string {
+function firstBytesSql(span: SummedSpan, $: Bind): string {
   return `
     select key_id, model_id, provider_id, status, f.span, 0, f.timed, ${NO_TOKENS_SQL},
       request_day - date '1970-01-01'
     from usage_sum cross join lateral unnest(first_byte_spans, first_byte_counts) as f(span, timed)
-    where ${inSumsSql(span, org, $)}`;
+    where ${inSumsSql(span, $)}`;
 }
 
 function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string {
@@ -234,68 +275,54 @@ function bySpend(a: ReportRow, b: ReportRow): number {
 }
 
 function readFigures(row: ReportRow): ReportFigures {
+  return { ...readCounts(row), ...readTimes(row), usage: usageColumns.read(row) };
+}
+
+function readCounts(row: ReportRow): RequestCounts {
+  const counts = STATUSES.map((each) => [each, Number(row[each])]);
   return {
     requests: Number(row.requests),
-    byStatus: statusCounts(row),
+    byStatus: Object.fromEntries(counts) as RequestCounts["byStatus"],
     debitMicroUsd: microUsd(row.debit),
-    usage: usageColumns.read(row),
-    firstByteP50Ms: spanMiddleMs(row.p50),
-    firstByteP95Ms: spanMiddleMs(row.p95),
   };
 }
 
-function statusCounts(row: ReportRow): StatusCounts {
-  return Object.fromEntries(STATUSES.map((each) => [each, Number(row[each])])) as StatusCounts;
+function readTimes({ p50, p95 }: ReportRow): FirstByteTimes {
+  return { firstByteP50Ms: spanMiddleMs(p50), firstByteP95Ms: spanMiddleMs(p95) };
 }
 
 /** Returns the buckets, oldest first, including empty ones. */
 function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
-  const { bucketMs } = plan;
-  const buckets = new Map<number, FilledBucket>();
-  const at = (row: ReportRow): FilledBucket => {
-    const number = Number(row.bucket);
-    const known = buckets.get(number) ?? emptyBucket();
-    buckets.set(number, known);
-    return known;
-  };
-  for (const row of rows) {
-    if (row.kind === "bucket") {
-      at(row).firstByteP50Ms = spanMiddleMs(row.p50);
-      at(row).firstByteP95Ms = spanMiddleMs(row.p95);
-    }
-    if (row.kind !== "part") continue;
-    const usage = usageColumns.read(row);
-    at(row).parts.set(toGroupName(plan, row), {
-      requests: Number(row.requests),
-      byStatus: statusCounts(row),
-      tokens: promptTokensTotal(usage) + outputTokensTotal(usage),
-      debitMicroUsd: microUsd(row.debit),
-    });
-  }
-  const { first, last } = findBuckets(plan, [...buckets.keys()]);
-  const series: ReportBucket[] = [];
-  for (let number = first; number <= last; number++) {
-    const filled = buckets.get(number) ?? emptyBucket();
-    series.push({ atMs: number * bucketMs, ...filled });
+  const ofBuckets = rows.filter(({ kind }) => kind === "bucket" || kind === "part");
+  const { first, last } = findBuckets(
+    plan,
+    ofBuckets.map(({ bucket }) => Number(bucket)),
+  );
+  const series = Array.from({ length: last - first + 1 }, (_, at) => ({
+    atMs: (first + at) * plan.bucketMs,
+    parts: new Map<string, RequestCounts & { readonly tokens: number }>(),
+    ...NO_TIMES,
+  }));
+  for (const row of ofBuckets) {
+    const bucket = series[Number(row.bucket) - first];
+    if (bucket === undefined) continue;
+    if (row.kind === "bucket") Object.assign(bucket, readTimes(row));
+    else bucket.parts.set(toGroupName(plan, row), { ...readCounts(row), tokens: countTokens(row) });
   }
   return series;
 }
 
-interface FilledBucket {
-  parts: Map<string, ReportBucket["parts"] extends ReadonlyMap<string, infer P> ? P : never>;
-  firstByteP50Ms: number | null;
-  firstByteP95Ms: number | null;
+function countTokens(row: ReportRow): number {
+  const usage = usageColumns.read(row);
+  return promptTokensTotal(usage) + outputTokensTotal(usage);
 }
 
-function emptyBucket(): FilledBucket {
-  return { parts: new Map(), firstByteP50Ms: null, firstByteP95Ms: null };
-}
+const NO_TIMES: FirstByteTimes = { firstByteP50Ms: null, firstByteP95Ms: null };
 
 function findBuckets(
-  { filter, bucketMs }: ReportPlan,
+  { filter: { fromMs, toMs }, bucketMs }: ReportPlan,
   filled: readonly number[],
 ): { readonly first: number; readonly last: number } {
-  const { fromMs, toMs } = filter;
   if (toMs - fromMs <= REPORT_DAYS_MAX * DAY_MS) {
     return { first: Math.floor(fromMs / bucketMs), last: Math.ceil(toMs / bucketMs) - 1 };
   }

@@ -7,6 +7,13 @@ export interface ReportReplica {
   readonly watch: Pick<ReplicaWatch, "isThere" | "ageMs">;
 }
 
+interface ReportSourceOptions {
+  readonly primary: Pool;
+  readonly replica?: ReportReplica | undefined;
+  readonly clock: Clock;
+  readonly statementTimeoutMs: number;
+}
+
 /** Called after the replica has served a query: its data is from `asOfMs` or later. */
 export type AsOfListener = (asOfMs: number) => void;
 
@@ -15,21 +22,10 @@ export type AsOfListener = (asOfMs: number) => void;
  * one snapshot, and each statement has a time limit.
  */
 export class ReportSources {
-  readonly #primary: Pool;
-  readonly #replica: ReportReplica | undefined;
-  readonly #clock: Clock;
-  readonly #statementTimeoutMs: number;
+  readonly #of: ReportSourceOptions;
 
-  constructor(of: {
-    readonly primary: Pool;
-    readonly replica?: ReportReplica | undefined;
-    readonly clock: Clock;
-    readonly statementTimeoutMs: number;
-  }) {
-    this.#primary = of.primary;
-    this.#replica = of.replica;
-    this.#clock = of.clock;
-    this.#statementTimeoutMs = of.statementTimeoutMs;
+  constructor(of: ReportSourceOptions) {
+    this.#of = of;
   }
 
   /** Returns the age of the replica in milliseconds; undefined if no replica is used. */
@@ -37,7 +33,9 @@ export class ReportSources {
     let asOfMs: number | undefined;
     const isThere = async (): Promise<void> => undefined;
     await this.run(isThere, (at) => (asOfMs = at));
-    return asOfMs === undefined ? undefined : Math.max(0, Math.round(this.#clock.nowMs() - asOfMs));
+    return asOfMs === undefined
+      ? undefined
+      : Math.max(0, Math.round(this.#of.clock.nowMs() - asOfMs));
   }
 
   /**
@@ -45,7 +43,7 @@ export class ReportSources {
    * as old as the replica's.
    */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
-    const replica = this.#replica;
+    const { replica } = this.#of;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
     try {
       const served = await onConnection(replica.pool, async (client) => {
@@ -55,7 +53,7 @@ export class ReportSources {
         return ageMs === undefined ? undefined : { ageMs, value: await this.#read(client, query) };
       });
       if (served !== undefined) {
-        onServed?.(this.#clock.nowMs() - served.ageMs);
+        onServed?.(this.#of.clock.nowMs() - served.ageMs);
         return served.value;
       }
     } catch (fault) {
@@ -69,12 +67,12 @@ export class ReportSources {
    * ago.
    */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
-    return await onConnection(this.#primary, (client) => this.#read(client, query));
+    return await onConnection(this.#of.primary, (client) => this.#read(client, query));
   }
 
   async #read<T>(client: PoolClient, query: (client: PoolClient) => Promise<T>): Promise<T> {
     await client.query("begin isolation level repeatable read read only");
-    await beginLocally(client, { statementTimeoutMs: this.#statementTimeoutMs });
+    await beginLocally(client, this.#of);
     await client.query("set local work_mem = '64MB'");
     const value = await query(client);
     await client.query("commit");

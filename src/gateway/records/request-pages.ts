@@ -1,12 +1,13 @@
 import type { PoolClient } from "pg";
 
 import {
+  type AttemptEnd,
   columns,
-  type Columns,
   count,
   type OrgId,
   orNull,
   parseRequestId,
+  type RecordOf,
   type RequestId,
   type RequestStatus,
   toRequestStatus,
@@ -21,7 +22,9 @@ import {
   requestIdFrom,
   usageColumns,
 } from "../../ledger/index.ts";
-import type { Bind } from "./report-parts.ts";
+import type { KeyOrigin } from "../accounts/key-store.ts";
+import { requestProperties } from "./record-rows.ts";
+import type { ReportQuery } from "./report-parts.ts";
 import {
   END_SQL,
   endedRequestsSql,
@@ -29,72 +32,92 @@ import {
   mayBeRefused,
   openRequestsSql,
   REFUSED_COLUMNS_SQL,
+  type ReportFilter,
   statusOfEndSql,
 } from "./request-rows.ts";
-import type {
-  ReportedRequest,
-  ReportFilter,
-  RequestPage,
-  RequestPageQuery,
-  RequestSort,
-} from "./usage-reports.ts";
 
-type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin" | "status"> & {
-  readonly keyName: string | null;
-  readonly keyOrigin: ReportedRequest["keyOrigin"] | null;
-};
-
-const storedColumns: Columns<StoredRequest> = columns({
+const storedColumns = columns({
   requestId: heldColumns.requestId,
-  modelId: orNull(heldColumns.modelId),
-  keyId: heldColumns.keyId,
-  keyName: orNull(word("key_name")),
-  keyOrigin: orNull(word("key_origin")),
-  providerId: orNull(heldColumns.providerId),
-  route: heldColumns.route,
-  stream: heldColumns.stream,
+  ...requestProperties,
+  keyName: orNull(word<string>("key_name")),
+  keyOrigin: orNull(word<KeyOrigin>("key_origin")),
+  /** The provider of the last attempt; null if there was none. */
+  providerId: orNull(word<string>("provider_id")),
   attempts: count("attempts"),
-  outcome: word("outcome"),
-  errorClass: closedColumns.errorClass,
+  /** The outcome of the last attempt; `refused` where there was none. */
+  outcome: word<AttemptEnd>("outcome"),
+  errorClass: orNull(word<string>("error_class")),
   usage: orNull(usageColumns),
+  /** The time to the first byte of the last attempt. */
   firstByteMs: closedColumns.firstByteMs,
+  /** The duration of all attempts together. */
   durationMs: orNull(closedColumns.durationMs),
   debitMicroUsd: journalColumns.debitMicroUsd,
+  basis: orNull(closedColumns.basis),
 });
 
-function reportedRequest(row: Row): ReportedRequest {
-  const { keyName, keyOrigin, ...read } = storedColumns.read(row);
+export type ReportedRequest = ReturnType<typeof reportedRequest>;
+
+function reportedRequest(row: Row) {
+  const read: RecordOf<typeof storedColumns> = storedColumns.read(row);
   return {
     ...read,
+    keyName: read.keyName ?? "",
+    keyOrigin: read.keyOrigin ?? "console",
     status: toRequestStatus(read),
     createdAtMs: readCreatedAt(read.requestId),
-    keyName: keyName ?? "",
-    keyOrigin: keyOrigin ?? "console",
   };
+}
+
+/**
+ * The value that requests are sorted by. Requests without the value come last in both directions.
+ */
+export type RequestSortBy = keyof typeof SORTED_BY;
+
+const SORTED_BY = {
+  time: "0",
+  cost: "debit",
+  duration: "duration_ms",
+  tokens: "prompt + cached_prompt + cache_write + completion + internal_reasoning",
+  cached: "cached_prompt",
+  first_token: "first_byte_ms",
+  attempts: "attempts",
+} as const;
+
+export interface RequestSort {
+  readonly by: RequestSortBy;
+  readonly direction: "asc" | "desc";
+}
+
+const NEWEST_FIRST: RequestSort = { by: "time", direction: "desc" };
+
+export interface RequestPageQuery {
+  readonly limit: number;
+  /** The cursor that the previous page of the same order returned. */
+  readonly cursor?: string;
+  /** Absent means newest first. */
+  readonly sort?: RequestSort;
+}
+
+export interface RequestPage {
+  readonly rows: readonly ReportedRequest[];
+  readonly nextCursor: string | null;
 }
 
 /* Parameters: $1 organization, $2 first request id, $3 the id after the last, $4 most rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 const UNION_SQL = "\n    union all ";
 
-/** The newest requests that were sent to a provider. The parameters are those of `RANGE_SQL`. */
-export const ATTEMPTED_SQL: string = [
-  endedRequestsSql("$1", RANGE_SQL),
-  openRequestsSql("$1", RANGE_SQL),
-]
-  .map((part) => `(select * from (${part}) p order by request_id desc limit $4)`)
-  .join(UNION_SQL);
-
 /**
- * Reads a page of requests. By time it is read from an index; in another order all matching
- * requests are sorted. A refused request that has attempts after all, because the answer about its
- * hold was lost, is reported by its attempts, which are searched within two days of the refusal.
+ * Builds the query for a page of requests, and for one row more, which tells whether there are
+ * more. By time it is read from an index; in another order all matching requests are sorted.
+ * `isAttempted` leaves out the requests that were refused.
  */
-export async function readRequests(
-  client: PoolClient,
+export function requestsQuery(
   filter: ReportFilter,
-  { limit, cursor = "", sort = { by: "time", direction: "desc" } }: RequestPageQuery,
-): Promise<RequestPage> {
+  { limit, cursor = "", sort = NEWEST_FIRST }: RequestPageQuery,
+  isAttempted = false,
+): ReportQuery {
   const { orgId, fromMs, toMs, statuses } = filter;
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
@@ -106,27 +129,36 @@ export async function readRequests(
   const parts = [
     ...(statuses?.every((each) => OF_NO_END.has(each)) === true
       ? []
-      : [endedRequestsSql("$1", RANGE_SQL + rare)]),
-    ...(statuses?.includes("in_flight") === false ? [] : [openRequestsSql("$1", RANGE_SQL)]),
-    ...(mayBeRefused(filter) ? [REFUSED_SQL] : []),
+      : [endedRequestsSql(RANGE_SQL + rare)]),
+    openRequestsSql(RANGE_SQL),
+    ...(!isAttempted && mayBeRefused(filter) ? [REFUSED_SQL] : []),
   ];
-  if (parts.length === 0) return { rows: [], nextCursor: null };
-  const match = matchSql(filter, { org: "$1", status: statusOfEndSql(END_SQL) }, $);
+  const match = matchSql(filter, statusOfEndSql(END_SQL), $);
   const firstSql = (part: string): string => `(
     select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
     where ${behind} order by ${order} limit $4)`;
   const page = `select * from (${parts.map(firstSql).join(UNION_SQL)}) u order by ${order} limit $4`;
-  // Turns sorting off: the planner overestimates how many requests match a status, and would read
-  // and sort all of them.
-  if (sort.by === "time") await client.query("set local enable_sort = off");
-  const found = (await client.query<Row>(namedSql(page, order), values)).rows;
-  const rows = found.slice(0, limit).map(reportedRequest);
-  const last = found[limit - 1];
-  return { rows, nextCursor: found.length > limit && last ? writeCursor(sort, last) : null };
+  return { text: namedSql(page, order), values };
 }
 
 const OF_NO_END: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
 
+/** Reads what `requestsQuery` found. */
+export function toRequestPage(
+  found: readonly Row[],
+  { limit, sort = NEWEST_FIRST }: RequestPageQuery,
+): RequestPage {
+  const last = found[limit - 1];
+  return {
+    rows: found.slice(0, limit).map(reportedRequest),
+    nextCursor: found.length > limit && last !== undefined ? writeCursor(sort, last) : null,
+  };
+}
+
+/*
+ * A refused request that has attempts after all, because the answer about its hold was lost, is
+ * reported by its attempts, which are searched within two days of the refusal.
+ */
 const REFUSED_SQL = `
     select ${REFUSED_COLUMNS_SQL} from refused_request r where org_id = $1 and ${RANGE_SQL}
       and request_id not in (
@@ -144,7 +176,7 @@ export async function readRequest(
 ): Promise<ReportedRequest | undefined> {
   const one = "request_id = $2::uuid";
   const requests = `
-    select * from (${openRequestsSql("$1", one)}) o${UNION_SQL}${endedRequestsSql("$1", one)}${UNION_SQL}
+    select * from (${openRequestsSql(one)}) o${UNION_SQL}${endedRequestsSql(one)}${UNION_SQL}
     select ${REFUSED_COLUMNS_SQL} from refused_request where org_id = $1 and ${one}`;
   // The attempts of a request take precedence over a recorded refusal of it.
   const text = `${namedSql(requests, "outcome = 'refused' and attempts = 0")} limit 1`;
@@ -158,22 +190,16 @@ function namedSql(requests: string, order: string): string {
   left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
 }
 
-const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
-  time: "0",
-  cost: "debit",
-  duration: "duration_ms",
-  tokens: "prompt + cached_prompt + cache_write + completion + internal_reasoning",
-  cached: "cached_prompt",
-  first_token: "first_byte_ms",
-  attempts: "attempts",
-};
-
 interface SortedPlace {
   readonly value: string;
   readonly requestId: string;
 }
 
-function orderSql({ by, direction }: RequestSort, after: SortedPlace | undefined, $: Bind) {
+function orderSql(
+  { by, direction }: RequestSort,
+  after: SortedPlace | undefined,
+  $: (value: unknown) => string,
+) {
   const isDown = direction === "desc";
   const sorted = `coalesce(${SORTED_BY[by]}, ${isDown ? "-1" : "9223372036854775807"})`;
   const keys = by === "time" ? ["request_id"] : ["sorted", "request_id"];

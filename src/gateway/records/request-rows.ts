@@ -3,8 +3,10 @@ import type { PoolClient } from "pg";
 import {
   ATTEMPT_OUTCOMES,
   CLIENT_LEFT,
+  type ManagedOrigin,
   type OrgId,
   REFUSALS,
+  type RequestStatus,
   toRequestStatus,
 } from "../../kernel/index.ts";
 import { readCreatedAt, requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
@@ -18,7 +20,30 @@ import {
   TOKENS,
   TOKENS_AND_DEBIT,
 } from "./report-parts.ts";
-import type { ReportFilter } from "./usage-reports.ts";
+
+/*
+ * In all SQL of this file, $1 is the organization.
+ */
+
+export interface ReportFilter {
+  readonly orgId: OrgId;
+  /**
+   * `fromMs` is inclusive, `toMs` exclusive; both are compared with the time in the request's id.
+   */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Matches requests of any of these models; absent means all. */
+  readonly modelIds?: readonly string[];
+  /** Matches requests whose last attempt was at one of these providers. */
+  readonly providerIds?: readonly string[];
+  /**
+   * A request matches if its key is in `keyIds` or is a managed key of one of the origins in
+   * `managed`.
+   */
+  readonly keyIds?: readonly string[];
+  readonly managed?: readonly ManagedOrigin[];
+  readonly statuses?: readonly RequestStatus[];
+}
 
 /**
  * The end of a request as the daily sums store it; the public status is derived when they are read.
@@ -71,9 +96,9 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
 /**
  * Selects requests that have ended. The row of the final attempt has the figures of its request.
  */
-export function endedRequestsSql(org: string, where: string): string {
-  return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = ${org} and ${where}
-      and request_id not in (select request_id from hold where org_id = ${org} and not annulled)`;
+export function endedRequestsSql(where: string): string {
+  return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = $1 and ${where}
+      and request_id not in (select request_id from hold where org_id = $1 and not annulled)`;
 }
 
 /**
@@ -81,7 +106,7 @@ export function endedRequestsSql(org: string, where: string): string {
  * A finished attempt may have a later ordinal than the open one. Each request is looked up
  * separately, because a join over many holds would make the planner read all attempts.
  */
-export function openRequestsSql(org: string, where: string): string {
+export function openRequestsSql(where: string): string {
   const ofLast = (column: string, ofOpen: string): string =>
     `case when (h.ordinal, h.attempt_id) < (a.ordinal, a.attempt_id) then a.${column}
         else ${ofOpen} end as ${column}`;
@@ -93,15 +118,15 @@ export function openRequestsSql(org: string, where: string): string {
       ${ofLast("basis", "null")}, ${sumsSql("a.")}
     from (
       select distinct on (request_id) *, count(*) over (partition by request_id) as open
-      from hold where org_id = ${org} and not annulled and ${where}
+      from hold where org_id = $1 and not annulled and ${where}
       order by request_id, ordinal desc, attempt_id desc
     ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
 }
 
-export function endedOfOpenSql(org: string, where: string): string {
+export function endedOfOpenSql(where: string): string {
   return `select a.* from (
       select org_id, request_id, min(attempt_id) as attempt_id from hold
-      where org_id = ${org} and not annulled and ${where} group by 1, 2
+      where org_id = $1 and not annulled and ${where} group by 1, 2
     ) h cross join lateral (${FINAL_OF_HOLD_SQL}) a`;
 }
 
@@ -125,13 +150,19 @@ export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   return providerIds === undefined && isAsked !== false;
 }
 
+/**
+ * Selects the keys that the marketplace made for its own use, such as the playground's. Reports
+ * show their purpose in place of a name.
+ */
+export const MANAGED_KEYS_SQL: string = `
+  select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
+
 /** Returns the SQL condition of a filter. Managed keys cannot be selected by their ids. */
 export function matchSql(
-  filter: Omit<ReportFilter, "fromMs" | "toMs">,
-  { org, status }: { readonly org: string; readonly status: string },
+  { modelIds, providerIds, keyIds, managed, statuses }: ReportFilter,
+  status: string,
   $: Bind,
 ): string {
-  const { modelIds, providerIds, keyIds, managed, statuses } = filter;
   const matchAny = (column: string, values: readonly string[] | undefined, also = ""): string[] =>
     values === undefined ? [] : [`${column} = any (${$(values)}::text[])${also}`];
   const keys = [
@@ -144,15 +175,23 @@ export function matchSql(
     ...matchAny("provider_id", providerIds),
     ...(keys === ""
       ? []
-      : [`key_id in (select key_id from api_key where org_id = ${org} and (${keys}))`]),
+      : [`key_id in (select key_id from api_key where org_id = $1 and (${keys}))`]),
     ...matchAny(status, statuses),
   ].join(" and ");
 }
 
+/** Request ids from `from` to before `end`. */
 export interface RequestSpan {
   readonly from: string;
   readonly end: string;
 }
+
+export function toRequestSpan({ fromMs = 0, toMs = LAST_MS }: Partial<ReportFilter>): RequestSpan {
+  return { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
+}
+
+/** The last time that fits in a request id. */
+export const LAST_MS = 2 ** 48 - 1;
 
 export interface SummedSpan extends RequestSpan {
   readonly wholeFromMs: number;
@@ -184,7 +223,7 @@ export async function findSums(
  * from a daily sum (`request_day`). Both give the same figures. If a request in a sum turns out to
  * be in flight, its row is subtracted.
  */
-export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
+export function attemptedSql(of: SummedSpan, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;
   const between = (from: string, end: string): string =>
     `(request_id >= ${$(from)}::uuid and request_id < ${$(end)}::uuid)`;
@@ -194,29 +233,29 @@ export function attemptedSql(of: SummedSpan, org: string, $: Bind): string {
         ${END_SQL} as ended, first_byte_span(first_byte_ms) as span, ${sign}::bigint as requests,
         ${TOKENS_AND_DEBIT.map((column) => `${sign} * coalesce(${column}, 0) as ${column}`).join(", ")}
       from (${requests}) r`;
-  const open = one(openRequestsSql(org, isOf));
-  if (rolledDays.length === 0) return [one(endedRequestsSql(org, isOf)), open].join(UNION_SQL);
+  const open = one(openRequestsSql(isOf));
+  if (rolledDays.length === 0) return [one(endedRequestsSql(isOf)), open].join(UNION_SQL);
   const [wholeFrom, wholeEnd] = [requestIdFrom(wholeFromMs), requestIdFrom(wholeToMs)];
   const isWhole = between(wholeFrom, wholeEnd);
   const isApart = `(${between(of.from, wholeFrom)} or ${between(wholeEnd, of.end)})`;
   const days = `any (${$(rolledDays)}::date[])`;
   const takenBack = `select ${ENDED_COLUMNS_SQL}
-        from (${endedOfOpenSql(org, `${isOf} and ${isWhole}`)}) a
+        from (${endedOfOpenSql(`${isOf} and ${isWhole}`)}) a
         where attempt_day(attempt_id) = ${days}`;
   return [
-    one(endedRequestsSql(org, isApart)),
-    one(endedRequestsSql(org, `${isWhole} and ${attemptsOutsideSql(rolledDays)}`)),
+    one(endedRequestsSql(isApart)),
+    one(endedRequestsSql(`${isWhole} and ${attemptsOutsideSql(rolledDays)}`)),
     open,
     one(takenBack, -1),
     `
       select null, request_day, key_id, model_id, provider_id, status, null, requests,
         ${TOKENS_AND_DEBIT.join(", ")}
-      from usage_sum where ${inSumsSql(of, org, $)}`,
+      from usage_sum where ${inSumsSql(of, $)}`,
   ].join(UNION_SQL);
 }
 
-export function inSumsSql(of: SummedSpan, org: string, $: Bind): string {
-  return `org_id = ${org} and day = any (${$(of.rolledDays)}::date[])
+export function inSumsSql(of: SummedSpan, $: Bind): string {
+  return `org_id = $1 and day = any (${$(of.rolledDays)}::date[])
       and request_day >= ${$(isoDay(of.wholeFromMs))}::date
       and request_day < ${$(isoDay(of.wholeToMs))}::date`;
 }

@@ -32,9 +32,9 @@ export async function serveModels(
   const read = readModelFilter(query);
   if (!read.ok) return exchange.refuse(read.refusal);
   const listed = deps.catalog.current.models;
-  if (read.filter.sort === "name") await rankNames(listed);
+  if (read.asked.sort === "name") await rankNames(listed);
   const { models: allowed } = exchange.principal;
-  const fitting = filterModels(listed, read.filter, deps.verdicts);
+  const fitting = filterModels(listed, read.asked, deps.verdicts);
   const models = allowed === undefined ? fitting : fitting.filter(({ id }) => allowed.has(id));
   if (!speaksWireB(exchange)) {
     return exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));

@@ -5,15 +5,14 @@ import {
   count,
   integer,
   micro,
-  type MicroUsd,
+  type RecordOf,
   type Row,
   SIZED_ATTEMPTS_MAX,
   text,
-  type Usage,
 } from "../../kernel/index.ts";
 import { hourUsageColumns, requestIdFrom, SUMMED_USAGE_SQL } from "../../ledger/index.ts";
 import type { ReportQuery } from "./report-parts.ts";
-import type { ReportFilter } from "./usage-reports.ts";
+import type { ReportFilter } from "./request-rows.ts";
 
 /** Bounds that divide attempts into groups by size, in tokens; ascending and without repeats. */
 export interface SizeBounds {
@@ -25,19 +24,6 @@ export interface SizeBounds {
 
 export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toMs"> {
   readonly modelId?: string;
-}
-
-/** The chat tokens of one model's attempts whose sizes are between the same bounds. */
-export interface SizedTokens {
-  readonly modelId: string;
-  /** True if the attempts used the organization's own provider key. */
-  readonly isOwnKey: boolean;
-  /** The number of bounds that the prompts of this group exceed. */
-  readonly promptAbove: number;
-  readonly totalAbove: number;
-  readonly attempts: number;
-  readonly debitMicroUsd: MicroUsd;
-  readonly usage: Usage;
 }
 
 /** Routes whose tokens cannot be compared between models. */
@@ -97,12 +83,16 @@ export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | unde
 }
 
 const readColumns = columns({ all: count("all_attempts") });
-const sizedColumns = columns<SizedTokens>({
-  modelId: text("model_id"),
+/** The chat tokens of one model's attempts whose sizes are between the same bounds. */
+const sizedColumns = columns({
+  modelId: text<string>("model_id"),
+  /** True if the attempts used the organization's own provider key. */
   isOwnKey: bool("is_own_key"),
+  /** The number of bounds that the prompts of this group exceed. */
   promptAbove: integer("prompt_above"),
   totalAbove: integer("total_above"),
   attempts: count("attempts"),
   debitMicroUsd: micro("debit"),
   usage: hourUsageColumns,
 });
+export type SizedTokens = RecordOf<typeof sizedColumns>;

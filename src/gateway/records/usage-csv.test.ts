@@ -7,7 +7,8 @@ import { microUsd } from "../../kernel/core/money.ts";
 import type { Refusal } from "../../kernel/core/refusals.ts";
 import { ZERO_USAGE } from "../../kernel/core/usage.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
-import type { UsageGroup, UsageQuery, UsageRow } from "./record-rows.ts";
+import type { UsageGroup, UsageQuery } from "./record-rows.ts";
+import type { ReportedRequest } from "./request-pages.ts";
 import { serveUsage } from "./serve-records.ts";
 import { UsageCsv } from "./usage-csv.ts";
 
@@ -29,17 +30,18 @@ function openExchange(): { readonly exchange: ClientExchange; readonly ends: str
   return { exchange: exchange as unknown as ClientExchange, ends };
 }
 
-const row: UsageRow = {
+const row = {
   requestId: createRequestId(0),
   createdAtMs: 0,
   keyId: "key_1",
+  keyOrigin: "console",
   modelId: "acme/small",
   providerId: "acme",
   route: "/v1/chat/completions",
   usage: null,
   debitMicroUsd: microUsd(1n),
   basis: null,
-};
+} as ReportedRequest;
 
 test("a file that takes too long is reset, however fast its client reads", async () => {
   let pages = 0;

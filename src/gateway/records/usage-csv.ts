@@ -7,6 +7,7 @@ import {
   invalidRequest,
   type OrgId,
   plainCell,
+  presentKeyId,
   refusal,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
@@ -17,7 +18,8 @@ import {
 } from "../../kernel/index.ts";
 import type { Grouping } from "./contract/usage.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
-import type { UsageGroup, UsageQuery, UsageRow } from "./record-rows.ts";
+import type { UsageGroup, UsageQuery } from "./record-rows.ts";
+import type { ReportedRequest } from "./request-pages.ts";
 import { isoDay } from "./report-parts.ts";
 import type { ReadUsageQuery } from "./read-query.ts";
 
@@ -70,14 +72,17 @@ export class UsageCsv {
     // refusal.
     let page = await this.#records.usagePage(query);
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
-    const pace = new ClientPace(exchange);
+    let goOn = (): void => undefined;
+    exchange.onWritable(() => goOn());
+    exchange.onGone(() => goOn());
     let text = renderHeader(ROW_FIELDS);
     try {
       for (;;) {
         text += renderLines(ROW_FIELDS, page.rows);
         rowsLeft -= page.rows.length;
         if (page.nextCursor === null || rowsLeft <= 0) return exchange.end(text);
-        await pace.write(text);
+        // Waits until the client can take more bytes, or is gone.
+        if (!exchange.write(text)) await new Promise<void>((resolve) => (goOn = resolve));
         if (exchange.gone) return;
         if (this.#clock.monotonicMs() > endMs) return exchange.cut();
         const limit = Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS);
@@ -106,8 +111,8 @@ export class UsageCsv {
 
 type Field<R> = readonly [name: string, show: (row: R) => string | null];
 
-const FIGURES: readonly Field<Pick<UsageRow, "usage" | "debitMicroUsd">>[] = [
-  ...TOKEN_BUCKET_NAMES.map((bucket): Field<Pick<UsageRow, "usage">> => [
+const FIGURES: readonly Field<Pick<ReportedRequest, "usage" | "debitMicroUsd">>[] = [
+  ...TOKEN_BUCKET_NAMES.map((bucket): Field<Pick<ReportedRequest, "usage">> => [
     TOKEN_BUCKETS[bucket],
     ({ usage }) => (usage === null ? null : String(usage[bucket])),
   ]),
@@ -115,12 +120,12 @@ const FIGURES: readonly Field<Pick<UsageRow, "usage" | "debitMicroUsd">>[] = [
   ["cost_micro_usd", ({ debitMicroUsd }) => debitMicroUsd.toString()],
 ];
 
-const ROW_FIELDS: readonly Field<UsageRow>[] = [
+const ROW_FIELDS: readonly Field<ReportedRequest>[] = [
   ["request_id", ({ requestId }) => requestId],
   ["created", ({ createdAtMs }) => instant(createdAtMs)],
-  ["key_id", ({ keyId }) => plainCell(keyId)],
-  ["model", ({ modelId }) => plainCell(modelId)],
-  ["provider", ({ providerId }) => plainCell(providerId)],
+  ["key_id", (row) => plainCell(presentKeyId(row))],
+  ["model", ({ modelId }) => plainCell(modelId ?? "")],
+  ["provider", ({ providerId }) => plainCell(providerId ?? "")],
   ["route", ({ route }) => plainCell(route)],
   ...FIGURES,
   ["settlement", ({ basis }) => basis],
@@ -159,23 +164,4 @@ function tooManyFiles(): ReturnType<typeof refusal> {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     },
   );
-}
-
-/** Lets a writer wait until the client can take more bytes, or is gone. */
-class ClientPace {
-  readonly #exchange: ClientExchange;
-  #goOn: () => void = () => undefined;
-
-  constructor(exchange: ClientExchange) {
-    this.#exchange = exchange;
-    exchange.onWritable(() => this.#goOn());
-    exchange.onGone(() => this.#goOn());
-  }
-
-  async write(text: string): Promise<void> {
-    if (this.#exchange.write(text)) return;
-    await new Promise<void>((goOn) => {
-      this.#goOn = goOn;
-    });
-  }
 }

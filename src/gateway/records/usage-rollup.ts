@@ -14,7 +14,7 @@ import {
   USAGE_ROLLUP_PAUSE_MS,
   HOUR_SKU_NAME,
 } from "../../kernel/index.ts";
-import { idsOfDay, idsOfHour, SKUS } from "./report-parts.ts";
+import { HOUR_MS, idsOf, idsOfDay, SKUS } from "./report-parts.ts";
 import { END_SQL, ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 
 /** Starts the rollup job. Every process may run one; only one works at a time. */
@@ -43,7 +43,6 @@ export function startUsageRollup(options: { readonly rollup: UsageRollup; readon
  */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
-const ON_ONE_SNAPSHOT = "begin isolation level repeatable read";
 
 /**
  * Sums the past days of the journal by organization, so that long reports are fast. Reports have
@@ -85,35 +84,37 @@ async function rollBatches(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-interface OrgRow {
-  readonly org_id: string;
-}
-
 /**
  * Sums some organizations of one day, or moves the day to its next state. Returns false if nothing
  * is due, or the day's table is locked.
  */
 async function rollBatch(client: PoolClient): Promise<boolean> {
-  const { rows: stale } = await client.query<OrgRow & { day: string }>(STALE_ORGS_SQL, [
-    USAGE_ROLLUP_ORGS_MAX,
-  ]);
-  const day = stale[0]?.day;
-  if (day !== undefined) {
-    const ofDay = stale.filter((row) => row.day === day);
-    return await rollOrgs(client, day, ofDay);
-  }
-  const { rows } = await client.query<{ day: string; is_watched: boolean }>(DUE_DAY_SQL, [
-    `${USAGE_ROLLUP_DELAY_HOURS} hours`,
-  ]);
-  const [due] = rows;
+  const stale = await findDue<OrgsOfDay>(client, STALE_ORGS_SQL, [USAGE_ROLLUP_ORGS_MAX]);
+  if (stale !== undefined) return await rollOrgs(client, stale);
+  const delay = `${USAGE_ROLLUP_DELAY_HOURS} hours`;
+  const due = await findDue<{ day: string; is_watched: boolean }>(client, DUE_DAY_SQL, [delay]);
   if (due === undefined) return false;
-  if (!due.is_watched) return await watchDay(client, due.day);
-  const ids = idsOfDay(due.day);
-  const unrolled = [due.day, ids.first, ids.end, USAGE_ROLLUP_ORGS_MAX];
-  const { rows: orgs } = await client.query<OrgRow>(UNROLLED_ORGS_SQL, unrolled);
-  if (orgs.length > 0) return await rollOrgs(client, due.day, orgs);
-  await client.query(FINISH_DAY_SQL, [due.day]);
+  const { day } = due;
+  if (!due.is_watched) return await watchDay(client, day);
+  const { first, end } = idsOfDay(day);
+  const ofDay = [day, first, end, USAGE_ROLLUP_ORGS_MAX];
+  const unrolled = await findDue<OrgsOfDay>(client, UNROLLED_ORGS_SQL, ofDay);
+  if (unrolled !== undefined) return await rollOrgs(client, unrolled);
+  await client.query(FINISH_DAY_SQL, [day]);
   return true;
+}
+
+interface OrgsOfDay {
+  readonly day: string;
+  readonly orgs: readonly string[];
+}
+
+async function findDue<R extends object>(
+  client: PoolClient,
+  text: string,
+  values: unknown[] = [],
+): Promise<R | undefined> {
+  return (await client.query<R>(text, values)).rows[0];
 }
 
 /**
@@ -139,64 +140,46 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
  * Sums usage and listings on one snapshot, and deletes the day's notes of changes in that snapshot.
  * A change that commits later leaves its note, so the day is summed again.
  */
-async function rollOrgs(
+async function rollOrgs(client: PoolClient, { day, orgs }: OrgsOfDay): Promise<true> {
+  const { first, end } = idsOfDay(day);
+  return await onOneSnapshot(client, [
+    ...[...FORGET_SQL, ...listingSql.FORGET_DAY_SQL].map((text) => [text, [orgs, day]] as const),
+    [ROLL_SQL, [orgs, day, first, end]],
+    [listingSql.SUM_DAY_SQL, [orgs, day, first, end]],
+  ]);
+}
+
+async function onOneSnapshot(
   client: PoolClient,
-  day: string,
-  orgs: readonly OrgRow[],
-): Promise<boolean> {
-  const orgIds = orgs.map((row) => row.org_id);
-  const ids = idsOfDay(day);
-  const forget = [...FORGET_SQL, ...listingSql.FORGET_DAY_SQL];
-  await transact(
-    client,
-    async () => {
-      for (const text of forget) await client.query(text, [orgIds, day]);
-      for (const text of [ROLL_SQL, listingSql.SUM_DAY_SQL]) {
-        await client.query(text, [orgIds, day, ids.first, ids.end]);
-      }
-    },
-    ON_ONE_SNAPSHOT,
-  );
+  statements: readonly (readonly [text: string, values: readonly unknown[]])[],
+): Promise<true> {
+  const run = async (): Promise<void> => {
+    for (const [text, values] of statements) await client.query(text, [...values]);
+  };
+  await transact(client, run, "begin isolation level repeatable read");
   return true;
 }
 
 async function rollListings(client: PoolClient): Promise<boolean> {
-  if ((await rollHour(client)) || (await publishDay(client))) return true;
+  const hour = (await findDue<{ hour: Date }>(client, listingSql.DUE_HOUR_SQL))?.hour;
+  if (hour !== undefined) {
+    const { first, end } = idsOf(hour.getTime(), HOUR_MS);
+    return await onOneSnapshot(client, [
+      [listingSql.FORGET_HOUR_SQL, [hour]],
+      [listingSql.FOLD_HOUR_SQL, [first, end]],
+      [listingSql.MARK_HOUR_SQL, [hour]],
+    ]);
+  }
+  const day = (await findDue<{ day: string }>(client, listingSql.UNPUBLISHED_DAY_SQL))?.day;
+  if (day !== undefined) {
+    // A day is published once: requests that end later are not included.
+    return await onOneSnapshot(client, [
+      [listingSql.PUBLISH_DAY_SQL, [day]],
+      [listingSql.MARK_PUBLISHED_SQL, [day]],
+    ]);
+  }
   for (const prune of listingSql.PRUNE_SQL) await client.query(prune);
   return false;
-}
-
-async function rollHour(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ hour: Date; seconds: bigint }>(listingSql.DUE_HOUR_SQL);
-  const [due] = rows;
-  if (due === undefined) return false;
-  const ids = idsOfHour(Number(due.seconds) * 1_000);
-  await transact(
-    client,
-    async () => {
-      await client.query(listingSql.FORGET_HOUR_SQL, [due.hour]);
-      await client.query(listingSql.FOLD_HOUR_SQL, [ids.first, ids.end]);
-      await client.query(listingSql.MARK_HOUR_SQL, [due.hour]);
-    },
-    ON_ONE_SNAPSHOT,
-  );
-  return true;
-}
-
-/** Publishes the sums of a day once; requests that end later are not included. */
-async function publishDay(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ day: string }>(listingSql.UNPUBLISHED_DAY_SQL);
-  const [due] = rows;
-  if (due === undefined) return false;
-  await transact(
-    client,
-    async () => {
-      await client.query(listingSql.PUBLISH_DAY_SQL, [due.day]);
-      await client.query(listingSql.MARK_PUBLISHED_SQL, [due.day]);
-    },
-    ON_ONE_SNAPSHOT,
-  );
-  return true;
 }
 
 /**
@@ -241,29 +224,30 @@ const UNROLLED_ORGS_SQL = `
       order by a.org_id limit 1)
     from org where org.org_id is not null
   )
-  select org_id from org
-  where org_id is not null
-    and not exists (select from usage_rolled r where r.org_id = org.org_id and r.day = $1)
-  limit $4`;
+  select $1::text as day, array_agg(org_id) as orgs from (
+    select org_id from org
+    where org_id is not null
+      and not exists (select from usage_rolled r where r.org_id = org.org_id and r.day = $1::text::date)
+    limit $4
+  ) unrolled having count(*) > 0`;
 
-/** Finds organizations whose sums of a day are no longer valid. $1 is the most rows. */
+/** Finds the organizations whose sums of the first such day are no longer valid. $1 is the most. */
 const STALE_ORGS_SQL = `
-  select to_char(day, 'YYYY-MM-DD') as day, org_id from (
+  select to_char(day, 'YYYY-MM-DD') as day, (array_agg(org_id order by org_id))[:$1::integer] as orgs
+  from (
     select distinct s.day, s.org_id from usage_stale s
     join usage_day u on u.day = s.day
     where not exists (select from retired_day r where r.day = s.day)
   ) stale
-  order by day, org_id limit $1`;
+  group by day order by day limit 1`;
 
 /**
  * Deletes the sums of a day, and only notes of changes that this snapshot sees. $1 organizations,
  * $2 the day.
  */
-const FORGET_SQL: readonly string[] = [
-  "delete from usage_stale where day = $2 and org_id = any ($1)",
-  "delete from usage_sum where day = $2 and org_id = any ($1)",
-  "delete from usage_rolled where day = $2 and org_id = any ($1)",
-];
+const FORGET_SQL = ["usage_stale", "usage_sum", "usage_rolled"].map(
+  (table) => `delete from ${table} where day = $2 and org_id = any ($1)`,
+);
 
 const SUMMED = ["debit", ...SKUS];
 const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${column}`).join(", ");
@@ -306,9 +290,6 @@ export const ROLL_SQL = `
   left join taken t on t.org_id = org.org_id
   left join refused f on f.org_id = org.org_id`;
 
-const FORGET_RETIRED_SQL: readonly string[] = [
-  "usage_sum",
-  "usage_stale",
-  "usage_rolled",
-  "usage_day",
-].map((table) => `delete from ${table} t using retired_day r where r.day = t.day`);
+const FORGET_RETIRED_SQL = ["usage_sum", "usage_stale", "usage_rolled", "usage_day"].map(
+  (table) => `delete from ${table} t using retired_day r where r.day = t.day`,
+);

@@ -1,22 +1,23 @@
 import { microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
 
+const KINDS = {
+  purchase: "purchase",
+  grant: "grant",
+  purchase_refund: "refund",
+  refund_reversal: "refund_reversal",
+  dispute: "dispute",
+  dispute_won: "dispute_reversal",
+  usage: "usage",
+} as const;
+
 /**
  * One line of a wallet's statement. The requests of a UTC day form one line at its first instant,
  * including later corrections. The sum of all lines is the settled balance.
  */
 export interface WalletLine {
   readonly atMs: number;
-  readonly kind:
-    | "purchase"
-    | "grant"
-    | "refund"
-    | "refund_reversal"
-    | "dispute"
-    | "dispute_reversal"
-    | "usage"
-    | "correction"
-    | "other";
+  readonly kind: (typeof KINDS)[keyof typeof KINDS] | "other";
   readonly ref: string;
   /** Positive if the line increases the balance. */
   readonly amountMicroUsd: MicroUsd;
@@ -102,12 +103,4 @@ export function walletLine({ at_ms: atMs, kind, ref, amount }: WalletRow): Walle
   };
 }
 
-const kinds: ReadonlyMap<string, WalletLine["kind"]> = new Map([
-  ["purchase", "purchase"],
-  ["grant", "grant"],
-  ["purchase_refund", "refund"],
-  ["refund_reversal", "refund_reversal"],
-  ["dispute", "dispute"],
-  ["dispute_won", "dispute_reversal"],
-  ["usage", "usage"],
-]);
+const kinds: ReadonlyMap<string, WalletLine["kind"]> = new Map(Object.entries(KINDS));

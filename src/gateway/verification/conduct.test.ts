@@ -1,8 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { BREACH, type Breaches, Conduct, type WatchedListing } from "./conduct.ts";
-import type { LiveBreaches } from "./verdict-store.ts";
+import {
+  BREACH,
+  type Breaches,
+  Conduct,
+  type LiveBreaches,
+  type WatchedListing,
+} from "./conduct.ts";
 
 const GOOD = 0;
 const { substituted: SUBSTITUTED } = BREACH;
@@ -73,24 +78,19 @@ test("a suspect listing is found again if the breaches continue, and only then",
   expect(found).toHaveLength(2);
 });
 
-test("each listing is counted separately", () => {
+test.each<[string, (conduct: Conduct) => void]>([
+  ["another model", (conduct) => conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED)],
+  ["another provider", (conduct) => conduct.note(listing("a", "lab/one"), "org-1", SUBSTITUTED)],
+  [
+    "another manifest",
+    (conduct) => conduct.note(listing("lab", "lab/one", "cd"), "org-1", SUBSTITUTED),
+  ],
+  ["the time after a passed run", (conduct) => conduct.forget(LISTING.id)],
+])("answers of a listing do not count for %s", (_what, change) => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);
-  conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED);
-  conduct.note(listing("other", "lab/one"), "org-1", SUBSTITUTED);
+  change(conduct);
   expect(found).toEqual([]);
-});
-
-test("counts under another manifest are dropped", () => {
-  const { found, conduct, note } = conductFixture();
-  note(199, SUBSTITUTED);
-  conduct.note(listing("lab", "lab/one", "cd"), "org-1", SUBSTITUTED);
-  expect(found).toEqual([]);
-});
-
-test("counts from before a passed run are dropped", () => {
-  const { found, conduct, note } = conductFixture();
-  note(199, SUBSTITUTED);
   conduct.forget(LISTING.id);
   note(199, GOOD);
   note(1, SUBSTITUTED);

@@ -1,5 +1,15 @@
 import { assert } from "../../kernel/index.ts";
-import type { ListingName, LiveBreaches } from "./verdict-store.ts";
+
+/** One provider's listing of one model, by the ids in the provider's manifest. */
+export interface ListingName {
+  readonly providerId: string;
+  readonly modelId: string;
+}
+
+/** Returns the key of a listing in maps, which is also the id of its deployment. */
+export function listingKey({ providerId, modelId }: ListingName): string {
+  return `${providerId}/${modelId}`;
+}
 
 export interface ConductPolicy {
   /**
@@ -16,11 +26,22 @@ export interface ConductPolicy {
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
+  /** Impossible or contradictory usage. */
   usageImpossible: 4,
   boundExceeded: 8,
   wrongFinish: 16,
   unreadable: 32,
 } as const;
+
+type BreachName = keyof typeof BREACH;
+const NAMES = Object.keys(BREACH) as BreachName[];
+
+function byBreach(count: (name: BreachName) => number): Record<BreachName, number> {
+  return Object.fromEntries(NAMES.map((name) => [name, count(name)])) as Record<BreachName, number>;
+}
+
+/** How many of `answers` live answers broke each promise of the listing. */
+export type LiveBreaches = Readonly<Record<"answers" | BreachName, number>>;
 
 /** A sum of `BREACH` values; 0 if the answer kept all promises of its listing. */
 export type Breaches = number;
@@ -54,14 +75,7 @@ class Half implements Share {
   answers = 0;
   bad = 0;
   readonly byOrg = new Map<string, Share>();
-  readonly breaches: Record<keyof typeof BREACH, number> = {
-    substituted: 0,
-    usageMissing: 0,
-    usageImpossible: 0,
-    boundExceeded: 0,
-    wrongFinish: 0,
-    unreadable: 0,
-  };
+  readonly breaches = byBreach(() => 0);
 }
 
 interface Watched {
@@ -170,8 +184,6 @@ function without(all: Share, own: Share, earlier: Share = NOTHING): Share {
 
 const NOTHING: Share = Object.freeze({ answers: 0, bad: 0 });
 
-const NAMES = Object.keys(BREACH) as (keyof typeof BREACH)[];
-
 function add(half: Half, breaches: Breaches): void {
   for (const name of NAMES) {
     if ((breaches & BREACH[name]) !== 0) half.breaches[name] += 1;
@@ -179,15 +191,8 @@ function add(half: Half, breaches: Breaches): void {
 }
 
 function addBreaches(older: Half, newer: Half): LiveBreaches {
-  const a = older.breaches;
-  const b = newer.breaches;
   return {
     answers: older.answers + newer.answers,
-    substituted: a.substituted + b.substituted,
-    usageMissing: a.usageMissing + b.usageMissing,
-    usageImpossible: a.usageImpossible + b.usageImpossible,
-    boundExceeded: a.boundExceeded + b.boundExceeded,
-    wrongFinish: a.wrongFinish + b.wrongFinish,
-    unreadable: a.unreadable + b.unreadable,
+    ...byBreach((name) => older.breaches[name] + newer.breaches[name]),
   };
 }

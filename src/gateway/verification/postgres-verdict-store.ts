@@ -5,14 +5,49 @@ import {
   type ChangeLog,
   instantMs,
   columns,
-  type Columns,
+  type RecordOf,
   type Row,
   text,
   opaque,
 } from "../../kernel/index.ts";
 import type { Pool } from "pg";
 
-import type { ListingName, ListingVerdict, SuspectListing, LiveBreaches } from "./verdict-store.ts";
+import type { ListingName, LiveBreaches } from "./conduct.ts";
+
+export interface RecordedCheck {
+  readonly id: string;
+  readonly status: "pass" | "warn" | "fail" | "skip" | "error";
+  readonly title: string;
+  readonly message: string;
+  readonly ms: number;
+  /** Measured values that support the status; small, without keys or prompts. */
+  readonly evidence?: unknown;
+}
+
+const LISTING = {
+  providerId: text<string>("provider_id"),
+  modelId: text<string>("model_id"),
+} as const;
+
+/** The result of one conformance run for one listing. */
+const verdictColumns = columns({
+  ...LISTING,
+  upstreamModelId: text<string>("upstream_id"),
+  manifestSha256: text<string>("manifest_sha256"),
+  verdict: text<"pass" | "warn" | "fail" | "inconclusive">("verdict"),
+  checkedAtMs: instantMs("checked_at"),
+  /** A run on this installation, a signed report that was imported, or a scheduled run. */
+  source: text<"run" | "import" | "watch">("source"),
+  checks: opaque<readonly RecordedCheck[]>("checks"),
+});
+export type ListingVerdict = RecordOf<typeof verdictColumns>;
+
+const suspectColumns = columns({
+  ...LISTING,
+  sinceMs: instantMs("since"),
+  breaches: opaque<LiveBreaches>("breaches"),
+});
+export type SuspectListing = RecordOf<typeof suspectColumns>;
 
 const LISTINGS_MAX = 20_000;
 const HISTORY_MAX = 20;
@@ -104,24 +139,6 @@ const LIVE_CHECKS = byGateway("live checks");
 function toTarget({ providerId, modelId }: ListingName): string {
   return `${providerId} ${modelId}`;
 }
-
-const verdictColumns: Columns<ListingVerdict> = columns({
-  providerId: text("provider_id"),
-  modelId: text("model_id"),
-  upstreamModelId: text("upstream_id"),
-  manifestSha256: text("manifest_sha256"),
-  verdict: text("verdict"),
-  checkedAtMs: instantMs("checked_at"),
-  source: text("source"),
-  checks: opaque("checks"),
-});
-
-const suspectColumns: Columns<SuspectListing> = columns({
-  providerId: text("provider_id"),
-  modelId: text("model_id"),
-  sinceMs: instantMs("since"),
-  breaches: opaque("breaches"),
-});
 
 const VERSION_SQL = "select version from verdict_version";
 

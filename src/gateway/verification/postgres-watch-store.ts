@@ -14,7 +14,7 @@ import {
   text,
   unlockConnection,
 } from "../../kernel/index.ts";
-import { type ListingName, listingKey } from "./verdict-store.ts";
+import { type ListingName, listingKey } from "./conduct.ts";
 import type { KnownRuns, WatchedRunOutcome, WatchState } from "./watch-schedule.ts";
 
 export class PostgresWatchStore {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ListingVerdict } from "./verdict-store.ts";
+import type { ListingVerdict } from "./postgres-verdict-store.ts";
 import { overbilledPercent, judgeVerdict, Verification, VERIFIED_FOR_MS } from "./verification.ts";
 
 const NOW_MS = Date.parse("2026-11-23T10:00:00Z");

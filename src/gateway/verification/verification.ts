@@ -1,11 +1,6 @@
 import { asObject, type Clock, Job, type Logger } from "../../kernel/index.ts";
-import {
-  listingKey,
-  type ListingName,
-  type ListingVerdict,
-  type SuspectListing,
-} from "./verdict-store.ts";
-import type { VerdictStore } from "./postgres-verdict-store.ts";
+import { listingKey, type ListingName } from "./conduct.ts";
+import type { ListingVerdict, SuspectListing, VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
  * - `verified`: the newest conclusive run passed, with this manifest and upstream id, within

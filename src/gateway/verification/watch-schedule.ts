@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { assert, type MicroUsd } from "../../kernel/index.ts";
-import { listingKey, type ListingName } from "./verdict-store.ts";
+import { listingKey, type ListingName } from "./conduct.ts";
 import type { VerifiedListing } from "./verification.ts";
 
 export interface KnownRuns {

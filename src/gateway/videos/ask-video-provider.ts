@@ -1,12 +1,6 @@
 import { type Deployment, ownKeyDeployment } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
-import {
-  fetchAnswer,
-  type FetchedAnswer,
-  type FetchInput,
-  type RunningFetch,
-  type UpstreamQuestion,
-} from "../../upstream/index.ts";
+import { fetchAnswer, type FetchedAnswer, type RunningFetch } from "../../upstream/index.ts";
 import { jobPath, readJob, retryAfterSeconds } from "../../formats/index.ts";
 import type { PollResult } from "./job-state.ts";
 import type { VideoDeps } from "./video-deps.ts";
@@ -36,25 +30,22 @@ export async function findDeployment(
   return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
 }
 
-export function askAfter(
-  deps: AskDeps,
+/** Asks the provider about a job, or once to cancel it (`delete`), which it may ignore. */
+export function askProvider(
+  { clock, deadlines, upstream, videos }: AskDeps,
   deployment: Deployment,
-  job: Pick<AskedJob, "providerJobId">,
+  { providerJobId }: Pick<AskedJob, "providerJobId">,
+  method: "get" | "delete" = "get",
 ): RunningFetch<FetchedAnswer> {
-  return fetchRecord(deps, (handler) =>
-    deps.upstream.get(deployment, questionAbout(deployment, job), handler),
-  );
-}
-
-/** Asks the provider once to cancel a job; the provider may ignore it. */
-export function cancelJob(
-  deps: AskDeps,
-  deployment: Deployment,
-  job: Pick<AskedJob, "providerJobId">,
-): RunningFetch<FetchedAnswer> {
-  return fetchRecord(deps, (handler) =>
-    deps.upstream.delete(deployment, questionAbout(deployment, job), handler),
-  );
+  const path = jobPath(deployment, providerJobId);
+  const question = { path, headers: { accept: "application/json" } };
+  return fetchAnswer({
+    clock,
+    deadlines,
+    totalMs: videos.answerTimeoutMs,
+    bytesMax: RECORD_BYTES_MAX,
+    send: (handler) => upstream[method](deployment, question, handler),
+  });
 }
 
 /** Interprets the provider's answer; `answer` is undefined if there was none in time. */
@@ -79,19 +70,3 @@ export function toPollResult(
 
 /** The most bytes of a provider's answer about a job that are read. */
 const RECORD_BYTES_MAX = 1_048_576;
-
-function fetchRecord(
-  { clock, deadlines, videos }: AskDeps,
-  send: FetchInput["send"],
-): RunningFetch<FetchedAnswer> {
-  const totalMs = videos.answerTimeoutMs;
-  return fetchAnswer({ clock, deadlines, totalMs, bytesMax: RECORD_BYTES_MAX, send });
-}
-
-function questionAbout(
-  deployment: Deployment,
-  { providerJobId }: Pick<AskedJob, "providerJobId">,
-): UpstreamQuestion {
-  const path = jobPath(deployment, providerJobId);
-  return { path, headers: { accept: "application/json" } };
-}

@@ -74,41 +74,28 @@ function isOverdue(job: TakenJob): boolean {
 }
 
 function findEnd(job: TakenJob, poll: PollResult): EndedJob | undefined {
-  switch (poll.kind) {
-    case "reported":
-      return reportedEnd(poll.job);
-    case "missing":
-      return missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
-    case "failure":
-      return undefined;
-    default:
-      return unreachable(poll);
-  }
+  if (poll.kind === "reported") return reportedEnd(poll.job);
+  return poll.kind === "missing" && missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
 }
 
+/** How a job ended that is in this state; undefined if it has not ended. */
+const ENDS: Readonly<Record<ReportedJob["state"], VideoErrorCode | null | undefined>> = {
+  completed: null,
+  failed: "video_generation_failed",
+  refused: "content_policy_violation",
+  cancelled: "video_cancelled",
+  expired: "video_expired",
+  queued: undefined,
+  in_progress: undefined,
+  unknown: undefined,
+};
+
 function reportedEnd(reported: ReportedJob): EndedJob | undefined {
-  const { costPicoUsd, expiresAtMs, served } = reported;
-  const failed = (errorCode: VideoErrorCode): EndedJob => {
-    return { errorCode, costPicoUsd, expiresAtMs: undefined, served, upstreamStatus: 200 };
-  };
-  switch (reported.state) {
-    case "completed":
-      return { errorCode: null, costPicoUsd, expiresAtMs, served, upstreamStatus: 200 };
-    case "failed":
-      return failed("video_generation_failed");
-    case "refused":
-      return failed("content_policy_violation");
-    case "cancelled":
-      return failed("video_cancelled");
-    case "expired":
-      return failed("video_expired");
-    case "queued":
-    case "in_progress":
-    case "unknown":
-      return undefined;
-    default:
-      return unreachable(reported.state);
-  }
+  const { costPicoUsd, served } = reported;
+  const errorCode = ENDS[reported.state];
+  if (errorCode === undefined) return undefined;
+  const expiresAtMs = errorCode === null ? reported.expiresAtMs : undefined;
+  return { errorCode, costPicoUsd, expiresAtMs, served, upstreamStatus: 200 };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Pool, QueryResultRow } from "pg";
 
 import {
   assert,
+  type AttemptId,
   batchValues,
   big,
   type Columns,
@@ -11,38 +12,48 @@ import {
   instantMs,
   integer,
   type JobId,
+  type KeyId,
   marks,
   micro,
+  type ModelId,
   opaque,
   orAbsent,
   type OrgId,
   orNull,
+  type ProviderId,
   type Public,
   queryInTime,
+  type RequestId,
   type Row,
   takeRowsSql,
   text,
 } from "../../kernel/index.ts";
 import { jobCloseColumns } from "../../ledger/index.ts";
 import { firstPollMs, type JobEnd, type JobUpdate, MISSING_INTERVAL_MS } from "./job-state.ts";
-import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
+import type { NewVideoJob, TakenJob, VideoJob, VideoState } from "./video-job.ts";
 
-const jobProperties: ColumnsOf<VideoJob> = {
-  jobId: text("job_id"),
-  orgId: text("org_id"),
-  keyId: text("key_id"),
-  requestId: text("request_id"),
-  attemptId: big("attempt_id"),
-  modelId: text("model_id"),
-  providerId: text("provider_id"),
-  deploymentId: text("deployment_id"),
-  connectionId: orAbsent(text("connection_id")),
-  providerJobId: text("provider_job_id"),
+/** The columns of a new job that are written as they are. */
+const newProperties = {
+  jobId: text<JobId>("job_id"),
+  orgId: text<OrgId>("org_id"),
+  keyId: text<KeyId>("key_id"),
+  requestId: text<RequestId>("request_id"),
+  attemptId: big<AttemptId>("attempt_id"),
+  modelId: text<ModelId>("model_id"),
+  providerId: text<ProviderId>("provider_id"),
+  deploymentId: text<string>("deployment_id"),
+  connectionId: orAbsent(text<string>("connection_id")),
+  providerJobId: text<string>("provider_job_id"),
   reserveMicroUsd: micro("reserve"),
   seconds: integer("seconds"),
-  options: opaque("options"),
-  state: text("state"),
+  state: text<VideoState>("state"),
   progress: integer("progress"),
+} as const;
+const newColumns = columns<Pick<NewVideoJob, keyof typeof newProperties>>(newProperties);
+
+const jobProperties: ColumnsOf<VideoJob> = {
+  ...newProperties,
+  options: opaque("options"),
   startedAtMs: instantMs("started_at"),
   createdAtMs: instantMs("created_at"),
   completedAtMs: orNull(instantMs("completed_at")),
@@ -66,24 +77,11 @@ const takenColumns: Columns<TakenJob> = columns<TakenJob>({
 
 /** Big integers become strings, so that no JSON parser rounds them. */
 function newJobJson(job: NewVideoJob): string {
-  return JSON.stringify({
-    job_id: job.jobId,
-    org_id: job.orgId,
-    key_id: job.keyId,
-    request_id: job.requestId,
-    attempt_id: String(job.attemptId),
-    model_id: job.modelId,
-    provider_id: job.providerId,
-    deployment_id: job.deploymentId,
-    connection_id: job.connectionId ?? null,
-    provider_job_id: job.providerJobId,
-    reserve: String(job.reserveMicroUsd),
-    seconds: job.seconds,
-    options: job.options,
-    state: job.state,
-    progress: job.progress,
-    started_at: new Date(job.startedAtMs).toISOString(),
-  });
+  const started_at = new Date(job.startedAtMs).toISOString();
+  return JSON.stringify(
+    { ...newColumns.record(job), options: job.options, started_at },
+    (_name, value: unknown) => (typeof value === "bigint" ? String(value) : value),
+  );
 }
 
 /**

@@ -5,9 +5,9 @@ import { invalidRequest, refusal, type Refusal, unreachable, defined } from "../
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { findDeployment } from "./ask-video-provider.ts";
-import { findVideo, VIDEO_ERRORS, type VideoReadDeps } from "./serve-video.ts";
+import { findVideo, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
-import type { VideoJob } from "./video-job.ts";
+import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 
 /** The provider may be silent for this long while it sends a file, in milliseconds. */
 const CONTENT_IDLE_MS = 60_000;
@@ -45,7 +45,7 @@ function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
   const { state, errorCode, expiresAtMs } = job;
   if (errorCode !== null) {
     return invalidRequest(
-      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode]}`,
+      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode].message}`,
     );
   }
   if (state !== "completed") {

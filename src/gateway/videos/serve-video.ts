@@ -10,7 +10,7 @@ import {
 } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import type { VideoDeps } from "./video-deps.ts";
-import type { VideoErrorCode, VideoJob } from "./video-job.ts";
+import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
 export interface VideoReadDeps extends VideoDeps {
@@ -90,22 +90,12 @@ export function videoBody(job: ShownVideo): string {
     ...(options["generate_audio"] === undefined
       ? {}
       : { generate_audio: options["generate_audio"] }),
-    error: errorCode === null ? null : { code: errorCode, message: VIDEO_ERRORS[errorCode] },
+    error:
+      errorCode === null ? null : { code: errorCode, message: VIDEO_ERRORS[errorCode].message },
     usage: showUsage(job),
     request_id: job.requestId,
   });
 }
-
-/** Our messages for a video that failed; a provider's message is not passed on. */
-export const VIDEO_ERRORS: Readonly<Record<VideoErrorCode, string>> = {
-  video_generation_failed:
-    "the provider could not make this video; nothing was charged, try again or change the prompt",
-  content_policy_violation:
-    "the provider refused the content of this video; nothing was charged, change the prompt",
-  video_cancelled: "the provider cancelled this video; nothing was charged, send it again",
-  video_expired: "the provider no longer has this video; nothing was charged, send it again",
-  video_timeout: "this video was not ready in time; nothing was charged, send it again",
-};
 
 function showUsage({ state, costMicroUsd, seconds: asked }: ShownVideo): object | null {
   if (state === "completed") return { cost: usd(costMicroUsd ?? ZERO_MICRO_USD), seconds: asked };

@@ -17,7 +17,7 @@ import {
   videos,
   type Output,
 } from "../../formats/index.ts";
-import { cancelJob } from "./ask-video-provider.ts";
+import { askProvider } from "./ask-video-provider.ts";
 import { videoBody } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { NewVideoJob } from "./video-job.ts";
@@ -51,7 +51,7 @@ async function acceptVideo(
     },
     "a provider accepted a video job that could not be stored: it is cancelled and not charged",
   );
-  cancelJob(deps, accepted.deployment, job);
+  askProvider(deps, accepted.deployment, job, "delete");
   return refused(notWritten);
 }
 

@@ -12,12 +12,32 @@ import type {
 /** `completed` and `failed` are final. */
 export type VideoState = "queued" | "in_progress" | "completed" | "failed";
 
-export type VideoErrorCode =
-  | "video_generation_failed"
-  | "content_policy_violation"
-  | "video_cancelled"
-  | "video_expired"
-  | "video_timeout";
+/** How an attempt with this error ended, and our message: a provider's is not passed on. */
+export const VIDEO_ERRORS = {
+  video_generation_failed: {
+    outcome: "failed",
+    message:
+      "the provider could not make this video; nothing was charged, try again or change the prompt",
+  },
+  content_policy_violation: {
+    outcome: "refused",
+    message:
+      "the provider refused the content of this video; nothing was charged, change the prompt",
+  },
+  video_cancelled: {
+    outcome: "failed",
+    message: "the provider cancelled this video; nothing was charged, send it again",
+  },
+  video_expired: {
+    outcome: "failed",
+    message: "the provider no longer has this video; nothing was charged, send it again",
+  },
+  video_timeout: {
+    outcome: "timeout",
+    message: "this video was not ready in time; nothing was charged, send it again",
+  },
+} as const;
+export type VideoErrorCode = keyof typeof VIDEO_ERRORS;
 
 /** The options of the request, returned with the job: `resolution`, `aspect_ratio`, `size`, … */
 export type VideoOptions = Readonly<Record<string, string | boolean>>;

@@ -5,13 +5,12 @@ import {
   isWithinExcess,
   Job,
   type PicoUsd,
-  unreachable,
   ZERO_PICO_USD,
   defined,
 } from "../../kernel/index.ts";
-import type { AttemptOutcome, CloseRow } from "../../ledger/index.ts";
+import type { CloseRow } from "../../ledger/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../../upstream/index.ts";
-import { askAfter, cancelJob, findDeployment, toPollResult } from "./ask-video-provider.ts";
+import { askProvider, findDeployment, toPollResult } from "./ask-video-provider.ts";
 import { BREACH } from "../verification/conduct.ts";
 import {
   type EndedJob,
@@ -21,7 +20,7 @@ import {
   type PollResult,
 } from "./job-state.ts";
 import type { VideoDeps } from "./video-deps.ts";
-import type { TakenJob, VideoErrorCode, VideoJob } from "./video-job.ts";
+import { type TakenJob, VIDEO_ERRORS, type VideoErrorCode, type VideoJob } from "./video-job.ts";
 
 const SWEEP_JOBS_MAX = 50;
 /**
@@ -157,7 +156,7 @@ export class VideoPoller {
     const { clock, videos } = this.#deps;
     const deployment = await findDeployment(this.#deps, job);
     if (deployment === undefined) return { kind: "failure" };
-    const answer = await this.#ended(askAfter(this.#deps, deployment, job));
+    const answer = await this.#ended(askProvider(this.#deps, deployment, job));
     const poll = toPollResult(answer, deployment, clock.nowMs());
     const askedMs = poll.kind === "failure" ? poll.retryAfterMs : undefined;
     const pauseMs = answer === undefined ? videos.noAnswerPauseMs : askedMs;
@@ -186,7 +185,8 @@ export class VideoPoller {
 
   async #cancel(job: TakenJob): Promise<void> {
     const deployment = await findDeployment(this.#deps, job);
-    if (deployment !== undefined) await this.#ended(cancelJob(this.#deps, deployment, job));
+    if (deployment !== undefined)
+      await this.#ended(askProvider(this.#deps, deployment, job, "delete"));
   }
 
   /**
@@ -285,7 +285,7 @@ function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
   const costPicoUsd = owed === "impossible" ? undefined : owed;
   return {
     attemptId: job.attemptId,
-    outcome: toOutcome(errorCode),
+    outcome: errorCode === null ? "completed" : VIDEO_ERRORS[errorCode].outcome,
     usage: null,
     basis: costPicoUsd === undefined ? "none" : "reported",
     costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
@@ -312,23 +312,6 @@ function owedFor(
   if (job.connectionId !== undefined) return ZERO_PICO_USD;
   if (costPicoUsd === undefined) return undefined;
   return isWithinExcess(costPicoUsd, job.reserveMicroUsd) ? costPicoUsd : "impossible";
-}
-
-function toOutcome(errorCode: VideoErrorCode | null): AttemptOutcome {
-  switch (errorCode) {
-    case null:
-      return "completed";
-    case "content_policy_violation":
-      return "refused";
-    case "video_timeout":
-      return "timeout";
-    case "video_generation_failed":
-    case "video_cancelled":
-    case "video_expired":
-      return "failed";
-    default:
-      return unreachable(errorCode);
-  }
 }
 
 function toErrorClass(errorCode: VideoErrorCode | null): CloseRow["errorClass"] {

@@ -4,7 +4,7 @@ import { createVirtualKey } from "../../../src/gateway/accounts/authenticate.ts"
 import { assert } from "../../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId } from "../../../src/kernel/core/ids.ts";
 import { microUsd, type MicroUsd } from "../../../src/kernel/core/money.ts";
-import type { UsageRow } from "../../../src/gateway/records/record-rows.ts";
+import type { ReportedRequest } from "../../../src/gateway/records/request-pages.ts";
 import { addKey } from "../../support/add-key.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
@@ -101,7 +101,7 @@ async function grantExactly(orgId: OrgId, usd: string): Promise<void> {
 }
 
 /** The journal of an organization's answered calls, newest first. */
-async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly UsageRow[]> {
+async function journal({ orgId }: Pick<Caller, "orgId">): Promise<readonly ReportedRequest[]> {
   const { recordStore } = installation.gateway.backend;
   await until(
     "nothing is held",

@@ -5,6 +5,7 @@ import {
   microUsd,
   type MicroUsd,
   outputTokensTotal,
+  presentKeyId,
   promptTokensTotal,
   sumUsage,
   type Usage,
@@ -27,13 +28,8 @@ import {
 } from "../../../kernel/index.ts";
 import { type Balance, type MonthSpend, RefusalReason } from "../../../ledger/index.ts";
 import { buildAnswerHeaders, listDroppedParams } from "../answer-headers.ts";
-import type {
-  AttemptRecord,
-  PricedAttempt,
-  RequestRecord,
-  UsageGroup,
-  UsageRow,
-} from "../record-rows.ts";
+import type { AttemptRecord, PricedAttempt, RequestRecord, UsageGroup } from "../record-rows.ts";
+import type { ReportedRequest } from "../request-pages.ts";
 import { LIST_ROWS_MAX } from "./models.ts";
 import { Pricing, showPrices } from "./prices.ts";
 
@@ -88,21 +84,21 @@ function showUsage(usage: Usage): Static<typeof UsageTokens> {
   };
 }
 
-function defineDebit<R extends Pick<UsageRow, "debitMicroUsd">>(is: DefineField<R>) {
+function defineDebit<R extends Pick<UsageGroup, "debitMicroUsd">>(is: DefineField<R>) {
   return {
     cost: is(UsdNumber, ({ debitMicroUsd }) => usd(debitMicroUsd)),
     cost_micro_usd: is(MicroUsdNumber, ({ debitMicroUsd }) => debitMicroUsd),
   };
 }
 
-const usageRow = shape((is: DefineField<UsageRow>) => ({
+const usageRow = shape((is: DefineField<ReportedRequest>) => ({
   request_id: is(Type.String(), (row) => row.requestId),
   created: is(Type.Integer({ description: "Unix seconds" }), (row) =>
     Math.floor(row.createdAtMs / 1000),
   ),
-  key_id: is(Type.String(), (row) => row.keyId),
-  model: is(Type.String(), (row) => row.modelId),
-  provider: is(Type.String(), (row) => row.providerId),
+  key_id: is(Type.String(), presentKeyId),
+  model: is(Type.String(), (row) => row.modelId ?? ""),
+  provider: is(Type.String(), (row) => row.providerId ?? ""),
   route: is(Type.String(), (row) => row.route),
   usage: is(nullable(UsageTokens), ({ usage }) => (usage === null ? null : showUsage(usage))),
   ...defineDebit(is),
@@ -139,7 +135,7 @@ const month = shape((is: DefineField<MonthSpend>) => ({
 export interface UsagePage {
   readonly balance: Balance;
   readonly month: MonthSpend;
-  readonly rows: readonly UsageRow[];
+  readonly rows: readonly ReportedRequest[];
   readonly groups?: readonly UsageGroup[];
   /** True if there are more groups than the limit, which `nextCursor` cannot tell. */
   readonly hasMoreGroups?: boolean;
