@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { BODY_BYTES_MAX } from "../../src/kernel/core/constants.ts";
 import { bodyOfSize, brokenBodies, chatBody } from "../support/chat-bodies.ts";
-import { withAccount, withGateway } from "../support/gateway.ts";
+import {
+  simulatorManifest,
+  STANDARD_MANIFESTS,
+  textModel,
+  withAccount,
+  withGateway,
+} from "../support/gateway.ts";
 import { at, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import {
   expectCleanRefusal,
@@ -13,7 +19,22 @@ import {
 
 /* `parse-request.test.ts` has a row of every field: these show what a client gets for one. */
 
-const gateway = withGateway();
+/** A model whose listings accept different kinds of parts. */
+const SENSES = "test/senses";
+const senses = [
+  { provider: "sees", dialect: "wire_a", kind: "image" },
+  { provider: "hears", dialect: "wire_a", kind: "audio" },
+  { provider: "reads", dialect: "wire_b", kind: "file" },
+] as const;
+const gateway = withGateway({
+  manifests: [
+    ...STANDARD_MANIFESTS,
+    ...senses.map(({ provider, dialect, kind }) => {
+      const models = [textModel(SENSES, { input_modalities: ["text", kind] })];
+      return simulatorManifest({ provider, dialect, models });
+    }),
+  ],
+});
 const account = withAccount(gateway, "25.00");
 
 const CHAT = "/v1/chat/completions";
@@ -125,6 +146,38 @@ describe.concurrent("a request that no provider of the model can serve as sent i
   ])("on %s for %s, and names %s", async (path, model, message, more) => {
     const body = chatBody(model, { max_tokens: 2_048, ...more });
     await expectRefused(path, { body }, invalid(message));
+  });
+});
+
+const PARTS = {
+  image: { type: "image_url", image_url: { url: "https://a.test/i.png" } },
+  audio: { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
+  video: { type: "video_url", video_url: { url: "https://a.test/v.mp4" } },
+  file: { type: "file", file: { file_data: "data:application/pdf;base64,AAAA" } },
+};
+
+describe.concurrent("a part that no listing of the model accepts as sent is refused", () => {
+  test.each<[string, (keyof typeof PARTS)[], RegExp]>([
+    [
+      "with the kinds that the model accepts",
+      ["video"],
+      /^messages\[0\]\.content\[0\] is a part of kind video; test\/senses accepts text, audio, file, image; send one of these or choose a model that accepts video$/,
+    ],
+    ["by its own place", ["image", "video"], /messages\[0\]\.content\[1\] is a part of kind/],
+    [
+      "with what one listing accepts, where none accepts all kinds together",
+      ["image", "audio"],
+      /no listing of test\/senses accepts every part of this request.*is a part of kind (image|audio); the listing of (sees|hears) accepts text/s,
+    ],
+    [
+      "for its translation, where it is declared and cannot be translated",
+      ["file"],
+      /messages\[0\]\.content\[0\] is a part of kind file, which/,
+    ],
+  ])("%s", async (_how, kinds, message) => {
+    const content = kinds.map((kind) => PARTS[kind]);
+    const body = chatBody(SENSES, { messages: [{ role: "user", content }] });
+    await expectRefused(CHAT, { body }, invalid(message));
   });
 });
 

@@ -25,9 +25,10 @@ const gateway = withGateway(() => ({
 }));
 
 function privateManifest(name: string): object {
-  const manifest = simulatorManifest({
+  return simulatorManifest({
     provider: `private-${name}`,
     dialect: "wire_a",
+    isPrivate: true,
     models: [
       textModel(`house/${name}`),
       textModel("test/both"),
@@ -35,8 +36,7 @@ function privateManifest(name: string): object {
         capacity: [{ type: "request", per: "minute", value: 3 }],
       }),
     ],
-  }) as { provider: object };
-  return { ...manifest, provider: { ...manifest.provider, listing: "private" } };
+  });
 }
 
 function staged(): object {

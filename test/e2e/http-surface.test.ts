@@ -65,16 +65,6 @@ describe("probes", () => {
     expect(answer).toMatchObject({ status: 200, text: "" });
   });
 
-  test.each(["/healthz", "/readyz"])(
-    "%s answers on both listeners, without a key",
-    async (path) => {
-      for (const url of [gateway.url, gateway.running.internalUrl]) {
-        expect(await httpCall(url + path)).toMatchObject({ status: 200, text: "ok\n" });
-        expect((await httpCall(url + path, { method: "HEAD" })).status).toBe(200);
-      }
-    },
-  );
-
   test("only the internal listener shows the metrics", async () => {
     await askWithKey("/v1/chat/completions", { body: chatBody("test/a") });
     // The listener uses the address of its setting, because scrapers are not on loopback.

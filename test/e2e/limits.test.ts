@@ -20,15 +20,13 @@ import { settledRecord } from "../support/settled.ts";
 import { runSql } from "../support/sql.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-const gateway = withGateway(() => {
-  const fixture = simulatorManifest({
-    provider: "house",
-    dialect: "wire_a",
-    models: [textModel("house/own")],
-  }) as { provider: object };
-  const isPrivate = { ...fixture, provider: { ...fixture.provider, listing: "private" } };
-  return { manifests: [...STANDARD_MANIFESTS, isPrivate] };
+const HOUSE = simulatorManifest({
+  provider: "house",
+  dialect: "wire_a",
+  isPrivate: true,
+  models: [textModel("house/own")],
 });
+const gateway = withGateway(() => ({ manifests: [...STANDARD_MANIFESTS, HOUSE] }));
 
 const hello = chatBody("test/a");
 

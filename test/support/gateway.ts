@@ -186,6 +186,7 @@ export function simulatorManifest(input: {
   readonly dialect: "wire_a" | "wire_b";
   readonly priority?: number;
   readonly baseUrl?: string;
+  readonly isPrivate?: boolean;
   readonly models: readonly object[];
 }): object {
   const root = input.dialect === "wire_a" ? "a" : "b";
@@ -197,6 +198,7 @@ export function simulatorManifest(input: {
       privacy_policy_url: "https://example.com/privacy",
       prompt_logging: "none",
       priority: input.priority ?? 0,
+      ...(input.isPrivate === true ? { listing: "private" } : {}),
     },
     endpoint: {
       base_url: input.baseUrl ?? `{simulator}/${root}/v1`,

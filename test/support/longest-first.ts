@@ -13,7 +13,7 @@ const LONG = [
   "/test/simulation/",
   "/test/e2e/images-faults.test.ts",
   "/test/e2e/conformance-",
-  "/test/e2e/operator/kill.test.ts",
+  "/test/e2e/operator/embedded-database.test.ts",
   "/test/e2e/operator/workers.test.ts",
   "/test/e2e/suspect-listings.test.ts",
   "/test/e2e/videos-faults.test.ts",

@@ -5,24 +5,19 @@ const realFetch: typeof fetch = globalThis.fetch;
 
 export interface NotingFetch {
   readonly fetch: typeof fetch;
-  /** How often `fetch` was called. */
-  readonly count: () => number;
   /** The request id of the last answer: most frameworks do not expose it. */
   readonly lastRequestId: () => string | null;
 }
 
 /** A `fetch` for a framework's client, which notes what the client really requests. */
 export function notingFetch(): NotingFetch {
-  let asked = 0;
   let requestId: string | null = null;
   return {
     fetch: async (...call) => {
-      asked += 1;
       const response = await realFetch(...call);
       requestId = response.headers.get("x-request-id");
       return response;
     },
-    count: () => asked,
     lastRequestId: () => requestId,
   };
 }

@@ -53,13 +53,15 @@ export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_AUTH_KEY_CACHE_MS: String(TEST_KEY_CACHE_MS),
 };
 
+/** Flags of `serve` and `dev` for any free ports. */
+export const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"] as const;
+
 export function serve(
   folder: OperatorFolder,
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProgram> {
-  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
-  return startProgram(["serve", ...ports, ...places], { ...OPERATOR_ENV, ...env });
+  return startProgram(["serve", ...ANY_PORTS, ...places], { ...OPERATOR_ENV, ...env });
 }
 
 export function withOperatorFolder(provider: { readonly url: string }): OperatorFolder {

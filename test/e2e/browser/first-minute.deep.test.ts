@@ -9,13 +9,13 @@ import { expect, describe, test } from "vitest";
 import { hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { bearer, httpCall } from "../../support/http-call.ts";
+import { ANY_PORTS } from "../../support/operator.ts";
 import { runProgram, startProgram, type RunningProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 import { newFolder } from "../../support/run-folder.ts";
 
 /** The file for the figures of the last run, which is not in git. */
 const FIGURES = resolve(import.meta.dirname, "../../../artefacts/first-minute.json");
-const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const SECONDS_MAX = 60;
 /** One click at most for each of sign-in, credit, key and call. */
 const CLICKS_MAX = 4;

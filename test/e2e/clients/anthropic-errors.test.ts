@@ -1,4 +1,4 @@
-import type Anthropic from "@anthropic-ai/sdk";
+import Anthropic from "@anthropic-ai/sdk";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ANTHROPIC_CLIENTS, say, type AnthropicOptions } from "../../support/anthropic-clients.ts";
 import { withAccount, withGateway } from "../../support/gateway.ts";
@@ -72,26 +72,9 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       return fault;
     };
 
-    test("a wrong key is an AuthenticationError, in either header", async () => {
-      const wrong = `tm_vk_${"0".repeat(48)}`;
-      for (const more of [{}, { apiKey: null, authToken: wrong }]) {
-        const stranger = clientWith(wrong, more);
-        const fault = await failureOf(stranger.messages.create(params), "auth");
-        expect(fault).toBeInstanceOf(Client.AuthenticationError);
-        expect(at(fault, "error.error.type")).toBe("authentication_error");
-      }
-    });
-
     test("the key is taken as a bearer token as well", async () => {
       const bearer = clientWith("unused", { apiKey: null, authToken: account.key });
       expect(await bearer.messages.create(params)).toMatchObject({ role: "assistant" });
-    });
-
-    test("an unknown model is a NotFoundError that echoes the id", async () => {
-      const asked = client.messages.create({ ...params, model: "no/such" });
-      const fault = await failureOf(asked, "model_unavailable");
-      expect(fault).toBeInstanceOf(Client.NotFoundError);
-      expect(at(fault, "message")).toContain("no/such");
     });
 
     test("a bad bound is a BadRequestError of type api_error, before the stream begins", async () => {
@@ -125,21 +108,6 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
   });
 
   describe("the client's own retries", () => {
-    test("an empty balance is not retried, because x-should-retry says no", async () => {
-      const poor = await gateway.account("0.000100");
-      const { fetch, count } = countingFetch();
-      const calls = gateway.simulator.counts().total;
-      const eager = clientWith(poor.key, { fetch, maxRetries: 3 });
-      const fault: unknown = await eager.messages.create(params).catch((error) => error);
-      expect(fault).toBeInstanceOf(Client.RateLimitError);
-      expect(at(fault, "error.error")).toMatchObject({
-        type: "billing_error",
-        error_type: "insufficient_quota",
-      });
-      expect(count()).toBe(1);
-      expect(gateway.simulator.counts().total).toBe(calls);
-    });
-
     test("an overloaded provider is retried and then served", async () => {
       gateway.simulator.script({ model: "test/b", fault: "overloaded", times: 1 });
       const { fetch, count } = countingFetch();
@@ -148,5 +116,89 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       expect(message.content).toMatchObject([{ text: "You said: Hello" }]);
       expect(count()).toBe(2);
     });
+  });
+});
+
+type BetaParams = Anthropic.Beta.MessageCreateParamsNonStreaming;
+
+const hello = { max_tokens: 64, messages: [{ role: "user" as const, content: "Hello" }] };
+const newest = (): Anthropic =>
+  new Anthropic({ apiKey: account.key, baseURL: gateway.url, maxRetries: 0 });
+const tool: Anthropic.Beta.BetaTool = {
+  name: "get_weather",
+  input_schema: { type: "object", properties: { city: { type: "string" } } },
+};
+
+/** Fields of betas that the gateway drops, because the answer is the same without them. */
+const DROPPED: readonly (readonly [string, string, Partial<BetaParams>])[] = [
+  [
+    "context-management-2025-06-27",
+    "context_management",
+    { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } },
+  ],
+  [
+    "advanced-tool-use-2025-11-20",
+    "tools.defer_loading",
+    { tools: [tool, { ...tool, name: "get_time", defer_loading: true }] },
+  ],
+  [
+    "advanced-tool-use-2025-11-20",
+    "tools.input_examples",
+    { tools: [{ ...tool, input_examples: [{ city: "Oslo" }] }] },
+  ],
+  [
+    "task-budgets-2026-03-13",
+    "output_config.task_budget",
+    { output_config: { task_budget: { type: "tokens", total: 20_000 } } },
+  ],
+];
+
+describe.each(["test/a", "test/b"])("a beta in front of %s", (model) => {
+  test.each(DROPPED)("%s is dropped with %s, and both are named", async (beta, field, more) => {
+    const kept = "interleaved-thinking-2025-05-14";
+    const { data, response } = await newest()
+      .beta.messages.create({ ...hello, model, betas: [beta, kept], ...more })
+      .withResponse();
+    expect(data.content).toMatchObject([{ text: "You said: Hello" }]);
+    const named = response.headers.get("x-tm-dropped-params")?.split(/,\s*/);
+    expect(named).toEqual(expect.arrayContaining([field, beta]));
+    const sent = gateway.simulator.calls().at(-1);
+    expect(JSON.stringify(sent?.body)).not.toContain(`"${field.split(".").at(-1)}"`);
+    expect(JSON.stringify(sent?.body).includes("get_weather")).toBe("tools" in more);
+  });
+
+  const file = { type: "file", file_id: "file_011CNha8iCJcU1wXNR6q4V8w" } as const;
+  const files = "files-api-2025-04-14";
+  const user = (block: Anthropic.Beta.BetaContentBlockParam): Partial<BetaParams> => ({
+    messages: [{ role: "user", content: [{ type: "text", text: "Read it" }, block] }],
+  });
+
+  test.each<readonly [string, string, Partial<BetaParams>]>([
+    [files, "messages.0.content.1.source.type", user({ type: "document", source: file })],
+    [files, "messages.0.content.1.source.type", user({ type: "image", source: file })],
+    [files, "messages.0.content.1.type", user({ type: "container_upload", file_id: "file_1" })],
+    [
+      "mcp-client-2025-11-20",
+      "mcp_servers",
+      { mcp_servers: [{ type: "url", url: "https://example.com/mcp", name: "x" }] },
+    ],
+    ["skills-2025-10-02", "container", { container: { skills: [] } }],
+  ])("%s: a 400 names %s, because the answer depends on it", async (beta, field, more) => {
+    const before = gateway.simulator.calls().length;
+    const refused = newest().beta.messages.create({ ...hello, model, betas: [beta], ...more });
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(field),
+    });
+    expect(gateway.simulator.calls()).toHaveLength(before);
+  });
+});
+
+test("a field without its beta is refused by the provider, with the provider's message", async () => {
+  const context_management = { edits: [] };
+  const asked = { ...hello, model: "test/b", context_management };
+  await expect(newest().beta.messages.create(asked)).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining("context_management: Extra inputs are not permitted"),
   });
 });

@@ -1,6 +1,5 @@
 import OpenAI, {
   APIError,
-  AuthenticationError,
   BadRequestError,
   InternalServerError,
   NotFoundError,
@@ -10,13 +9,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { withAccount, withGateway } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
-import {
-  countingFetch,
-  expectSettledOnce,
-  listedCost,
-  settledRecord,
-  walletOf,
-} from "../../support/settled.ts";
+import { countingFetch, listedCost, settledRecord } from "../../support/settled.ts";
 
 type Params = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, "stream">;
 
@@ -80,57 +73,23 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       );
     });
 
-    test("one tool call arrives with its name, an id and whole arguments", async () => {
-      const completion = await ask({ messages: [say("Call get_weather")], tools });
-      expect(completion.choices[0]?.finish_reason).toBe("tool_calls");
-      const calls = completion.choices[0]?.message.tool_calls;
-      expect(calls).toHaveLength(1);
-      expect(calls?.[0]).toMatchObject({
-        id: expect.stringMatching(/.+/),
-        type: "function",
-        function: { name: "get_weather", arguments: expect.stringMatching(/^\{/) },
-      });
-      expect(argumentsOf(completion, 0)).toEqual({ city: "sample city" });
-    });
-
     test("two parallel tool calls keep their order and have different ids", async () => {
       const messages = [say("Call both get_weather and get_time")];
       const completion = await ask({ messages, tools });
       expect(completion.choices[0]?.finish_reason).toBe("tool_calls");
       const calls = completion.choices[0]?.message.tool_calls ?? [];
+      const input = expect.stringMatching(/^\{"city": ?"sample city"\}$/);
       expect(calls).toMatchObject([
-        { type: "function", function: { name: "get_weather" } },
-        { type: "function", function: { name: "get_time" } },
+        { type: "function", function: { name: "get_weather", arguments: input } },
+        { type: "function", function: { name: "get_time", arguments: input } },
       ]);
       expect(new Set(calls.map((call) => call.id)).size).toBe(2);
-      expect(argumentsOf(completion, 1)).toEqual({ city: "sample city" });
     });
 
     test("parallel_tool_calls false gives one call", async () => {
       const messages = [say("Call both get_weather and get_time")];
       const completion = await ask({ messages, tools, parallel_tool_calls: false });
       expect(completion.choices[0]?.message.tool_calls).toHaveLength(1);
-    });
-
-    test("tool results go back to the model, which answers from them", async () => {
-      const messages = [say("Call both get_weather and get_time")];
-      const first = await ask({ messages, tools });
-      const calls = functionCallsOf(first);
-      const turn: OpenAI.ChatCompletionMessageParam = {
-        role: "assistant",
-        content: null,
-        tool_calls: [...calls],
-      };
-      const results = calls.map((call, index): OpenAI.ChatCompletionMessageParam => ({
-        role: "tool",
-        tool_call_id: call.id,
-        content: index === 0 ? "21 degrees" : "noon",
-      }));
-      const second = await ask({ messages: [...messages, turn, ...results], tools });
-      expect(second.choices[0]).toMatchObject({
-        finish_reason: "stop",
-        message: { content: "The tool answered: 21 degrees; noon" },
-      });
     });
 
     test("the client's own tool runner leads to an answer", async () => {
@@ -244,28 +203,6 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
     expect(finishes).toEqual(["stop"]);
   });
 
-  test("a client that aborts in mid-stream is settled exactly once and holds nothing", async () => {
-    const before = await walletOf(gateway, account);
-    const { data: stream, request_id: requestId } = await client.chat.completions
-      .create({
-        model,
-        max_tokens: 400,
-        messages: [say("[words:60] [[fault:slow:10]]")],
-        stream: true,
-      })
-      .withResponse();
-    for await (const chunk of stream) {
-      if (chunk.choices[0]?.delta.content) break;
-    }
-    stream.controller.abort();
-    const input = { requestId, settledBefore: before.settled };
-    expect(await expectSettledOnce(gateway, account, input)).toMatchObject({
-      outcome: "client_disconnected",
-      attempts: [{ settlement: "reported" }],
-    });
-    expect(gateway.simulator.counts().open).toBe(0);
-  });
-
   test("a stream that dies in the middle ends with one typed error", async () => {
     const messages = [say("[words:60] [[fault:reset:event:5]]")];
     const { data: stream, request_id: id } = await client.chat.completions
@@ -320,20 +257,6 @@ describe("typed errors", () => {
     return fault;
   };
 
-  test("a wrong key is an AuthenticationError", async () => {
-    const stranger = clientWith(`tm_vk_${"0".repeat(48)}`);
-    const fault = await failureOf(stranger.chat.completions.create(params));
-    expect(fault).toBeInstanceOf(AuthenticationError);
-    expect(fault).toMatchObject({ status: 401, code: "auth", type: "invalid_request_error" });
-  });
-
-  test("an unknown model is a NotFoundError that echoes the id", async () => {
-    const fault = await failureOf(client.chat.completions.create({ ...params, model: "no/such" }));
-    expect(fault).toBeInstanceOf(NotFoundError);
-    expect(fault).toMatchObject({ status: 404, code: "model_unavailable" });
-    expect(fault.message).toContain("no/such");
-  });
-
   test("n 2 is a BadRequestError that names the field, streaming or not", async () => {
     for (const stream of [false, true]) {
       const fault = await failureOf(client.chat.completions.create({ ...params, n: 2, stream }));
@@ -365,18 +288,6 @@ describe("typed errors", () => {
 describe("the client's own retries", () => {
   const params: Params = { model: "test/a", max_tokens: 64, messages: [say("Hello")] };
 
-  test("an empty balance is not retried, because x-should-retry says no", async () => {
-    const poor = await gateway.account("0.000100");
-    const { fetch, count } = countingFetch();
-    const calls = gateway.simulator.counts().total;
-    const eager = clientWith(poor.key, { fetch, maxRetries: 3 });
-    const fault: unknown = await eager.chat.completions.create(params).catch((error) => error);
-    expect(fault).toBeInstanceOf(RateLimitError);
-    expect(fault).toMatchObject({ code: "insufficient_quota", type: "insufficient_quota" });
-    expect(count()).toBe(1);
-    expect(gateway.simulator.counts().total).toBe(calls);
-  });
-
   test("a spend cap is not retried either", async () => {
     const capped = await gateway.account("1.00", { keyCapUsd: "0.000100" });
     const { fetch, count } = countingFetch();
@@ -395,18 +306,3 @@ describe("the client's own retries", () => {
     expect(count()).toBe(2);
   });
 });
-
-/** The function calls of an answer, without what the client adds for its own use. */
-function functionCallsOf(
-  completion: OpenAI.ChatCompletion,
-): readonly OpenAI.ChatCompletionMessageFunctionToolCall[] {
-  return (completion.choices[0]?.message.tool_calls ?? []).flatMap((call) => {
-    if (call.type !== "function") return [];
-    const { name, arguments: text } = call.function;
-    return { id: call.id, type: call.type, function: { name, arguments: text } };
-  });
-}
-
-function argumentsOf(completion: OpenAI.ChatCompletion, index: number): unknown {
-  return JSON.parse(functionCallsOf(completion)[index]?.function.arguments ?? "null");
-}

@@ -119,26 +119,22 @@ describe("POST /api/admission-limits with a session", () => {
 describe("the cap of the organization", () => {
   const orgCap = (json: unknown): unknown => at(json, "caps.0.cap_usd");
 
-  test.each<[string, object, string | null]>([
-    ["blank", { cap_usd: "" }, "5.000000"],
-    ["0", { cap_usd: "0" }, null],
-    ["another amount", { cap_usd: "1.000001" }, "1.000001"],
-    ["less than is spent, confirmed", { cap_usd: "0.000001", confirm: true }, "0.000001"],
-  ])("that is changed to %s is %s", async (_, body, cap) => {
-    await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
-    const changed = await ann.ask("PATCH /api/console/org-cap", { body });
-    expect(changed.status).toBe(200);
-    expect(orgCap(changed.json)).toBe(cap);
-    expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe(cap);
-  });
-
-  test("of less than nothing is refused", async () => {
-    const cap_usd = "-1";
-    await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
-    const refused = await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd } });
-    expect(refused.status).toBe(400);
-    expect(at(refused.json, "error.field")).toBe("cap_usd");
-    expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
+  test("is kept by a blank, changed by an amount, removed by 0, and never negative", async () => {
+    const change = (cap_usd: string, more: object = {}): ReturnType<Person["ask"]> =>
+      ann.ask("PATCH /api/console/org-cap", { body: { cap_usd, ...more } });
+    for (const [set, cap] of [
+      ["5", "5.000000"],
+      ["", "5.000000"],
+      ["0", null],
+      ["1.000001", "1.000001"],
+    ] as const) {
+      const changed = await change(set);
+      expect([set, changed.status, orgCap(changed.json)]).toEqual([set, 200, cap]);
+    }
+    expect(orgCap((await change("0.000001", { confirm: true })).json)).toBe("0.000001");
+    const refused = await change("-1");
+    expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "cap_usd"]);
+    expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("0.000001");
   });
 
   test("that is spent already needs a confirmation, for the organization and for a key", async () => {
@@ -180,16 +176,20 @@ describe("the cap of the organization", () => {
   });
 });
 
-test("an organization may change settings 60 times a minute", async () => {
+test("an organization may change settings 60 times a minute, bodies that are refused unparsed included", async () => {
   const bea = await fixture.signIn(newcomer("bea"));
   const cap = (value: unknown): ReturnType<Person["ask"]> =>
     bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
-  for (let n = 1; n < 60; n += 1) expect((await cap(`${n}.00`)).status).toBe(200);
+  const tooDeep = `${"[".repeat(1_000)}${"]".repeat(1_000)}`;
+  for (let n = 0; n < 30; n += 1) {
+    const unparsed = await bea.ask("PATCH /api/console/org-cap", { body: tooDeep });
+    expect(textAt(unparsed.json, "error.message")).toBe("the body must be valid JSON");
+  }
+  for (let n = 1; n < 30; n += 1) expect((await cap(`${n}.00`)).status).toBe(200);
   // A request that is refused for itself counts nothing.
   expect((await cap(7)).status).toBe(400);
-  expect((await bea.ask("POST /api/admission-limits", { body: { scope: "org" } })).status).toBe(
-    400,
-  );
+  const empty = await bea.ask("POST /api/admission-limits", { body: { scope: "org" } });
+  expect(empty.status).toBe(400);
   const made = await bea.ask("POST /api/console/keys", { body: { name: "the 60th change" } });
   expect(made.status).toBe(200);
   const refused = await cap("1.00");
@@ -200,20 +200,8 @@ test("an organization may change settings 60 times a minute", async () => {
     message: expect.stringContaining("60 settings changes per minute"),
   });
   expect((await bea.ask("GET /api/console/limits")).status).toBe(200);
-  expect((await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } })).status).toBe(
-    200,
-  );
-});
-
-test("a body that is nested too deep is refused unparsed, and counts as a change of settings", async () => {
-  const cyd = await fixture.signIn(newcomer("cyd"));
-  const body = `${"[".repeat(1_000)}${"]".repeat(1_000)}`;
-  for (let n = 0; n < 60; n += 1) {
-    const refused = await cyd.ask("PATCH /api/console/org-cap", { body });
-    expect(textAt(refused.json, "error.message")).toBe("the body must be valid JSON");
-  }
-  const next = await cyd.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } });
-  expect(next.status).toBe(429);
+  const ofAnother = await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } });
+  expect(ofAnother.status).toBe(200);
 });
 
 test("a request over a rate limit records what was used and what it would add", async () => {

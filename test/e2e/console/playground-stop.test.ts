@@ -1,27 +1,39 @@
 import { expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
 import { textAt } from "../../support/http-call.ts";
 import { newcomer, openProviderFixture } from "./provider-fixture.ts";
 
-test("a program that is stopping finishes an answer of the playground and accepts no new call", async () => {
+test("a program that is stopping ends its searches, finishes the playground's answer and lets nobody in", async () => {
   const fixture = await openProviderFixture();
-  const { simulator } = fixture.gateway;
+  const { simulator, backend } = fixture.gateway;
   const ann = await fixture.signIn(newcomer("ann"));
   await fixture.grant(ann, "5");
-  const before = simulator.counts().total;
-  let hasEnded = false;
-  const answer = ann.ask("POST /playground/v1/chat/completions", {
+  const search = await ann.do("POST /api/console/optimize", {
     body: {
-      model: "test/a",
-      stream: true,
-      max_tokens: 64,
-      messages: [{ role: "user", content: "[words:30] [[fault:hold]]" }],
+      name: "held back",
+      objective: "fastest",
+      models: ["test/a", "test/b"],
+      prompts: ["one", "two", "three"].map((prompt) => `${prompt} [[fault:hold]]`),
+      budget_usd: "1.00",
     },
   });
+  await until("the search's provider is asked", () => simulator.counts().total > 0);
+  let hasEnded = false;
+  const messages = [{ role: "user", content: "[words:30] [[fault:hold]]" }];
+  const body = chatBody("test/a", { stream: true, messages });
+  const answer = ann.ask("POST /playground/v1/chat/completions", { body });
   void answer.finally(() => (hasEnded = true));
-  await until("the provider answers", () => simulator.counts().total > before);
+  await until("the playground's provider is asked", () =>
+    simulator.calls().some(({ bodyText }) => bodyText.includes("words:30")),
+  );
   const closing = fixture.close();
+  // The search does not wait for its running calls, which are held.
+  await until("the search has ended", async () => {
+    const found = await backend.optimizeStore.find(ann.orgId, textAt(search.json, "search_id"));
+    return found?.state === "interrupted";
+  });
   await until("nobody else is let in", () =>
     fetch(fixture.url).then(
       () => false,
@@ -35,32 +47,4 @@ test("a program that is stopping finishes an answer of the playground and accept
   expect(text).toContain("word30");
   expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
   await closing;
-});
-
-test("a program that is stopping ends its searches before it waits for running calls", async () => {
-  const fixture = await openProviderFixture();
-  const { simulator, running } = fixture.gateway;
-  const ann = await fixture.signIn(newcomer("ann"));
-  await fixture.grant(ann, "5");
-  const before = simulator.counts().total;
-  const started = await ann.do("POST /api/console/optimize", {
-    body: {
-      name: "held back",
-      objective: "fastest",
-      models: ["test/a", "test/b"],
-      prompts: ["one", "two", "three"].map((prompt) => `${prompt} [[fault:hold]]`),
-      budget_usd: "1.00",
-    },
-  });
-  await until("the provider is asked", () => simulator.counts().total > before);
-  const closing = running.close();
-  const { optimizeStore } = fixture.gateway.backend;
-  const hasEnded = await until("the search has ended", async () => {
-    const search = await optimizeStore.find(ann.orgId, textAt(started.json, "search_id"));
-    return search?.state === "interrupted";
-  });
-  expect(hasEnded).toBe(true);
-  simulator.release();
-  await closing;
-  await fixture.close();
 });

@@ -43,6 +43,8 @@ export interface ProviderFixture {
 export interface Person {
   readonly browser: CookieBrowser;
   readonly orgId: OrgId;
+  /** Empty for a stranger. */
+  readonly email: string;
   /** Fails when the answer is not, field by field, what the contract promises of the route. */
   ask(route: string, call?: Ask): Promise<HttpAnswer>;
   /** Calls a route that has to succeed. */
@@ -97,7 +99,7 @@ export async function openProviderFixture(
     },
   });
   const answers: string[] = [];
-  const personAt = (browser: CookieBrowser, orgId: OrgId): Person => {
+  const personAt = (browser: CookieBrowser, orgId = "" as OrgId, email = ""): Person => {
     const ask: Person["ask"] = async (route, call = {}) => {
       const [method = "GET", path = "/"] = route.split(" ");
       const isSafe = method === "GET" || method === "HEAD";
@@ -120,7 +122,7 @@ export async function openProviderFixture(
       if (answer.status === 200) return answer;
       throw new Error(`${route} was answered with ${answer.status}: ${answer.text}`);
     };
-    return { browser, orgId, ask, do: doIt };
+    return { browser, orgId, email, ask, do: doIt };
   };
   return {
     url,
@@ -128,18 +130,18 @@ export async function openProviderFixture(
     provider,
     checkout,
     answers,
-    stranger: () => personAt(new CookieBrowser(), "" as OrgId),
+    stranger: () => personAt(new CookieBrowser()),
     signIn: async (account) => {
       provider.signInAs(account);
       const browser = new CookieBrowser();
       const landing = await browser.open(`${url}/auth/start`, {
         stopAt: ({ origin, pathname }) => origin === url && !pathname.startsWith("/auth/"),
       });
-      const nobody = personAt(browser, "" as OrgId);
+      const nobody = personAt(browser);
       const session = await nobody.ask("GET /api/console/session");
       const state = textAt(session.json, "state");
       if (state === "signed_out") throw new Error(`not signed in: ${landing.way.join(" ")}`);
-      return personAt(browser, textAt(session.json, "org.org_id") as OrgId);
+      return personAt(browser, textAt(session.json, "org.org_id") as OrgId, account.email ?? "");
     },
     grant: ({ orgId }, usd) => grantCredit(gateway.backend, orgId, usd),
     close: async () => {

@@ -154,3 +154,13 @@ describe("settings", () => {
     expect(textAt(blank.json, "error.field")).toBe("name");
   });
 });
+
+test("automatic top-up is not available without a payment provider", async () => {
+  const { json } = await ann.do("GET /api/console/top-up");
+  expect(json).toMatchObject({ is_available: false, card: null, rule: null });
+  const rule = { is_on: true, below_usd: "10", amount_usd: "50", month_max_usd: "200" };
+  expect((await ann.ask("PATCH /api/console/top-up", { body: rule })).status).toBe(409);
+  for (const path of ["card", "card/remove"]) {
+    expect((await ann.ask(`POST /api/console/top-up/${path}`)).status).toBe(409);
+  }
+});

@@ -25,9 +25,12 @@ const OTHER = simulatorManifest({
   dialect: "wire_a",
   models: [textModel("lab/fine")],
 });
-const HIDDEN = withPrivateListing(
-  simulatorManifest({ provider: "hidden", dialect: "wire_a", models: [textModel("lab/fine")] }),
-);
+const HIDDEN = simulatorManifest({
+  provider: "hidden",
+  dialect: "wire_a",
+  isPrivate: true,
+  models: [textModel("lab/fine")],
+});
 
 const fixture = withProviderConsole({ manifests: [LAB, OTHER, HIDDEN] });
 const ann = withPerson(fixture, "ann");
@@ -156,8 +159,3 @@ describe("the runs of a listing", () => {
     }
   });
 });
-
-function withPrivateListing(manifest: object): object {
-  const { provider } = manifest as { readonly provider: object };
-  return { ...manifest, provider: { ...provider, listing: "private" } };
-}

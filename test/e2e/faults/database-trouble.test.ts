@@ -2,8 +2,8 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createRecordId } from "../../../src/kernel/core/ids.ts";
-import { ask, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
-import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { ask, costOf, openAsk, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
+import { brokenBooks, debitOf, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
 import { startTestGateway, withGateway, withAccount } from "../../support/gateway.ts";
 import { asAdmin, withDatabase } from "../../support/postgres.ts";
@@ -57,8 +57,8 @@ const account = withAccount(gateway, "10", { requestsPerMinute: 10_000 });
 
 afterAll(() => proxy.set("up"));
 
-function asked(wire: Wire, key: string = account.key): Ask {
-  return { key, wire, model: "test/a", text: "hi" };
+function asked(wire: Wire, more: Partial<Ask> = {}): Ask {
+  return { key: account.key, wire, model: "test/a", text: "hi", ...more };
 }
 
 interface TimedAnswer extends HttpAnswer {
@@ -90,6 +90,17 @@ interface Trouble {
 }
 
 const TROUBLES: readonly Trouble[] = [
+  {
+    name: "it cannot be reached",
+    begin: () => proxy.set("down"),
+    end: () => proxy.set("up"),
+  },
+  {
+    name: "it does not answer",
+    isSlow: true,
+    begin: () => proxy.set("silent"),
+    end: () => proxy.set("up"),
+  },
   {
     name: "every answer takes seconds",
     isSlow: true,
@@ -149,7 +160,7 @@ describe("a request gets a 503 in time, nothing is sent or held, and service ret
     // The first may lose its connection; the second finds it lost.
     for (let round = 0; round < (trouble.isSlow === true ? 1 : 2); round++) {
       const keys = trouble.isOneWallet === true ? [account.key] : [account.key, stranger.key];
-      const requests = WIRES.flatMap((wire) => keys.map((key) => timedAsk(asked(wire, key))));
+      const requests = WIRES.flatMap((wire) => keys.map((key) => timedAsk(asked(wire, { key }))));
       for (const answer of await Promise.all(requests)) {
         expectUnavailable(answer);
         expect(answer.tookMs).toBeLessThan(ANSWER_WITHIN_MS);
@@ -204,14 +215,64 @@ test("connections that are lost silently are given up, and new ones serve", asyn
   // Dropping the proxy's connections ends the closing that waits on a lost one.
   proxy.set("down");
   proxy.set("up");
-  await until("the database answers", () =>
-    gateway.backend.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
+  await databaseAnswers();
   await nothingHeld(gateway, account);
   expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+test("F37: a database lost between dispatch and settlement costs no answer and no second debit", async () => {
+  await servesAgain();
+  await nothingHeld(gateway, account);
+  const before = await debitsOf(gateway, account);
+  const requests = [
+    asked("wire_a", { stream: true, text: "lost [[fault:hold]]" }),
+    asked("wire_b", { stream: true, text: "lost [[fault:hold]]" }),
+    asked("wire_a", { text: "lost [[fault:hold]]" }),
+  ];
+  const answers = Promise.all(requests.map((request) => ask(gateway.url, request)));
+  await until("all are at the provider", () => gateway.simulator.counts().open === 3);
+  proxy.set("down");
+  gateway.simulator.release();
+  for (const [n, whole] of (await answers).entries()) {
+    expect(whole.status).toBe(200);
+    expect(whole.headers).toMatchObject({ "x-tm-attempts": "1", "x-tm-provider": "prov-a" });
+    expect(whole.headers).not.toHaveProperty("x-tm-error-code");
+    expect(whole.text).toContain("You said");
+    expect(whole.text).toMatch(endOf(requests[n]));
+  }
+  proxy.set("up");
+  let reported = 0n;
+  for (const whole of await answers) {
+    const record = await ended(gateway, account, whole.requestId);
+    expect(record.outcome).toBe("completed");
+    expect(record.attempts).toHaveLength(1);
+    expect(record.attempts[0]?.basis).toBe("reported");
+    expect(debitOf(record)).toBeGreaterThan(0n);
+    expect(costOf(whole)).toBe(debitOf(record));
+    reported += debitOf(record);
+  }
+  await nothingHeld(gateway, account);
+  expect((await debitsOf(gateway, account)) - before).toBe(reported);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+test("a client that leaves while its reserve waits for the database owes nothing", async () => {
+  await servesAgain();
+  const before = gateway.simulator.counts().total;
+  const debits = await debitsOf(gateway, account);
+  proxy.set("silent");
+  const sent = openAsk(gateway.url, asked("wire_a"));
+  sent.on("error", () => undefined);
+  await until("it waits for its reserve", async () => (await requestsInFlight()) === 1);
+  sent.destroy();
+  await until("the gateway knows that it left", async () => (await requestsInFlight()) === 0);
+  // The interrupted reserve may have committed, in which case it is annulled.
+  proxy.set("up");
+  await databaseAnswers();
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+  expect(await debitsOf(gateway, account)).toBe(debits);
+  expect(gateway.simulator.counts().total).toBe(before);
 });
 
 test("a gateway whose database never answers can still be closed", async () => {
@@ -226,4 +287,24 @@ test("a gateway whose database never answers can still be closed", async () => {
 async function databaseNow(): Promise<string> {
   const { rows } = await admin.query<{ now: string }>("select clock_timestamp()::text as now");
   return rows[0]?.now ?? "";
+}
+
+/** A pattern for the end of a complete answer. */
+function endOf(request: Ask | undefined): RegExp {
+  if (request?.stream !== true) return /\}$/;
+  return request.wire === "wire_a" ? /data: \[DONE\]\n\n$/ : /"message_stop"\}\n\n$/;
+}
+
+async function requestsInFlight(): Promise<number> {
+  const metrics = await (await fetch(`${gateway.running.internalUrl}/metrics`)).text();
+  return Number(/^tm_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
+}
+
+async function databaseAnswers(): Promise<void> {
+  await until("the database answers", () =>
+    gateway.backend.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
 }

@@ -1,13 +1,14 @@
 import { readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { builtProgram } from "../../support/build-program.ts";
 import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
+  ANY_PORTS,
   collectCommandLogs,
   jsonCommand,
   createdKey,
@@ -17,24 +18,20 @@ import {
   serve,
   withOperatorFolder,
 } from "../../support/operator.ts";
-import { emptyDatabase, runOnce } from "../../support/postgres.ts";
+import { emptyDatabase, runOnce, withDatabase } from "../../support/postgres.ts";
 import { type ProgramPlace, runCommand, runProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
+const books = withDatabase();
+const env = () => ({ DATABASE_URL: books.connectionString });
 const server = withResource(
-  () => serve(folder),
+  () => serve(folder, env()),
   (running) => running.end("SIGTERM"),
 );
-/** `--data <folder>` of the running server. */
-let place: readonly string[];
 const rawKeys: string[] = [];
 const commandLogs = collectCommandLogs();
-
-beforeAll(() => {
-  place = ["--data", folder.dataDir];
-});
 
 function gatewayUrl(): string {
   return String(server.ready["gateway_url"]);
@@ -47,14 +44,14 @@ test("the ready line names the three listeners", () => {
   expect(server.stdout()).toBe("");
 });
 
-describe("on the data of a running server", () => {
+describe("on the database of a running server", () => {
   let orgId = "";
   let keyId = "";
   let key = "";
-  const run = (...args: readonly string[]) => jsonCommand([...args, ...place]);
+  const run = (...args: readonly string[]) => jsonCommand(args, env());
   /** Runs a command that must be refused; returns its message. */
   async function refused(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await runCommand([...args, ...place], OPERATOR_ENV);
+    const { code, stdout, stderr } = await runCommand(args, { ...OPERATOR_ENV, ...env() });
     expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
     return stderr;
   }
@@ -150,7 +147,7 @@ describe("on the data of a running server", () => {
     expect(await refused(...rotate, "73")).toContain(
       "--grace-hours must be a whole number of hours from 0 to 72",
     );
-    const shown = await runCommand(["key", "show", keyId, ...place], OPERATOR_ENV);
+    const shown = await runCommand(["key", "show", keyId], { ...OPERATOR_ENV, ...env() });
     expect(shown.stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
     expect(shown.stdout).toMatch(/\ndays:\nday +requests +spent_usd\n\d{4}-\d\d-\d\d +0 +/);
     expect(shown.stdout).not.toContain(key);
@@ -182,7 +179,7 @@ describe("on the data of a running server", () => {
 });
 
 test("the catalog follows manifest files, stays while one is invalid, and is rebuilt on SIGHUP", async () => {
-  const { key } = await openAccountByCommands(place, "1.00");
+  const { key } = await openAccountByCommands([], "1.00", env());
   rawKeys.push(key);
   const models = async (): Promise<readonly unknown[]> => {
     const { json } = await get(gatewayUrl(), { key, path: "/v1/models" });
@@ -223,18 +220,18 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
   await until("the signal is received", async () => (await models()).includes("op/signalled"));
 });
 
-describe("a database of the operator's own", () => {
+describe("another database", () => {
   const database = withResource(emptyDatabase, (opened) => opened.drop());
 
   test("serves commands without a server, and makes ledger audit exit with 1 for broken books", async () => {
-    const env = { DATABASE_URL: database.connectionString };
-    const first = await jsonCommand(["migrate"], env);
+    const own = { DATABASE_URL: database.connectionString };
+    const first = await jsonCommand(["migrate"], own);
     expect(first).toMatchObject({ code: 0, json: { ok: true, left: [] } });
     expect(first.json["migrated"]).not.toEqual([]);
-    const again = await jsonCommand(["migrate"], env);
+    const again = await jsonCommand(["migrate"], own);
     expect(again.json).toEqual({ ok: true, migrated: [], left: [] });
-    const made = await jsonCommand(["org", "create", "Own", "--email", "o@example.com"], env);
-    const listed = await jsonCommand(["org", "list"], env);
+    const made = await jsonCommand(["org", "create", "Own", "--email", "o@example.com"], own);
+    const listed = await jsonCommand(["org", "list"], own);
     expect(listed.json["data"]).toMatchObject([{ org_id: made.json["org_id"], name: "Own" }]);
     await runOnce(
       database.connectionString,
@@ -242,8 +239,8 @@ describe("a database of the operator's own", () => {
       update account set credits = credits + 9, reserved = reserved + 5 where org_id is not null`,
     );
     const [audit, doctor] = await Promise.all([
-      jsonCommand(["ledger", "audit"], env),
-      jsonCommand(["doctor", "--manifests", folder.manifestsDir], env),
+      jsonCommand(["ledger", "audit"], own),
+      jsonCommand(["doctor", "--manifests", folder.manifestsDir], own),
     ]);
     expect(audit).toMatchObject({ code: 1, json: { ok: false } });
     expect(audit.json["checks"]).toContainEqual(
@@ -352,17 +349,17 @@ describe("simulate", () => {
 test("a wrong call exits with 2, a sentence on standard error and nothing on standard output", async () => {
   const wrong: readonly (readonly string[])[] = [
     ["frobnicate"],
-    ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z", ...place],
-    ["credit", "ledger", "--org", "org_none", ...place],
-    ["key", "create", "--org", "org_none", "--name", "x", ...place],
-    ["key", "disable", "key_none", ...place],
+    ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z"],
+    ["credit", "ledger", "--org", "org_none"],
+    ["key", "create", "--org", "org_none", "--name", "x"],
+    ["key", "disable", "key_none"],
     ["manifest", "check", "nowhere.json"],
     ["simulate", "--port", "0", "--fault", "explode"],
     ["serve", "--port", "many"],
     ["doctor", "--config", "nowhere.yaml"],
   ];
   const results = await Promise.all(
-    wrong.map((args) => runCommand([...args, "--json"], OPERATOR_ENV)),
+    wrong.map((args) => runCommand([...args, "--json"], { ...OPERATOR_ENV, ...env() })),
   );
   for (const [n, { code, stdout, stderr }] of results.entries()) {
     const call = wrong[n]?.join(" ");
@@ -377,8 +374,8 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
 });
 
 test("serve refuses a manifest folder that was named and does not exist", async () => {
-  const args = ["serve", "--port", "0", "--console-port", "0", "--internal-port", "0", ...place];
-  const result = await runCommand([...args, "--manifests", "./elsewhere"], OPERATOR_ENV);
+  const args = ["serve", ...ANY_PORTS, "--manifests", "./elsewhere"];
+  const result = await runCommand(args, { ...OPERATOR_ENV, ...env() });
   expect(result).toMatchObject({ code: 2, stdout: "" });
   expect(result.stderr).toContain("./elsewhere: there is no such folder");
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { openPool } from "../../../src/kernel/storage/connection.ts";
 import { until } from "../../support/books.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -10,42 +11,37 @@ import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import { modelServer } from "../../support/model-servers.ts";
-import {
-  runCommand,
-  runProgram,
-  spawnCommand,
-  startProgram,
-  type RunningProgram,
-} from "../../support/program.ts";
+import { runCommand, runProgram, spawnCommand, startProgram } from "../../support/program.ts";
+import { ANY_PORTS } from "../../support/operator.ts";
 import { runAtTerminal } from "../../support/terminal.ts";
 import { newFolder } from "../../support/run-folder.ts";
+import { withResource } from "../../support/with-resource.ts";
 
-const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const SECRET = "sk-provider-secret-3";
 /** The models that a shipped manifest lists and the simulated provider serves. */
 const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"];
 
-let provider: RunningProgram;
 let database: FreshDatabase;
 const root = newFolder("first-run");
+const provider = withResource(
+  () => startSimulator({ port: 0, host: "127.0.0.1", wire: "wire_a", models: MODELS }),
+  (simulator) => simulator.close(),
+);
 
 beforeAll(async () => {
   // Under root the database runs as another user, who needs access to the folder.
   chmodSync(root, 0o755);
-  [provider, database] = await Promise.all([
-    startProgram(["simulate", "--port", "0", "--wire", "wire_a", "--models", ...MODELS]),
-    emptyDatabase(),
-  ]);
+  database = await emptyDatabase();
 });
 
 afterAll(async () => {
-  await Promise.all([provider.end("SIGTERM"), database.drop()]);
+  await database.drop();
   rmSync(root, { recursive: true });
 });
 
 /** The option that replaces the real provider's address by the simulator's. */
 function elsewhere(): string {
-  return `openai=${String(provider.ready["url"])}/v1`;
+  return `openai=${provider.url}/v1`;
 }
 
 /** Sends what a printed curl would, word by word as a shell reads it. */

@@ -7,7 +7,12 @@ import { expect, test } from "vitest";
 import { ask } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { openAccount, withSimulator } from "../../support/gateway.ts";
-import { jsonCommand, OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import {
+  ANY_PORTS,
+  jsonCommand,
+  OPERATOR_ENV,
+  withOperatorFolder,
+} from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import { type RunningProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
@@ -43,8 +48,7 @@ const servers = [1, 2].map(() =>
   withResource<RunningProgram>(
     async () => {
       writeFileSync(ringFile(), OLD);
-      const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-      return await startProgram(["serve", ...ports], env());
+      return await startProgram(["serve", ...ANY_PORTS], env());
     },
     (program) => program.end("SIGTERM"),
   ),

@@ -9,7 +9,7 @@ import { at } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { bearer, httpCall } from "../../support/http-call.ts";
 import { installPackedProgram, type PackedProgram } from "../../support/packed-program.ts";
-import { openAccountByCommands } from "../../support/operator.ts";
+import { ANY_PORTS, openAccountByCommands } from "../../support/operator.ts";
 import { withDatabase } from "../../support/postgres.ts";
 import {
   runProgram,
@@ -39,8 +39,6 @@ function emptyPlace(name: string): ProgramPlace {
   mkdirSync(cwd);
   return { command: ["npx", "tokenmarket"], cwd };
 }
-
-const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 
 async function startPacked(
   command: string,

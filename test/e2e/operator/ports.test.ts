@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { listenLocally } from "../../support/local-server.ts";
-import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import { ANY_PORTS, OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
 
@@ -60,9 +60,8 @@ test("serve with workers names a port in use before it starts a worker", async (
 });
 
 test("serve names an address that this machine does not have", async () => {
-  const args = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const place = ["--host", "192.0.2.1", "--data", folder.dataDir];
-  const { code, stderr } = await runCommand(["serve", ...args, ...place], {});
+  const { code, stderr } = await runCommand(["serve", ...ANY_PORTS, ...place], {});
   expect(code).toBe(2);
   expect(stderr).toContain("192.0.2.1 is not an address of this machine");
   expect(stderr).toContain("--host");

@@ -42,48 +42,41 @@ describe("a database that is away", () => {
   });
 });
 
-describe("a running instance", () => {
-  const gateway = withGateway();
-
-  test("is alive on both listeners, and tells its checks and state on the internal port only", async () => {
-    const { internalUrl } = gateway.running;
-    for (const url of [gateway.url, internalUrl]) {
-      for (const path of ["/livez", "/healthz"]) {
-        expect(await httpCall(url + path)).toMatchObject({ status: 200, text: "ok\n" });
-      }
-    }
-    const verbose = await httpCall(`${internalUrl}/readyz?verbose`);
-    expect(verbose.status).toBe(200);
-    expect(verbose.json).toEqual({
-      ready: true,
-      state: "serving",
-      waiting_settings: [],
-      checks: {
-        listening: true,
-        catalog: true,
-        joined: true,
-        not_draining: true,
-        not_fenced: true,
-        books_are_whole: true,
-      },
-    });
-    expect(await httpCall(`${gateway.url}/readyz?verbose`)).toMatchObject({ text: "ok\n" });
-    const { text } = await httpCall(`${internalUrl}/metrics`);
-    expect(text).toContain('tm_instance_state{state="serving"} 1');
-    expect(text).toContain('tm_instance_state{state="draining"} 0');
-    for (const args of [["probe"], ["probe", "--ready"]]) {
-      const port = ["--internal-port", new URL(internalUrl).port];
-      const result = await runCommand([...args, ...port, "--json"]);
-      expect(result).toMatchObject({ code: 0, stderr: "" });
-      expect(JSON.parse(result.stdout)).toMatchObject({ ok: true, status: 200 });
-    }
-  });
-});
-
-test("an instance that drains is alive, not ready, and still serves for a while", async () => {
+test("an instance tells its state on the internal port; one that drains is alive, not ready, and still serves", async () => {
   const gateway = await startTestGateway({ settings: { shutdownDelayMs: 3_000 } });
   const { internalUrl } = gateway.running;
   const { port } = new URL(internalUrl);
+  for (const url of [gateway.url, internalUrl]) {
+    for (const path of ["/livez", "/healthz", "/readyz"]) {
+      expect(await httpCall(url + path)).toMatchObject({ status: 200, text: "ok\n" });
+      expect(await httpCall(url + path, { method: "HEAD" })).toMatchObject({ status: 200 });
+    }
+  }
+  const verbose = await httpCall(`${internalUrl}/readyz?verbose`);
+  expect(verbose.status).toBe(200);
+  expect(verbose.json).toEqual({
+    ready: true,
+    state: "serving",
+    waiting_settings: [],
+    checks: {
+      listening: true,
+      catalog: true,
+      joined: true,
+      not_draining: true,
+      not_fenced: true,
+      books_are_whole: true,
+    },
+  });
+  expect(await httpCall(`${gateway.url}/readyz?verbose`)).toMatchObject({ text: "ok\n" });
+  const { text: metrics } = await httpCall(`${internalUrl}/metrics`);
+  expect(metrics).toContain('tm_instance_state{state="serving"} 1');
+  expect(metrics).toContain('tm_instance_state{state="draining"} 0');
+  for (const args of [["probe"], ["probe", "--ready"]]) {
+    const result = await runCommand([...args, "--internal-port", port, "--json"]);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(result.stdout)).toMatchObject({ ok: true, status: 200 });
+  }
+
   const account = await gateway.account("10");
   const asked = { key: account.key, wire: "wire_a", model: "test/a", stream: true } as const;
   const running = ask(gateway.url, { ...asked, text: "[words:3] [[fault:hold]]" });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import { ANY_PORTS, OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { emptyDatabase, freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
 import { inSession } from "../../support/sql.ts";
@@ -68,11 +68,10 @@ async function messageOf(
 }
 
 const EARLY = "insert into schema_step values ('0001-accounts', 1, 1, '')";
-const PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const MIGRATIONS = [
   ["migrate", "--json"],
   ["migrate", "--check"],
-  ["serve", ...PORTS],
+  ["serve", ...ANY_PORTS],
 ] as const;
 
 describe.each([
@@ -103,7 +102,7 @@ describe.each([
     if (change !== undefined) await queryOf(database, change);
     const before = await migrationsIn(database);
     const env = { DATABASE_URL: database.connectionString };
-    const serve = ["serve", ...PORTS];
+    const serve = ["serve", ...ANY_PORTS];
     for (const args of [...(commands ?? [["org", "list"], ["doctor"]]), serve]) {
       const { code, output } = await messageOf(args, { ...env, TM_AUTO_MIGRATE: "0" });
       const call = args.join(" ");

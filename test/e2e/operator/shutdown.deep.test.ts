@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { identifyProcess } from "../../../src/kernel/storage/process-identity.ts";
 import { until } from "../../support/books.ts";
 import { builtProgram } from "../../support/build-program.ts";
-import { OPERATOR_ENV, serve, withOperatorFolder } from "../../support/operator.ts";
+import { ANY_PORTS, OPERATOR_ENV, serve, withOperatorFolder } from "../../support/operator.ts";
 import { withDatabase } from "../../support/postgres.ts";
 import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 
@@ -28,10 +28,13 @@ test("SIGTERM ends a start that waits for another process, after the grace time 
   mkdirSync(home, { recursive: true });
   writeFileSync(join(home, "start.lock"), identifyProcess(holder.pid ?? 0));
   const { mainFile } = await builtProgram();
-  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-  const program = spawn(process.execPath, [mainFile, "serve", ...ports, "--data", folder.dataDir], {
-    env: { ...process.env, ...OPERATOR_ENV, ...ENV },
-  });
+  const program = spawn(
+    process.execPath,
+    [mainFile, "serve", ...ANY_PORTS, "--data", folder.dataDir],
+    {
+      env: { ...process.env, ...OPERATOR_ENV, ...ENV },
+    },
+  );
   let stderr = "";
   program.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const exited = once(program, "exit");

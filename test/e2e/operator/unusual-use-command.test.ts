@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import type { CallFamily } from "../../../src/formats/index.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
-import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
+import { ANY_PORTS, jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -107,9 +107,8 @@ test("a wrong call exits with 2, names the next step, and lifts nothing", async 
 });
 
 test("serve refuses an impossible unusual-use line at once, and says what to write", async () => {
-  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const bad = { ...OPERATOR_ENV, ...env, TM_UNUSUAL_USE_SPEND_USD: "five" };
-  const { code, stderr } = await runCommand(["serve", ...ports], bad);
+  const { code, stderr } = await runCommand(["serve", ...ANY_PORTS], bad);
   expect(code).toBe(2);
   expect(stderr).toMatch(/unusual_use\.spend_usd must be dollars above 0 such as "5\.00"/);
 });

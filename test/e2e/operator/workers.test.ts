@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask, at, type HttpAnswer } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import {
+  ANY_PORTS,
   jsonCommand,
   openAccountByCommands,
   OPERATOR_ENV,
@@ -17,8 +18,7 @@ const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
 function serveArgs(workers: string): string[] {
-  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-  return ["serve", "--workers", workers, ...ports, "--manifests", folder.manifestsDir];
+  return ["serve", "--workers", workers, ...ANY_PORTS, "--manifests", folder.manifestsDir];
 }
 
 test("--workers without a usable setting is refused, and the message names the problem", async () => {

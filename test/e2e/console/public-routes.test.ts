@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
-import { at, listAt } from "../../support/http-call.ts";
+import { at, listAt, type HttpAnswer } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 import { withProviderConsole, withPerson } from "./provider-fixture.ts";
 
-const shown = withProviderConsole({ settings: { listingsPublicFigures: true } });
+const shown = withProviderConsole({
+  settings: { listingsPublicFigures: true, trustedProxies: "127.0.0.1" },
+});
 const OWN = "GET /api/console/listing-figures";
 const SHARED = "GET /api/listing-figures.json";
 const ann = withPerson(shown, "ann");
@@ -77,4 +79,25 @@ describe("a listing's figures for all customers", () => {
     expect(listAt(ofOther.json, "listings")).toEqual([]);
     expect(headers["cache-control"]).toMatch(/public, max-age=\d+/);
   });
+});
+
+function check(address: string): Promise<HttpAnswer> {
+  return shown.stranger().ask("POST /api/manifest-check", {
+    body: { manifest: "{}" },
+    headers: { "x-forwarded-for": address },
+  });
+}
+
+test("a visitor may check twenty manifests a minute, and other visitors are not affected", async () => {
+  const first = await check("2001:db8:1:2::1");
+  expect([first.status, at(first.json, "listings")]).toEqual([200, null]);
+  // Another address of the same subscriber.
+  for (let turn = 2; turn <= 20; turn += 1) {
+    expect((await check(`2001:db8:1:2::${turn}`)).status).toBe(200);
+  }
+  const refused = await check("2001:db8:1:2:ffff::1");
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "60"]);
+  expect(at(refused.json, "error.message")).toContain("`tokenmarket manifest check`");
+  expect((await check("2001:db8:1:3::1")).status).toBe(200);
+  expect((await check("198.51.100.7")).status).toBe(200);
 });
