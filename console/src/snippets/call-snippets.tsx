@@ -1,5 +1,5 @@
 import { Group, Stack, Text } from "@mantine/core";
-import { useState, type ReactElement, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import { CodeTabs } from "../ui/code-tabs.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
@@ -15,7 +15,7 @@ export interface CallSnippetsProps {
 }
 
 /** An example call in curl, Python and TypeScript, for the interface that the reader chooses. */
-export function CallSnippets(props: CallSnippetsProps): ReactElement {
+export function CallSnippets(props: CallSnippetsProps) {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");
   const [answer, setAnswer] = useState<(typeof ANSWERS)[number]["value"]>("whole");

@@ -1,7 +1,6 @@
 import { Button, Group, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
-import { formatCount } from "./count.tsx";
+import { formatCount } from "./format.ts";
 import { PAGE_SIZES, type PageOfRows } from "./table-state.ts";
 import styles from "./table.module.css";
 
@@ -14,7 +13,7 @@ export interface TablePagesProps {
   readonly onSize: (size: number) => void;
 }
 
-export default function TablePages(props: TablePagesProps): ReactElement {
+export default function TablePages(props: TablePagesProps) {
   const { page, count } = props;
   const from = formatCount(page.from + 1);
   return (
@@ -50,7 +49,7 @@ export function PageSize(props: {
   readonly size: number;
   readonly sizes: readonly number[];
   readonly onSize: (size: number) => void;
-}): ReactElement {
+}) {
   return (
     <label className={styles.size}>
       Rows per page

@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { Text } from "@mantine/core";
 
 import kit from "./kit.module.css";
 
@@ -12,7 +12,7 @@ export interface TimeProps {
  * Shows an instant in UTC, because caps and months also follow UTC. The tooltip has it in the
  * reader's time zone.
  */
-export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
+export function Time({ at, precision = "minute" }: TimeProps) {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
       {showUtc(at, precision)}
@@ -53,3 +53,16 @@ const PARTS: Intl.DateTimeFormatOptions = {
 /* The formatters are created once, because creating one costs more than rendering a table cell. */
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
+
+/**
+ * Says how old figures are that come from a replica. If `at` is undefined, they are current, and
+ * nothing is shown.
+ */
+export function AsOf({ at }: { readonly at: string | undefined }) {
+  if (at === undefined) return null;
+  return (
+    <Text size="sm" c="dimmed" role="note">
+      As of <Time at={at} precision="second" />
+    </Text>
+  );
+}

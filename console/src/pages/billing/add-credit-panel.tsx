@@ -1,27 +1,23 @@
 import { Button, Checkbox, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { CreditCard } from "lucide-react";
-import { useState, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type SyntheticEvent } from "react";
 
 import type { Billing } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { keptKey } from "../../app/kept-key.ts";
-import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import { fieldError } from "../../ui/field-errors.ts";
+import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
-import { UnplacedFault } from "../keys/form-dialog.tsx";
-import { useSubmission } from "../keys/use-submission.ts";
-import { leaveFor, untilBack } from "./leave-for.ts";
+import { RoleNote } from "../../ui/for-role.tsx";
+import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
-export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
+export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">) {
   return (
     <Panel title="Add credit">
       <AddCredit {...props} />
@@ -29,7 +25,7 @@ export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSave
   );
 }
 
-export interface AddCreditProps {
+interface AddCreditProps {
   readonly payments: Payments;
   /** The page to return to after the payment. Default: billing. */
   readonly backTo?: "billing" | "welcome";
@@ -37,13 +33,13 @@ export interface AddCreditProps {
   readonly onLeave?: () => void;
 }
 
-export function AddCredit(props: AddCreditProps): ReactNode {
+export function AddCredit(props: AddCreditProps) {
   const mayBuy = useMay("billing");
   if (!mayBuy) return <RoleNote need="billing" what="add credit" />;
   return props.payments.mode === "none" ? <OperatorCredit /> : <BuyForm {...props} />;
 }
 
-function OperatorCredit(): ReactNode {
+function OperatorCredit() {
   const { org, installation } = useSession();
   const orgId = org?.org_id ?? "ORG_ID";
   const command = `tokenmarket credit grant --org ${orgId} --amount-usd 25.00 --ref invoice-17`;
@@ -63,13 +59,10 @@ function OperatorCredit(): ReactNode {
 }
 
 const OTHER = "other";
+/** Fields that show a refusal about them. */
+const PLACED: ReadonlySet<string> = new Set(["amount_usd"]);
 
-function BuyForm({
-  payments,
-  backTo = "billing",
-  canSaveCard = false,
-  onLeave,
-}: AddCreditProps): ReactNode {
+function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }: AddCreditProps) {
   const [savesCard, setSavesCard] = useState(false);
   const bounds = { minUsd: payments.min_usd, maxUsd: payments.max_usd };
   const usual = usualAmounts(bounds);
@@ -119,11 +112,10 @@ function BuyForm({
         {canSaveCard ? (
           <Checkbox
             label="Save this card for automatic top-up"
-            checked={savesCard}
-            onChange={(event) => setSavesCard(event.currentTarget.checked)}
+            {...checkable(savesCard, setSavesCard)}
           />
         ) : null}
-        <UnplacedFault fault={submission.fault} fields={chosen === OTHER ? ["amount_usd"] : []} />
+        <UnplacedFault fault={submission.fault} placed={chosen === OTHER ? PLACED : undefined} />
         <Group gap="md">
           <Button
             type="submit"
@@ -142,7 +134,7 @@ function BuyForm({
 function ChargeSentence(props: {
   readonly payments: Payments;
   readonly amountUsd: string | undefined;
-}): ReactNode {
+}) {
   const { payments, amountUsd } = props;
   const where =
     payments.mode === "test"
@@ -165,4 +157,20 @@ function pickAmount(read: ReturnType<typeof readAmount>): string | undefined {
 function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
   if (read.kind === "problem") return read.problem;
   return read.kind === "blank" && isChecked ? "Enter an amount." : undefined;
+}
+
+/** Opens the payment page. Throws if the URL is not `http` or `https`. */
+export function leaveFor(url: string): void {
+  const address = new URL(url, window.location.origin);
+  if (!["https:", "http:"].includes(address.protocol)) {
+    throw new Error("the payment page has no web address");
+  }
+  window.location.assign(address.href);
+}
+
+/** Resolves when the user returns to this page, so that a button stays busy until then. */
+export async function untilBack(): Promise<void> {
+  await new Promise((resolve) => {
+    window.addEventListener("pageshow", resolve, { once: true });
+  });
 }

@@ -1,18 +1,18 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { Pencil } from "lucide-react";
-import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type KeyboardEvent, type SyntheticEvent } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import { fieldError } from "../../ui/field-errors.ts";
-import { RowButton, RowLine } from "../../ui/row-parts.tsx";
+import { controlled, fieldError } from "../../ui/fields.ts";
+import { RowButton, RowLine } from "../../ui/table-parts.tsx";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
-import { useSubmission } from "./use-submission.ts";
+import { useSubmission } from "../../ui/form-dialog.tsx";
+import { SmallButton } from "../../ui/buttons.tsx";
 
-export function KeyName(props: { readonly named: Key; readonly isLink: boolean }): ReactNode {
+export function KeyName(props: { readonly named: Key; readonly isLink: boolean }) {
   const { named, isLink } = props;
   const [renaming, setRenaming] = useState<"not yet" | "now" | "done">("not yet");
   const mayRename = useMay("keys");
@@ -55,18 +55,16 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
   );
 }
 
-function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void }): ReactNode {
+function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void }) {
   const { renamed, onClose } = props;
   const [name, setName] = useState(renamed.name);
   const [problem, setProblem] = useState<string>();
   const submission = useSubmission();
-  const change = useChange("PATCH /api/console/keys/:key_id", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-    ],
-  });
+  const change = useChange("PATCH /api/console/keys/:key_id", [
+    "GET /api/console/keys",
+    "GET /api/console/keys/:key_id",
+    "GET /api/console/limits",
+  ]);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     const found = nameProblem(name).name;
@@ -97,9 +95,7 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
         <Button type="submit" size="xs" loading={submission.isBusy}>
           Save
         </Button>
-        <Button size="xs" variant="default" onClick={onClose}>
-          Cancel
-        </Button>
+        <SmallButton onClick={onClose}>Cancel</SmallButton>
       </Group>
     </form>
   );

@@ -1,18 +1,19 @@
 import { Anchor, Select, Skeleton, Stack, Text } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type { ComparedModel, ModelCosts } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { signInAddress } from "../../app/sign-in-address.ts";
+import { signInAddress } from "../../app/sign-in.ts";
+import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { compareUsd, computeShare, showUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { writePicks } from "./compare-picks.ts";
+import { writePicks } from "./model-filters.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 import styles from "./models.module.css";
 
@@ -27,7 +28,7 @@ export interface CompareCostsProps {
 }
 
 /** Shows what the reader's requests of the last 30 days would have cost with each of the models. */
-export function CompareCosts(props: CompareCostsProps): ReactElement {
+export function CompareCosts(props: CompareCostsProps) {
   if (props.isSignedIn) return <OwnCosts {...props} />;
   return (
     <Panel title={TITLE}>
@@ -39,7 +40,7 @@ export function CompareCosts(props: CompareCostsProps): ReactElement {
   );
 }
 
-function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
+function OwnCosts({ ids, of, onOf }: CompareCostsProps) {
   const query = { models: writePicks(ids) ?? "", of };
   const costs = useAnswer("GET /api/console/model-costs", { query });
   const everything = useAnswer("GET /api/console/model-costs", {
@@ -76,7 +77,7 @@ function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
 
 const ALL = "*";
 
-function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
+function Costs({ costs }: { readonly costs: ModelCosts }) {
   const { traffic } = costs;
   const columns = useMemo(() => columnsFor(costs), [costs]);
   const missing = leftOut(costs);
@@ -113,7 +114,7 @@ function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
   );
 }
 
-function LeftOut({ sentences }: { readonly sentences: readonly string[] }): ReactElement | null {
+function LeftOut({ sentences }: { readonly sentences: readonly string[] }) {
   if (sentences.length === 0) return null;
   return (
     <Text size="sm" c="dimmed">
@@ -175,17 +176,17 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
   ];
 }
 
-const OTHERS: Column<ComparedModel> = {
-  id: "others",
-  label: "With other providers",
-  align: "right",
-  render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
-};
+const OTHERS: Column<ComparedModel> = column(
+  "others",
+  "With other providers",
+  ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
+  { align: "right" },
+);
 
 function CostBar(props: {
   readonly usd: string | null | undefined;
   readonly most: string | undefined;
-}): ReactElement | null {
+}) {
   const { usd, most } = props;
   if (usd == null || most === undefined) return null;
   const width = `${(computeShare(usd, most) * 100).toFixed(1)}%`;

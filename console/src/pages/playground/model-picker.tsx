@@ -1,5 +1,5 @@
 import { Select, Text, type OptionsFilter } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
@@ -13,7 +13,7 @@ export interface ModelPickerProps {
   readonly onChange: (modelId: string) => void;
 }
 
-export function ModelPicker({ label, models, value, onChange }: ModelPickerProps): ReactElement {
+export function ModelPicker({ label, models, value, onChange }: ModelPickerProps) {
   const options = useModelOptions(models);
   return (
     <Select
@@ -57,7 +57,7 @@ const matching: OptionsFilter = ({ options, search }) => {
   );
 };
 
-function ModelOption({ model }: { readonly model: Model }): ReactElement {
+function ModelOption({ model }: { readonly model: Model }) {
   return (
     <NameLine
       of={model.id}
@@ -67,7 +67,7 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-export function ModelNote({ model }: { readonly model: Model }): ReactElement {
+export function ModelNote({ model }: { readonly model: Model }) {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (
     <Text size="xs" c="dimmed" mt={4}>

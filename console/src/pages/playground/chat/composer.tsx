@@ -1,12 +1,12 @@
 import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/core";
 import { Paperclip, Send, Square, X } from "lucide-react";
-import { useRef, useState, type FormEvent, type KeyboardEvent, type ReactElement } from "react";
+import { useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 
-import { useMay } from "../../../api/use-may.ts";
+import { useMay } from "../../../api/use-session.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
-import { controlled } from "../../../ui/controlled.ts";
+import { controlled } from "../../../ui/fields.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 
 export interface ComposerProps {
@@ -23,7 +23,7 @@ export interface ComposerProps {
   readonly onStop: () => void;
 }
 
-export function Composer(props: ComposerProps): ReactElement {
+export function Composer(props: ComposerProps) {
   const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
   const mayCall = useMay("keys");
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
@@ -137,7 +137,7 @@ export function Composer(props: ComposerProps): ReactElement {
 function AttachedFiles(props: {
   readonly attached: readonly Attachment[];
   readonly onRemove: (at: number) => void;
-}): ReactElement | null {
+}) {
   if (props.attached.length === 0) return null;
   return (
     <ul className={classes.attached} aria-label="Attached files">
@@ -158,7 +158,7 @@ function AttachedFiles(props: {
   );
 }
 
-export function FilePreview({ attachment }: { readonly attachment: Attachment }): ReactElement {
+export function FilePreview({ attachment }: { readonly attachment: Attachment }) {
   const { kind, name, dataUrl } = attachment;
   return kind === "image" ? (
     <img src={dataUrl} alt={name} className={classes.thumbnail} />

@@ -1,9 +1,8 @@
 import { Drawer, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { Time } from "../../../ui/time.tsx";
 import { KeptList } from "../kept-list.tsx";
-import { useShelf } from "../use-shelf.ts";
+import { useShelf } from "../browser-store.ts";
 import type { Conversation } from "./chat-types.ts";
 import { conversations } from "./use-chat.ts";
 
@@ -13,7 +12,7 @@ export default function HistoryDrawer(props: {
   readonly onOpen: (conversation: Conversation) => void;
   readonly onForgotten: (id: string) => void;
   readonly onClose: () => void;
-}): ReactElement {
+}) {
   const { records, forget } = useShelf(conversations, props.orgId);
   return (
     <Drawer

@@ -1,10 +1,10 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
-import { useState, type FormEvent, type ReactElement } from "react";
+import { useState, type FormEvent } from "react";
 
-import { BrowserShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf } from "../browser-store.ts";
 import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
-import { useShelf } from "../use-shelf.ts";
+import { controlled } from "../../../ui/fields.ts";
 import type { ChatSettings } from "./chat-types.ts";
 
 const PRESETS_MAX = 50;
@@ -26,7 +26,7 @@ export default function PresetDialog(props: {
   readonly settings: ChatSettings;
   readonly onOpen: (settings: ChatSettings) => void;
   readonly onClose: () => void;
-}): ReactElement {
+}) {
   const { orgId, settings } = props;
   const { records = [], keep, forget } = useShelf(presets, orgId);
   const [typed, setTyped] = useState("");
@@ -47,9 +47,8 @@ export default function PresetDialog(props: {
             <TextInput
               className={shared.grow}
               label="Save these settings as"
-              value={typed}
+              {...controlled(typed, setTyped)}
               maxLength={NAME_CHARS_MAX}
-              onChange={(event) => setTyped(event.currentTarget.value)}
             />
             <Button type="submit" variant="default" disabled={name === ""}>
               Save preset

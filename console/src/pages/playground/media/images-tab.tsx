@@ -1,16 +1,14 @@
 import { Skeleton, Stack, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
-import { DownloadLink } from "../../../ui/download-link.tsx";
+import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
-import { BrowserShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf } from "../browser-store.ts";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
-import { useShelf } from "../use-shelf.ts";
-import { readPictures, type Picture } from "./image-answer.ts";
+import { readPictures, type Picture } from "./media-answer.ts";
 import { MediaForm } from "./media-form.tsx";
 
 /** Parameters without a field, because the tab needs whole answers that contain the images. */
@@ -29,7 +27,7 @@ interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId
 
 const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
 
-export default function ImagesTab(props: TabProps): ReactElement {
+export default function ImagesTab(props: TabProps) {
   const orgId = useSession().org?.org_id ?? "";
   const { records: calls = [], keep, isSaved } = useShelf(shelf, orgId);
   return (
@@ -76,7 +74,7 @@ export default function ImagesTab(props: TabProps): ReactElement {
   );
 }
 
-function Waiting({ count }: { readonly count: unknown }): ReactElement {
+function Waiting({ count }: { readonly count: unknown }) {
   return (
     <div className={classes.gallery} role="status" aria-label="Generating images">
       {Array.from({ length: typeof count === "number" ? count : 1 }, (_none, at) => (
@@ -86,7 +84,7 @@ function Waiting({ count }: { readonly count: unknown }): ReactElement {
   );
 }
 
-function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
+function Pictures({ call }: { readonly call: ImageCall }) {
   return (
     <Stack gap="xs" component="article" aria-label={call.prompt}>
       <Text size="sm" className={classes.prose}>
