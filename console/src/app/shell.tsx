@@ -1,4 +1,4 @@
-import { ActionIcon, Burger, Button, Kbd, Text, UnstyledButton } from "@mantine/core";
+import { ActionIcon, Burger, Button, Kbd, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { ChevronsUpDown, Search } from "lucide-react";
@@ -14,6 +14,7 @@ import { Navigation } from "./navigation.tsx";
 import shell from "./shell.module.css";
 import { signInAddress } from "./sign-in.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
+import { Note } from "../ui/note.tsx";
 
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
@@ -109,9 +110,9 @@ function useMainFocus(onNewPage: () => void): RefObject<HTMLElement | null> {
 function OrgName({ name }: { readonly name: string | undefined }) {
   const { others, invitations } = useSession();
   const text = (
-    <Text size="sm" c="dimmed" truncate className={shell.org} title={name}>
+    <Note truncate className={shell.org} title={name}>
       {name}
-    </Text>
+    </Note>
   );
   if (others.length + invitations.length === 0) return text;
   const button = (

@@ -9,6 +9,7 @@ import OpenedMenu, { type MenuButtonProps } from "../ui/opened-menu.tsx";
 import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
 import { signOut } from "./sign-in.ts";
+import { Note } from "../ui/note.tsx";
 
 export default function UserMenuOpened(props: {
   readonly button: MenuButtonProps["button"];
@@ -40,13 +41,13 @@ function Links(props: {
           {user?.name ?? user?.email}
         </Text>
         {user?.name == null || user.name === user.email ? null : (
-          <Text size="xs" c="dimmed" truncate>
+          <Note size="xs" truncate>
             {user.email}
-          </Text>
+          </Note>
         )}
-        <Text size="xs" c="dimmed" truncate>
+        <Note size="xs" truncate>
           {org === null ? null : `${org.name} · ${ROLE_WORDS[org.role].name}`}
-        </Text>
+        </Note>
       </div>
       <OrgSwitch onLeave={props.onLeave} />
       <Link to="/settings" className={shell.navLink} onClick={props.onLeave} data-autofocus>

@@ -16,6 +16,7 @@ import { Fault } from "../ui/fault.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
 import { recall, remember } from "../ui/browser-memory.ts";
+import { Note } from "../ui/note.tsx";
 
 function JoinPage() {
   const { state, installation } = useSession();
@@ -132,9 +133,9 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }) {
         {invited_by ?? "An owner"} invites you to <strong>{org_name}</strong> as{" "}
         <strong>{ROLE_WORDS[role].name}</strong>.
       </Text>
-      <Text size="sm" c="dimmed">
+      <Note>
         {ROLE_WORDS[role].meaning}. The invitation expires <Time at={expires_at} />.
-      </Text>
+      </Note>
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button
         loading={accept.isPending || accept.isSuccess}

@@ -1,4 +1,4 @@
-import { Group, Stack, Switch, Text, useMantineColorScheme } from "@mantine/core";
+import { Group, Stack, Switch, useMantineColorScheme } from "@mantine/core";
 
 import type { Settings, BrowserSession } from "../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
@@ -18,6 +18,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { notices, notifyFault } from "../ui/notice.ts";
 import { browserName } from "./settings/browser-name.ts";
 import { CompactButton } from "../ui/buttons.tsx";
+import { Note } from "../ui/note.tsx";
 
 function SettingsPage() {
   const settings = useAnswer("GET /api/console/settings");
@@ -89,9 +90,7 @@ function AppearancePanel() {
           description="Draws a pattern on every color. Colors alone are chosen to be distinct with any kind of color blindness."
           {...checkable(isHatched, setHatching)}
         />
-        <Text size="xs" c="dimmed">
-          Stored in this browser only.
-        </Text>
+        <Note size="xs">Stored in this browser only.</Note>
       </Stack>
     </Panel>
   );
@@ -111,7 +110,7 @@ function SessionListPanel() {
               rows={sessions}
               rowKey={({ session_id: id }) => id}
             />
-            <Text size="sm" c="dimmed" mt="sm">
+            <Note mt="sm">
               {expires_at === null ? null : (
                 <>
                   The session of this browser ends <Time at={expires_at} />.{" "}
@@ -119,7 +118,7 @@ function SessionListPanel() {
               )}
               Signing out ends the session of one browser. Your session at the identity provider
               stays.
-            </Text>
+            </Note>
           </>
         )}
       </Answer>

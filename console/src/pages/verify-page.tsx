@@ -8,6 +8,7 @@ import shell from "../app/shell.module.css";
 import { signOut } from "../app/sign-in.ts";
 import { Support } from "../app/repair-link.tsx";
 import { notifyFault } from "../ui/notice.ts";
+import { Note } from "../ui/note.tsx";
 
 /** `/verify`: the only page that people see while their email address is not verified. */
 export function VerifyPage() {
@@ -43,9 +44,9 @@ export function VerifyPage() {
             </Button>
           </Group>
           {installation.support === null ? null : (
-            <Text size="sm" c="dimmed">
+            <Note>
               <Support support={installation.support} />
-            </Text>
+            </Note>
           )}
         </Stack>
       </Paper>

@@ -1,9 +1,10 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Group, Stack } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
 import { CodeTabs } from "../ui/code-tabs.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
 import type { Snippet, SnippetWire } from "./chat-snippets.ts";
+import { Note } from "../ui/note.tsx";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
@@ -30,11 +31,7 @@ export function CallSnippets(props: CallSnippetsProps) {
         </Group>
       )}
       <CodeTabs key={wire} tabs={of(wire, answer === "stream")} />
-      {note === undefined ? null : (
-        <Text size="sm" c="dimmed">
-          {note}
-        </Text>
-      )}
+      {note === undefined ? null : <Note>{note}</Note>}
     </Stack>
   );
 }

@@ -32,6 +32,17 @@ export function actionsColumn<T>(
   return column("actions", "Actions", render, { align: "right", ...more });
 }
 
+/** Makes a column of texts that are or have numbers, aligned to the right. */
+export function figuresColumn<T>(
+  id: string,
+  label: string,
+  show: (row: T) => string,
+  more?: Partial<Column<T>>,
+): Column<T> {
+  const render = (row: T) => <span className={kit.figures}>{show(row)}</span>;
+  return { id, label, align: "right", render, ...more };
+}
+
 /** Makes a column of numbers, aligned to the right. Without `show`, they have no decimals. */
 export function numberColumn<T>(
   id: string,

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import kit from "./kit.module.css";
 import { computeChange } from "./change-text.ts";
 import type { Amount, Unit } from "./charts/measure.ts";
+import { Note } from "./note.tsx";
 
 interface FigureCardProps {
   readonly label: string;
@@ -17,9 +18,9 @@ export function FigureCard({ label, value, change, hint }: FigureCardProps) {
   return (
     <Paper withBorder className={kit.figureCard}>
       <div className={kit.figureHead}>
-        <Text size="sm" c="dimmed" truncate title={label}>
+        <Note truncate title={label}>
           {label}
-        </Text>
+        </Note>
         {change}
       </div>
       <Text component="div" className={kit.figureValue}>

@@ -49,7 +49,7 @@ export interface Form<T> {
   ) => ReturnType<typeof controlled<string>> & { readonly error: string | undefined };
 }
 
-/** `stillWrong` tells which problems remain after a change. By default, all do until the next sending. */
+/** `stillWrong` tells which problems remain after a change. By default, all do until sending. */
 export function useForm<T extends object>(
   first: T,
   stillWrong?: (problems: Problems, changed: Partial<T>) => Problems,

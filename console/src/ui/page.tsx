@@ -3,6 +3,7 @@ import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
 
 import { AppLink } from "./app-link.tsx";
 import kit from "./kit.module.css";
+import { Note } from "./note.tsx";
 
 export interface Crumb {
   readonly label: string;
@@ -58,9 +59,9 @@ function Crumbs(props: { readonly crumbs: readonly Crumb[]; readonly title: stri
             {label}
           </AppLink>
         ))}
-        <Text size="sm" c="dimmed" aria-current="page" lh="xs" truncate maw="40vw">
+        <Note aria-current="page" lh="xs" truncate maw="40vw">
           {props.title}
-        </Text>
+        </Note>
       </Breadcrumbs>
     </nav>
   );

@@ -1,8 +1,9 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 
 import { formatCount } from "./format.ts";
 import { PAGE_SIZES, type PageOfRows } from "./table-state.ts";
 import styles from "./table.module.css";
+import { Note } from "./note.tsx";
 
 export interface TablePagesProps {
   readonly caption: string;
@@ -18,9 +19,9 @@ export default function TablePages(props: TablePagesProps) {
   const from = formatCount(page.from + 1);
   return (
     <nav aria-label={`Pages of ${props.caption.toLowerCase()}`} className={styles.pages}>
-      <Text size="sm" c="dimmed">
+      <Note>
         {from}–{formatCount(page.to)} of {formatCount(count)}
-      </Text>
+      </Note>
       <Group gap="xs">
         <PageSize size={props.size} sizes={PAGE_SIZES} onSize={props.onSize} />
         <Button

@@ -188,38 +188,3 @@ function cellClass<T>({ align, sharePercent }: Column<T>): string | undefined {
   ];
   return names.length === 0 ? undefined : names.join(" ");
 }
-
-/* These parts are plain elements instead of Mantine's, because a table shows dozens of rows, and
-   sorting redraws all of them. */
-
-export function RowLine(props: {
-  readonly isEnd?: boolean;
-  readonly className?: string | undefined;
-  readonly children: ReactNode;
-}) {
-  const names = [styles.line, props.isEnd === true ? styles.lineEnd : "", props.className ?? ""];
-  return <div className={names.filter((name) => name !== "").join(" ")}>{props.children}</div>;
-}
-
-/** A button with an icon. `label`, its accessible name, must name both the action and the row. */
-export function RowButton(props: {
-  readonly label: string;
-  readonly isQuiet?: boolean;
-  readonly autoFocus?: boolean;
-  readonly disabled?: boolean;
-  readonly onClick: () => void;
-  readonly children: ReactNode;
-}) {
-  return (
-    <button
-      type="button"
-      className={props.isQuiet === true ? `${styles.button} ${styles.quiet}` : styles.button}
-      aria-label={props.label}
-      autoFocus={props.autoFocus}
-      disabled={props.disabled}
-      onClick={props.onClick}
-    >
-      {props.children}
-    </button>
-  );
-}

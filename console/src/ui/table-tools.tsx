@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Text } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
 import { Check, Columns3, Copy } from "lucide-react";
 import { useState, type RefObject } from "react";
 
@@ -11,6 +11,7 @@ import { type Sort, writeSort } from "./table-state.ts";
 import type { Column, Kept } from "./use-table-state.ts";
 import { Tip } from "./tip.tsx";
 import styles from "./table.module.css";
+import { Note } from "./note.tsx";
 
 type AnyColumn = Pick<Column<never>, "id" | "label" | "sortValue">;
 
@@ -31,9 +32,9 @@ export default function TableTools(props: TableToolsProps) {
   const [one, many] = kept.rows;
   return (
     <>
-      <Text size="sm" c="dimmed" role="status">
+      <Note role="status">
         {kept.pages === "server" ? null : `${formatCount(count)} ${count === 1 ? one : many}`}
-      </Text>
+      </Note>
       <div className={styles.toolButtons}>
         <PhoneSort {...props} />
         <span className={styles.deskOnly}>

@@ -1,6 +1,5 @@
-import { Text } from "@mantine/core";
-
 import kit from "./kit.module.css";
+import { Note } from "./note.tsx";
 
 export interface TimeProps {
   /** An instant in ISO 8601. */
@@ -61,8 +60,8 @@ const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
 export function AsOf({ at }: { readonly at: string | undefined }) {
   if (at === undefined) return null;
   return (
-    <Text size="sm" c="dimmed" role="note">
+    <Note role="note">
       As of <Time at={at} precision="second" />
-    </Text>
+    </Note>
   );
 }

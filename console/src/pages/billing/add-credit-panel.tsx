@@ -14,6 +14,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/for-role.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
+import { Note } from "../../ui/note.tsx";
 
 type Payments = Billing["payments"];
 
@@ -49,10 +50,10 @@ function OperatorCredit() {
         Card payments are not set up here. The operator of this installation adds credit for you.
         {installation.support === null ? "" : ` Ask ${installation.support}.`}
       </Text>
-      <Text size="sm" c="dimmed">
+      <Note>
         Operators can run this command; <Code>--ref</Code> identifies the grant: using it again adds
         nothing.
-      </Text>
+      </Note>
       <CodeBlock code={command} label="Command to grant credit" />
     </Stack>
   );
@@ -141,11 +142,11 @@ function ChargeSentence(props: {
       ? "Test mode: the next page charges nothing."
       : "You pay on Stripe. Your card details never reach Token Market.";
   return (
-    <Text size="sm" c="dimmed" role="status">
+    <Note role="status">
       {amountUsd === undefined
         ? where
         : `One charge of ${showUsd(amountUsd)}, all of it added as credit. ${where}`}
-    </Text>
+    </Note>
   );
 }
 

@@ -1,5 +1,3 @@
-import { Text } from "@mantine/core";
-
 import type { CreditEntry } from "../../../../src/account/console-api/contract.ts";
 import { buildAddress, call } from "../../api/client.ts";
 import { column } from "../../ui/columns.tsx";
@@ -11,6 +9,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { usePages, OlderPages } from "../../ui/older-pages.tsx";
 import { DownloadLink } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const PAGE_LINES = 50;
 
@@ -32,10 +31,10 @@ export function CreditLedgerPanel() {
       <OlderPages of={ledger} rows={6}>
         {(lines) => (
           <>
-            <Text size="sm" c="dimmed">
+            <Note>
               The entries add up to your balance. All requests of a UTC day are one entry; the usage
               log lists each request.
-            </Text>
+            </Note>
             <DataTable
               caption="Entries of the credit ledger"
               columns={COLUMNS}
@@ -75,11 +74,7 @@ function Kind({ kind }: Pick<CreditEntry, "kind">) {
   return (
     <>
       {KIND_LABELS[kind]}
-      {isGiven ? (
-        <Text size="xs" c="dimmed">
-          no payment, no receipt
-        </Text>
-      ) : null}
+      {isGiven ? <Note size="xs">no payment, no receipt</Note> : null}
     </>
   );
 }

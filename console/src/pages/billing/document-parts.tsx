@@ -9,6 +9,7 @@ import { countryName } from "../../ui/format.ts";
 import styles from "./statement.module.css";
 import { buildAddress } from "../../api/client.ts";
 import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 export function StatementParties(props: {
   readonly company: CompanyData | null;
@@ -63,9 +64,7 @@ function listLines(company: CompanyData): readonly string[] {
 function Party(props: { readonly title: string; readonly lines: readonly string[] }) {
   return (
     <div>
-      <Text size="xs" c="dimmed">
-        {props.title}
-      </Text>
+      <Note size="xs">{props.title}</Note>
       {props.lines
         .filter((line) => line !== "")
         .map((line) => (

@@ -1,6 +1,3 @@
-import { Text } from "@mantine/core";
-import type { ReactNode } from "react";
-
 import type { Purchase, PurchaseStatus } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -9,6 +6,7 @@ import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** Lists every purchase, including failed and abandoned ones. */
 export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }) {
@@ -47,27 +45,19 @@ export function PurchaseState({ purchase }: { readonly purchase: Purchase }) {
   return (
     <>
       <StatusBadge tone={tone}>{label}</StatusBadge>
-      {purchase.is_automatic ? <Note>automatic</Note> : null}
-      {purchase.is_test_money ? <Note>test money</Note> : null}
+      {purchase.is_automatic ? <Note size="xs">automatic</Note> : null}
+      {purchase.is_test_money ? <Note size="xs">test money</Note> : null}
       {compareUsd(purchase.refunded_usd, "0") > 0 ? (
-        <Note>
+        <Note size="xs">
           refunded <Money usd={purchase.refunded_usd} headline />
         </Note>
       ) : null}
       {compareUsd(purchase.disputed_usd, "0") > 0 ? (
-        <Note>
+        <Note size="xs">
           disputed <Money usd={purchase.disputed_usd} headline />
         </Note>
       ) : null}
     </>
-  );
-}
-
-function Note({ children }: { readonly children: ReactNode }) {
-  return (
-    <Text size="xs" c="dimmed">
-      {children}
-    </Text>
   );
 }
 

@@ -15,6 +15,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { PurchaseState, PURCHASE_WORDS } from "./purchase-panel.tsx";
 import { pollAfterMs } from "./poll-pace.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 
@@ -113,9 +114,7 @@ function PurchaseReport(props: {
         </Suspense>
       ) : null}
       <Group gap="xs">
-        <Text size="sm" c="dimmed">
-          Purchase ID
-        </Text>
+        <Note>Purchase ID</Note>
         <Copyable value={purchase.purchase_id} label="purchase ID" />
       </Group>
       <Group gap="sm">
@@ -143,9 +142,7 @@ function Waiting(props: { readonly isWaiting: boolean; readonly onCheckAgain: ()
   }
   return (
     <Stack gap="xs" align="flex-start">
-      <Text size="sm" c="dimmed">
-        This page stopped checking. A payment confirmed later is still credited.
-      </Text>
+      <Note>This page stopped checking. A payment confirmed later is still credited.</Note>
       <SmallButton onClick={props.onCheckAgain}>Check again</SmallButton>
     </Stack>
   );

@@ -1,4 +1,4 @@
-import { Anchor, Stack, Text } from "@mantine/core";
+import { Anchor, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 
@@ -13,6 +13,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { DocumentActions, StatementParties } from "./document-parts.tsx";
 import { paymentFacts, receiptLines, type Line } from "./receipt-lines.ts";
 import styles from "./statement.module.css";
+import { Note } from "../../ui/note.tsx";
 
 export function ReceiptPage() {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
@@ -64,9 +65,7 @@ function ReceiptSheet({ receipt }: { readonly receipt: Receipt }) {
           Receipt of the payment provider <ExternalLink size={12} aria-hidden />
         </Anchor>
       )}
-      <Text size="sm" c="dimmed">
-        {receipt.no_tax_reason} Names and addresses are those of the day of payment.
-      </Text>
+      <Note>{receipt.no_tax_reason} Names and addresses are those of the day of payment.</Note>
     </Stack>
   );
 }

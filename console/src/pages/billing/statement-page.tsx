@@ -1,4 +1,4 @@
-import { Stack, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 
 import type { Statement } from "../../../../src/account/console-api/contract.ts";
@@ -13,6 +13,7 @@ import styles from "./statement.module.css";
 import { AppLink } from "../../ui/app-link.tsx";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
+import { Note } from "../../ui/note.tsx";
 
 function StatementPage() {
   const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
@@ -47,15 +48,15 @@ function StatementSheet({ statement }: { readonly statement: Statement }) {
         <StatementParties company={statement.company} issuer={statement.issuer} />
       </Panel>
       <StatementTables statement={statement} />
-      <Text size="sm" c="dimmed">
+      <Note>
         Costs count in the UTC month in which they were charged: a request that began in one month
         and ended in the next is in the next, and so is a later correction. A closed statement does
         not change. {statement.has_left_journal ? LEFT : ""} Addresses are those of today.
-      </Text>
+      </Note>
       {statement.sha256 === null ? null : (
-        <Text size="xs" c="dimmed" className={styles.hash}>
+        <Note size="xs" className={styles.hash}>
           SHA-256 of the JSON file: {statement.sha256}
-        </Text>
+        </Note>
       )}
     </Stack>
   );

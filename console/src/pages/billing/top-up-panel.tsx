@@ -15,6 +15,7 @@ import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { leaveFor, untilBack } from "./add-credit-panel.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/fields.ts";
+import { Note } from "../../ui/note.tsx";
 
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
   if (!topUp.is_available) return null;
@@ -121,9 +122,9 @@ function TopUpCard({ topUp }: { readonly topUp: TopUp }) {
           </Button>
         )}
       </Group>
-      <Text size="sm" c="dimmed">
+      <Note>
         Nothing is charged when you save a card. Your card details never reach Token Market.
-      </Text>
+      </Note>
       <UnplacedFault fault={submission.fault} />
     </Stack>
   );
@@ -197,10 +198,10 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
           {field("amount_usd", "Buy, in dollars", range)}
           {field("month_max_usd", "Monthly maximum, in dollars", "Months are in UTC.")}
         </SimpleGrid>
-        <Text size="sm" c="dimmed">
+        <Note>
           {isOn ? "Y" : "By turning it on, y"}ou allow these charges to your saved card without
           being asked each time. A failed charge pauses it.
-        </Text>
+        </Note>
         {change.isError && !isPlaced ? <Fault error={change.error} /> : null}
         <Group gap="sm">
           <Button type="submit" loading={change.isPending} disabled={card === null || !mayChange}>

@@ -1,4 +1,4 @@
-import { Alert, Button, Stack, Text } from "@mantine/core";
+import { Alert, Button, Stack } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
 import { useState } from "react";
 
@@ -16,6 +16,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const LEAD =
   "Requests made with your own provider key are billed by the provider, not charged to your " +
@@ -115,10 +116,10 @@ type Endpoint = Connections["endpoints"][number];
 function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }) {
   return (
     <Stack gap="md">
-      <Text size="sm" c="dimmed">
+      <Note>
         Requests for these models are sent to these endpoints only. The operator manages them. To
         change one, contact support.
-      </Text>
+      </Note>
       <DataTable
         caption="Dedicated endpoints of the organization"
         columns={COLUMNS}

@@ -1,4 +1,4 @@
-import { CopyButton, Group, NativeSelect, PasswordInput, Stack, Text } from "@mantine/core";
+import { CopyButton, Group, NativeSelect, PasswordInput, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -19,6 +19,7 @@ import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { toKeyStatus } from "../keys/match-keys.ts";
 import { controlled } from "../../ui/fields.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 function GuidePage() {
   const { page } = useParams({ strict: false });
@@ -185,11 +186,11 @@ function KeyChoice(props: {
           }
         />
       ) : (
-        <Text size="sm" c="dimmed">
+        <Note>
           {key === undefined
             ? `Set one of your keys as the environment variable ${KEY_VARIABLE}.`
             : `Set your key “${key.name}”, which begins with ${key.label}, as the environment variable ${KEY_VARIABLE}. It was shown once, when it was created.`}
-        </Text>
+        </Note>
       )}
     </Stack>
   );

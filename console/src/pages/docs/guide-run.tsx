@@ -12,13 +12,9 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { FaultTrouble } from "../playground/gateway-trouble.tsx";
 import { useFreshBalance } from "../playground/tab-props.ts";
 import type { GuideCall } from "./guide-call.ts";
-import {
-  quoteGuideCall,
-  runGuideCall,
-  type GuideAnswer,
-  type GuideQuote,
-} from "./run-guide-call.ts";
+import { quoteGuideCall, runGuideCall, type GuideAnswer, type GuideQuote } from "./run-guide-call.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 type State =
   | { readonly kind: "ready" }
@@ -139,9 +135,7 @@ function Outcome(props: { readonly state: State; readonly isFree: boolean }) {
   if (state.kind === "failed") return <FaultTrouble fault={state.fault} />;
   if (state.kind === "running") {
     return state.shown === "" ? (
-      <Text size="sm" c="dimmed" role="status">
-        Running…
-      </Text>
+      <Note role="status">Running…</Note>
     ) : (
       <CodeBlock code={state.shown} label="Answer so far" />
     );

@@ -1,4 +1,4 @@
-import { Anchor, Code, Stack, Text } from "@mantine/core";
+import { Anchor, Code, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 
@@ -16,6 +16,7 @@ import { DocsFrame } from "./docs-frame.tsx";
 import { chosenBlocks, modelOfGuide } from "./guide-call.ts";
 import { Inline, MarkdownView } from "./markdown-view.tsx";
 import { readOperations, type FieldRow, type OperationView } from "./openapi-rows.ts";
+import { Note } from "../../ui/note.tsx";
 
 const ADDRESS = "/api/openapi-v1.json";
 
@@ -131,9 +132,7 @@ function Example({ of }: { readonly of: OperationView }) {
   return (
     <Stack gap="md">
       <MarkdownView blocks={chosenBlocks(blocks, { model, rawKey: "" })} />
-      <Text size="sm" c="dimmed">
-        The guides have the same calls in Python and TypeScript.
-      </Text>
+      <Note>The guides have the same calls in Python and TypeScript.</Note>
     </Stack>
   );
 }

@@ -14,6 +14,7 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { PERIOD_NAMES, capRows, type Cap, type CapRow } from "./caps.ts";
+import { Note } from "../../ui/note.tsx";
 
 export function KeyFacts({ shown }: { readonly shown: Key }) {
   const { tags, models, expires_at: expiresAt, disabled_at: disabledAt } = shown;
@@ -95,14 +96,12 @@ function Rows({ rows }: { readonly rows: readonly CapRow[] }) {
         <Time at={first.resetAt} precision="day" />.
       </Text>
       {others.map((row) => (
-        <Text key={describeCap(row)} size="sm" c="dimmed">
+        <Note key={describeCap(row)}>
           {describeCap(row)}: <Money usd={row.leftUsd ?? "0"} isBrief /> left until{" "}
           <Time at={row.resetAt} precision="day" />.
-        </Text>
+        </Note>
       ))}
-      <Text size="sm" c="dimmed">
-        Includes the maximum cost of requests in progress. The strictest cap applies.
-      </Text>
+      <Note>Includes the maximum cost of requests in progress. The strictest cap applies.</Note>
     </Stack>
   );
 }

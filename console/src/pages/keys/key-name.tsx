@@ -1,16 +1,16 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { Pencil } from "lucide-react";
-import { useState, type KeyboardEvent, type SyntheticEvent } from "react";
+import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";
-import { RowButton, RowLine } from "../../ui/table-parts.tsx";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
 import { useSubmission } from "../../ui/form-dialog.tsx";
 import { SmallButton } from "../../ui/buttons.tsx";
+import tables from "../../ui/table.module.css";
 
 export function KeyName(props: { readonly named: Key; readonly isLink: boolean }) {
   const { named, isLink } = props;
@@ -98,5 +98,40 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
         <SmallButton onClick={onClose}>Cancel</SmallButton>
       </Group>
     </form>
+  );
+}
+
+/* These parts are plain elements instead of Mantine's, because a table shows dozens of rows, and
+   sorting redraws all of them. */
+
+export function RowLine(props: {
+  readonly isEnd?: boolean;
+  readonly className?: string | undefined;
+  readonly children: ReactNode;
+}) {
+  const names = [tables.line, props.isEnd === true ? tables.lineEnd : "", props.className ?? ""];
+  return <div className={names.filter((name) => name !== "").join(" ")}>{props.children}</div>;
+}
+
+/** A button with an icon. `label`, its accessible name, must name both the action and the row. */
+export function RowButton(props: {
+  readonly label: string;
+  readonly isQuiet?: boolean;
+  readonly autoFocus?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}) {
+  return (
+    <button
+      type="button"
+      className={props.isQuiet === true ? `${tables.button} ${tables.quiet}` : tables.button}
+      aria-label={props.label}
+      autoFocus={props.autoFocus}
+      disabled={props.disabled}
+      onClick={props.onClick}
+    >
+      {props.children}
+    </button>
   );
 }

@@ -11,20 +11,19 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { RowButton, RowLine } from "../../ui/table-parts.tsx";
 import tables from "../../ui/table.module.css";
-import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { Tip } from "../../ui/tip.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar, canBeChosen } from "./chosen-bar.tsx";
 import { expirySoon } from "./expiry-choice.ts";
 import { KEY_CAPS, strictestCap } from "./caps.ts";
-import { KeyName } from "./key-name.tsx";
+import { KeyName, RowButton, RowLine } from "./key-name.tsx";
 import { toKeyStatus } from "./match-keys.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { WhenOpened } from "../../ui/dialog.tsx";
+import { Note } from "../../ui/note.tsx";
 
 export function KeyTable(props: {
   readonly rows: readonly Key[];
@@ -118,14 +117,12 @@ const COLUMNS: readonly Column<Key>[] = [
     ({ models }) => (models === null ? "All" : <KeyModels models={models} />),
     { shownFrom: "wide", sortValue: ({ models }) => models?.length ?? Infinity },
   ),
-  {
-    id: "expires",
-    label: "Expires",
+  timeColumn("expires", "Expires", (key) => key.expires_at, {
+    precision: "day",
+    otherwise: "Never",
     shownFrom: "wide",
-    render: (key) =>
-      key.expires_at === null ? "Never" : <Time at={key.expires_at} precision="day" />,
     sortValue: (key) => key.expires_at ?? "9",
-  },
+  }),
   timeColumn("used", "Last used", (key) => key.last_used_at, {
     otherwise: "Never",
     sortValue: (key) => key.last_used_at ?? "",
@@ -199,9 +196,9 @@ function Spent({ by }: { readonly by: Key }) {
       {cap === undefined ? null : (
         <div className={tables.deskOnly}>
           <ShareBar share={cap.share} />
-          <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+          <Note size="xs" style={{ whiteSpace: "nowrap" }}>
             {Math.floor(cap.share * 100)}% of {cap.name} cap
-          </Text>
+          </Note>
         </div>
       )}
     </>
@@ -219,9 +216,9 @@ function Caps({ of: key }: { readonly of: Key }) {
     period === "month" ? (
       <Money key={period} usd={usd} isBrief />
     ) : (
-      <Text key={period} size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      <Note key={period} size="xs" style={{ whiteSpace: "nowrap" }}>
         <Money usd={usd} isBrief /> a {period}
-      </Text>
+      </Note>
     ),
   );
 }
@@ -263,9 +260,9 @@ function OwnLimit({ limited }: { readonly limited: Key }) {
   return (
     <>
       {own}
-      <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      <Note size="xs" style={{ whiteSpace: "nowrap" }}>
         now {formatCount(effective)}/min
-      </Text>
+      </Note>
     </>
   );
 }

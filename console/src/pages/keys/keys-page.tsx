@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { lazy, useRef } from "react";
 
@@ -16,6 +16,7 @@ import { Time } from "../../ui/time.tsx";
 import { WhenOpened } from "../../ui/dialog.tsx";
 import { KeyTable } from "./key-table.tsx";
 import { matchKeys, toSearchTerm, type KeyStatus } from "./match-keys.ts";
+import { Note } from "../../ui/note.tsx";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
@@ -121,12 +122,12 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
           isFiltered={search !== "" || list.data.length > 0}
           onCreate={onCreate}
         />
-        <Text size="sm" c="dimmed">
+        <Note>
           Monthly caps follow the calendar month in UTC and reset on{" "}
           <Time at={list.cap_reset_at} precision="day" />, weekly caps on{" "}
           <Time at={list.week_reset_at} precision="day" />, daily caps at 00:00 UTC. If the
           organization has a cap too, the strictest applies.
-        </Text>
+        </Note>
       </Stack>
     </Panel>
   );

@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import type { LimitRow, LimitValue } from "../../../../src/account/console-api/contract.ts";
 import { useMay, type Need } from "../../api/use-session.ts";
 import { useFilters, useSearchText } from "../../app/use-filters.ts";
-import { column } from "../../ui/columns.tsx";
+import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/format.ts";
@@ -14,15 +14,10 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
-import {
-  KIND_LABELS,
-  LIMIT_KINDS,
-  toScope,
-  type LimitKind,
-  tellingLimits,
-} from "./limit-change.ts";
+import { KIND_LABELS, LIMIT_KINDS, toScope, type LimitKind, tellingLimits } from "./limit-change.ts";
 import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** Shows and edits the limits of every scope, one kind at a time, with the used amounts. */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
@@ -72,10 +67,10 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
             onChange={(to) => setFilters({ all: to ? "1" : undefined })}
           />
         ) : null}
-        <Text size="sm" c="dimmed">
+        <Note>
           You can lower limits but not raise them. To go above a default or a contract, contact
           support.
-        </Text>
+        </Note>
       </Stack>
       <EditLimitDialog
         edited={rows.find((row) => toRowId(row) === editedId)}
@@ -120,12 +115,8 @@ function buildColumns(
       (row) => <UsedBar value={row[kind]} miw={130} />,
       { phone: "line", sortValue: (row) => row[kind].used ?? -1 },
     ),
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      phone: "end",
-      render: (row) =>
+    actionsColumn(
+      (row) =>
         toScope(row) === undefined ? null : (
           <EditButton
             need="keys"
@@ -133,7 +124,8 @@ function buildColumns(
             onClick={() => onEdit(toRowId(row))}
           />
         ),
-    },
+      { phone: "end" },
+    ),
   ];
 }
 
@@ -160,11 +152,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }) 
   return (
     <>
       <Copyable value={names.name} label="model ID" />
-      {names.key === undefined ? null : (
-        <Text size="xs" c="dimmed">
-          under the key {names.key}
-        </Text>
-      )}
+      {names.key === undefined ? null : <Note size="xs">under the key {names.key}</Note>}
     </>
   );
 }

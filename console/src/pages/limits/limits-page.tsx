@@ -16,6 +16,7 @@ import { RefusalPanel } from "./refusal-panel.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { KIND_LABELS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
 import { ShareBar } from "./used-bar.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const AddLimitDialog = lazy(() => import("./add-limit-dialog.tsx"));
 
@@ -103,9 +104,7 @@ function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind
   const { used, effective, source } = row[kind];
   return (
     <Paper withBorder p="md" bg="var(--tm-surface)">
-      <Text size="sm" c="dimmed">
-        {KIND_LABELS[kind].label}
-      </Text>
+      <Note>{KIND_LABELS[kind].label}</Note>
       <Text fz="1.6rem" fw={600} lh={1.3} style={{ fontVariantNumeric: "tabular-nums" }}>
         {used === null ? "–" : formatCount(used)}
         <Text span c="dimmed" fz="md" fw={400}>

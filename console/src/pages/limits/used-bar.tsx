@@ -2,21 +2,22 @@ import { Progress, Text } from "@mantine/core";
 
 import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
 import { formatCount } from "../../ui/format.ts";
+import { Note } from "../../ui/note.tsx";
 
 export function UsedBar(props: { readonly value: LimitValue; readonly miw?: number }) {
   const { used, effective } = props.value;
   if (used === null) {
     return (
-      <Text size="xs" c="dimmed" miw={props.miw}>
+      <Note size="xs" miw={props.miw}>
         unknown
-      </Text>
+      </Note>
     );
   }
   if (effective === null) {
     return (
-      <Text size="xs" c="dimmed" miw={props.miw}>
+      <Note size="xs" miw={props.miw}>
         {formatCount(used)}
-      </Text>
+      </Note>
     );
   }
   return (

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { ComparedModel, ModelCosts } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { signInAddress } from "../../app/sign-in.ts";
-import { column } from "../../ui/columns.tsx";
+import { figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -16,6 +16,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { writePicks } from "./model-filters.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 import styles from "./models.module.css";
+import { Note } from "../../ui/note.tsx";
 
 const TITLE = "Your last 30 days at these prices";
 
@@ -101,14 +102,14 @@ function Costs({ costs }: { readonly costs: ModelCosts }) {
         rows={costs.models}
         rowKey={({ model }) => model}
       />
-      <Text size="sm" c="dimmed">
+      <Note>
         The same tokens at today's prices, with the provider that is tried first. Another model may
         use more or fewer tokens for the same prompts.
         {costs.is_by_request ? "" : " Requests with your own provider keys are among them."}
         {costs.models.some(({ listings }) => listings.some((each) => each.is_at_least))
           ? " “At least”: the price depends on the size of each prompt, and you sent too many requests to count each one."
           : ""}
-      </Text>
+      </Note>
       <LeftOut sentences={missing} />
     </Stack>
   );
@@ -116,11 +117,7 @@ function Costs({ costs }: { readonly costs: ModelCosts }) {
 
 function LeftOut({ sentences }: { readonly sentences: readonly string[] }) {
   if (sentences.length === 0) return null;
-  return (
-    <Text size="sm" c="dimmed">
-      Not counted: {sentences.join("; ")}.
-    </Text>
-  );
+  return <Note>Not counted: {sentences.join("; ")}.</Note>;
 }
 
 function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedModel>[] {
@@ -152,15 +149,12 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
         </>
       ),
     },
-    {
-      id: "difference",
-      label: "Compared with what you paid",
-      align: "right",
-      phone: "line",
-      render: ({ listings }) => (
-        <span className={kit.figures}>{differenceLabel(listings[0], spent) ?? "–"}</span>
-      ),
-    },
+    figuresColumn(
+      "difference",
+      "Compared with what you paid",
+      ({ listings }) => differenceLabel(listings[0], spent) ?? "–",
+      { phone: "line" },
+    ),
     ...(models.some(({ listings }) => listings.length > 1) ? [OTHERS] : []),
     {
       id: "notes",
@@ -168,19 +162,16 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
       phone: "line",
       render: (model) =>
         costNotes(model).map((note) => (
-          <Text key={note} size="xs" c="dimmed">
+          <Note key={note} size="xs">
             {note}
-          </Text>
+          </Note>
         )),
     },
   ];
 }
 
-const OTHERS: Column<ComparedModel> = column(
-  "others",
-  "With other providers",
-  ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
-  { align: "right" },
+const OTHERS = figuresColumn<ComparedModel>("others", "With other providers", ({ listings }) =>
+  otherCosts(listings),
 );
 
 function CostBar(props: {

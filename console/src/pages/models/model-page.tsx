@@ -1,11 +1,11 @@
-import { Stack, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { column } from "../../ui/columns.tsx";
+import { column, figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
@@ -26,9 +26,9 @@ import { servedFirst } from "./served.ts";
 import { ServedPanel } from "./served-panel.tsx";
 import { useServed } from "./use-served.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import kit from "../../ui/kit.module.css";
 import { priceRows, type PriceRow } from "./price-rows.ts";
 import styles from "./models.module.css";
+import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
@@ -96,10 +96,10 @@ function ModelParts({ model }: { readonly model: Model }) {
         </Stack>
       </Panel>
       <Panel title="Providers, in routing order">
-        <Text size="sm" c="dimmed" mb="sm">
+        <Note mb="sm">
           Requests use the first healthy provider that can serve them, and you pay that provider's
           prices. Prices are per million tokens.
-        </Text>
+        </Note>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
       <ServedByProviders model={model} />
@@ -191,9 +191,7 @@ function PriceCard(props: { readonly listings: readonly ModelProvider[] }) {
   if (lines.length === 0) return null;
   return (
     <Panel title="Price card">
-      <Text size="sm" c="dimmed" mb="sm">
-        As published by the providers. Each request shows its actual cost.
-      </Text>
+      <Note mb="sm">As published by the providers. Each request shows its actual cost.</Note>
       <DataTable
         caption="Price card"
         columns={CARD_COLUMNS}
@@ -208,9 +206,7 @@ const CARD_COLUMNS: readonly Column<CardLine>[] = [
   column("provider", "Provider", ({ provider }) => provider),
   column("bills", "Bills", ({ bills }) => bills),
   column("tier", "Tier", ({ tier }) => tier),
-  column("price", "Price", ({ price }) => <span className={kit.figures}>{price}</span>, {
-    align: "right",
-  }),
+  figuresColumn("price", "Price", ({ price }) => price),
 ];
 
 /** Shows prices that depend on the prompt's size or the date. Renders nothing without them. */
@@ -219,10 +215,10 @@ function PriceSheetPanel(props: { readonly listings: readonly ModelProvider[] })
   if (rows.length === 0) return null;
   return (
     <Panel title={SHEETS}>
-      <Text size="sm" c="dimmed" mb="sm">
+      <Note mb="sm">
         The size of the whole prompt, including cached tokens, sets the price of every token in the
         request and its answer. The prices at the time the request was admitted apply.
-      </Text>
+      </Note>
       <DataTable
         caption={SHEETS}
         columns={sheetColumns(rows)}
@@ -241,19 +237,11 @@ function sheetColumns(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
     column("provider", "Provider", ({ provider }) => provider),
     column("when", "When", ({ when }) => when),
     column("prompts", "Prompts", ({ prompts }) => prompts),
-    ...skus.map((sku): Column<PriceRow> => ({
-      id: sku,
-      label: SKU_NAMES[sku],
-      align: "right",
-      render: ({ prices }) => {
-        const price = prices[sku];
-        return (
-          <span className={kit.figures}>
-            {price === undefined ? "Not offered" : showPrice(price)}
-          </span>
-        );
-      },
-    })),
+    ...skus.map((sku) =>
+      figuresColumn<PriceRow>(sku, SKU_NAMES[sku], ({ prices: { [sku]: price } }) =>
+        price === undefined ? "Not offered" : showPrice(price),
+      ),
+    ),
   ];
 }
 
@@ -263,9 +251,7 @@ function ParameterChips({ model }: { readonly model: Model }) {
     <Stack gap="md">
       <Chips label="Input" words={model.input_modalities} />
       {parameters.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          The providers list no parameters.
-        </Text>
+        <Note>The providers list no parameters.</Note>
       ) : (
         <Chips
           label="Parameters"
@@ -290,9 +276,7 @@ function providersWith({ providers }: Model, parameter: string): string | undefi
 function Chips(props: { readonly label: string; readonly words: readonly string[] }) {
   return (
     <div>
-      <Text size="sm" c="dimmed" mb={6}>
-        {props.label}
-      </Text>
+      <Note mb={6}>{props.label}</Note>
       <ul className={styles.chips} aria-label={props.label}>
         {props.words.map((word) => (
           <li key={word} className={styles.chipText}>

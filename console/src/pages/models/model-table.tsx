@@ -3,7 +3,7 @@ import { useMemo, type ReactNode } from "react";
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { CopyIcon } from "../../ui/copyable.tsx";
 import { formatMs, formatPart, formatShare } from "../../ui/format.ts";
-import { numberColumn, column } from "../../ui/columns.tsx";
+import { numberColumn, column, figuresColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -95,16 +95,12 @@ function columnsFor(
       ({ listings }) => <span className={kit.figures}>{loggingLabel(listings).word}</span>,
       { shownFrom: "wide", sortValue: ({ listings }) => loggingLabel(listings).word },
     ),
-    {
-      id: "released",
-      label: "Released",
-      align: "right",
-      shownFrom: "wide",
-      sortValue: ({ model }) => model.released ?? undefined,
-      render: ({ model: { released } }) => (
-        <span className={kit.figures}>{released === null ? "–" : dayLabel(released)}</span>
-      ),
-    },
+    figuresColumn(
+      "released",
+      "Released",
+      ({ model: { released } }) => (released === null ? "–" : dayLabel(released)),
+      { shownFrom: "wide", sortValue: ({ model }) => model.released ?? undefined },
+    ),
   ];
 }
 

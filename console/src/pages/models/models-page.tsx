@@ -1,4 +1,4 @@
-import { Anchor, Button, Skeleton, Stack, Text } from "@mantine/core";
+import { Anchor, Button, Skeleton, Stack } from "@mantine/core";
 import { SlidersHorizontal } from "lucide-react";
 import { useMemo, useState } from "react";
 
@@ -12,20 +12,14 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
-import {
-  readPicks,
-  writePicks,
-  listChoices,
-  filterModels,
-  hasSpeedFilter,
-  type ModelSearch,
-} from "./model-filters.ts";
+import { readPicks, writePicks, listChoices, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
 import { CLEARED, countFilters, ModelFilterRail } from "./model-filter-rail.tsx";
 import { MODALITY_NAMES } from "./model-labels.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 import { useServed, type ServedFor } from "./use-served.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 export function ModelsPage() {
   const catalog = useAnswer("GET /api/catalog.json");
@@ -105,9 +99,9 @@ function ModelList({ models }: { readonly models: readonly Model[] }) {
         </SmallButton>
         {set === 0 && search.q === undefined && search.modality === undefined ? null : clear}
       </div>
-      <Text size="sm" c="dimmed" role="status" className={styles.note}>
+      <Note role="status" className={styles.note}>
         {speedNote(search, served)}
-      </Text>
+      </Note>
       <CompareBar models={models} picks={picks} />
       <div className={isOpen ? styles.withRail : undefined}>
         {isOpen ? (

@@ -1,4 +1,4 @@
-import { Stack, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 
 import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
@@ -13,6 +13,7 @@ import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served.ts";
 import styles from "./models.module.css";
+import { Note } from "../../ui/note.tsx";
 
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
@@ -47,10 +48,10 @@ export function ServedPanel(props: ServedPanelProps) {
       }
     >
       <Stack gap="md">
-        <Text size="sm" c="dimmed">
+        <Note>
           Uptime is the share of hours with calls in which at least one call succeeded. Time to
           first token and speed are from streamed answers.
-        </Text>
+        </Note>
         {whose === "own" ? (
           <Answer of={own} rows={2}>
             {({ listings }) => <FiguresTable {...props} {...OWN} listings={listings} />}

@@ -1,4 +1,4 @@
-import { SimpleGrid, Stack, Text } from "@mantine/core";
+import { SimpleGrid, Stack } from "@mantine/core";
 
 import type { OperatorDesk, OperatorFound } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -17,6 +17,7 @@ import { Time } from "../../ui/time.tsx";
 import { dayLabel } from "../models/model-labels.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 import { figureColumns } from "./organization-tables.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const REFRESH_MS = 60_000;
 const TYPING_MS = 300;
@@ -131,7 +132,7 @@ function Business({ desk }: { readonly desk: OperatorDesk }) {
           hint="Organizations with less than a cent"
         />
       </SimpleGrid>
-      <Text size="sm" c="dimmed">
+      <Note>
         Seven UTC days and today.{" "}
         {until === null ? (
           "No hour is counted yet."
@@ -140,7 +141,7 @@ function Business({ desk }: { readonly desk: OperatorDesk }) {
             Counted up to <Time at={until} />.
           </>
         )}
-      </Text>
+      </Note>
       <TablePanel
         title="Days"
         columns={DAYS}

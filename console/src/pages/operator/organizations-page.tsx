@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Group, Stack } from "@mantine/core";
 
 import type { OperatorOrg } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -11,6 +11,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const TYPING_MS = 250;
 
@@ -77,9 +78,7 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
         <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm" fw={500}>
           {name}
         </AppLink>
-        <Text size="xs" c="dimmed">
-          {email}
-        </Text>
+        <Note size="xs">{email}</Note>
       </>
     ),
   },

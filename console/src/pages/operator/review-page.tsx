@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from "@mantine/core";
+import { Group, Stack } from "@mantine/core";
 import { useState } from "react";
 
 import type {
@@ -18,6 +18,7 @@ import { OperatorPage } from "./operator-frame.tsx";
 import { GrantDialog, LiftDialog } from "./organization-dialogs.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
 import { CompactButton, SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 export function OperatorReviewPage() {
   return (
@@ -34,11 +35,11 @@ function Purchases() {
   return (
     <Panel title="Purchases">
       <Stack gap="md">
-        <Text size="sm" c="dimmed">
+        <Note>
           Parked: the payment did not match the order, so nothing was credited. Refund it at the
           payment provider, or grant the credit with the purchase ID as the reference, which counts
           only once.
-        </Text>
+        </Note>
         <Answer of={found} rows={4}>
           {({ data }) => (
             <DataTable

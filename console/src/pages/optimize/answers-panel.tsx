@@ -14,6 +14,7 @@ import { answersCsv } from "./answers-csv.ts";
 import { promptRows, SEARCHES_MAX, type PromptRow, useKeptSearch } from "./kept-search.ts";
 import classes from "./optimize.module.css";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;
@@ -58,13 +59,13 @@ export function AnswersPanel(props: { readonly search: OptimizeSearch; readonly 
             before this browser could fetch them. Keep this page open while a search runs.
           </Text>
         )}
-        <Text size="xs" c="dimmed">
+        <Note size="xs">
           {isSaved
             ? `Prompts and answers are kept in this browser only, for your last ${SEARCHES_MAX} searches.`
             : "This browser cannot keep data. The answers are gone when you leave this page."}{" "}
           The server holds answers in memory for up to ten minutes after a search ends. Answers are
           cut after 16,000 characters.
-        </Text>
+        </Note>
       </Stack>
     </Panel>
   );
@@ -97,11 +98,7 @@ function Grid(props: { readonly rows: readonly PromptRow[]; readonly models: rea
                 >
                   {row.at + 1}. {row.prompt ?? "This browser does not have the prompt."}
                 </div>
-                {row.winner === null ? (
-                  <Text size="xs" c="dimmed">
-                    The judge chose no answer.
-                  </Text>
-                ) : null}
+                {row.winner === null ? <Note size="xs">The judge chose no answer.</Note> : null}
               </th>
               {props.models.map((model) => (
                 <td key={model}>
@@ -159,9 +156,9 @@ function Pager(props: {
   const to = Math.min(from + PAGE_ROWS, count);
   return (
     <Group gap="xs">
-      <Text size="sm" c="dimmed">
+      <Note>
         Prompts {from + 1}–{to} of {formatCount(count)}
-      </Text>
+      </Note>
       <SmallButton disabled={from === 0} onClick={() => onFrom(from - PAGE_ROWS)}>
         Previous
       </SmallButton>

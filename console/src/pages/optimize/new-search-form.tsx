@@ -7,7 +7,6 @@ import {
   Select,
   SimpleGrid,
   Stack,
-  Text,
   Textarea,
   TextInput,
 } from "@mantine/core";
@@ -26,6 +25,7 @@ import { createKeptSearch, searchShelf } from "./kept-search.ts";
 import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 import { SearchEstimate } from "./search-estimate.tsx";
 import { useForm, UnplacedFault, type Problems } from "../../ui/form-dialog.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
 const NAME_CHARS_MAX = 64;
@@ -99,9 +99,9 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               minRows={5}
               maxRows={16}
             />
-            <Text size="xs" c="dimmed" aria-live="polite">
+            <Note size="xs" aria-live="polite">
               {prompts.length === 1 ? "1 prompt" : `${formatCount(prompts.length)} prompts`}
-            </Text>
+            </Note>
             <MultiSelect
               {...options}
               label="Models"

@@ -35,6 +35,7 @@ import {
   STATES,
   findWinner,
 } from "./optimize-labels.ts";
+import { Note } from "../../ui/note.tsx";
 
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
@@ -152,10 +153,10 @@ function SearchView({ search }: { readonly search: OptimizeSearch }) {
             sort={{ id: "rank", direction: "ascending" }}
             empty={<Text c="dimmed">No answers yet.</Text>}
           />
-          <Text size="xs" c="dimmed">
+          <Note size="xs">
             Cost per answer is the cost of a model's calls divided by its answers. The judge's calls
             count toward the total spend, but not toward any model's cost.
-          </Text>
+          </Note>
         </Stack>
       </Panel>
       {mayRead ? (

@@ -18,6 +18,7 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 import kit from "../../ui/kit.module.css";
+import { Note } from "../../ui/note.tsx";
 
 type Day = Overview["days"][number];
 type Metric = "spend" | "requests" | "errors";
@@ -51,9 +52,9 @@ export function DaysPanel({ days, models }: DaysPanelProps) {
           void navigate({ to: "/usage", search: { ...dayRange(id), metric } });
         }}
       />
-      <Text size="xs" c="dimmed" mt="xs">
+      <Note size="xs" mt="xs">
         {isEmpty ? null : "Choose a bar to see its day in Usage."}
-      </Text>
+      </Note>
     </Panel>
   );
 }
@@ -170,14 +171,7 @@ const ERROR_COLUMNS: readonly Column<RequestRow>[] = [
 export function Checklist({ done }: { readonly done: Overview["done"] }) {
   const count = Object.values(done).filter(Boolean).length;
   return (
-    <Panel
-      title="Get started"
-      actions={
-        <Text size="sm" c="dimmed">
-          {count} of 3 done
-        </Text>
-      }
-    >
+    <Panel title="Get started" actions={<Note>{count} of 3 done</Note>}>
       <List listStyleType="none" spacing="sm">
         <Task isDone={done.has_key}>
           <AppLink to="/keys">Create a key</AppLink>: programs send it with every request.

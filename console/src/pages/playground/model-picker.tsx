@@ -1,9 +1,10 @@
-import { Select, Text, type OptionsFilter } from "@mantine/core";
+import { Select, type OptionsFilter } from "@mantine/core";
 import { useMemo } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { priceLine } from "../models/price-labels.ts";
+import { Note } from "../../ui/note.tsx";
 
 export interface ModelPickerProps {
   readonly label: string;
@@ -70,11 +71,11 @@ function ModelOption({ model }: { readonly model: Model }) {
 export function ModelNote({ model }: { readonly model: Model }) {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (
-    <Text size="xs" c="dimmed" mt={4}>
+    <Note size="xs" mt={4}>
       {[LOGGING_LABELS[describeLogging(model)], ...kinds.map((kind) => `accepts ${kind}`)].join(
         " · ",
       )}
-    </Text>
+    </Note>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Tabs, Text, Title } from "@mantine/core";
+import { Tabs, Title } from "@mantine/core";
 import {
   lazy,
   Suspense,
@@ -18,6 +18,7 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { pickSampleModel } from "../../snippets/pick-sample-model.ts";
 import type { TabProps } from "./tab-props.ts";
 import classes from "./playground.module.css";
+import { Note } from "../../ui/note.tsx";
 
 interface TabOf {
   readonly id: string;
@@ -127,9 +128,9 @@ function PlaygroundTabs(props: {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Text size="xs" c="dimmed" className={classes.lead}>
+        <Note size="xs" className={classes.lead}>
           Requests are billed to your organization, up to 60 per minute.
-        </Text>
+        </Note>
       </div>
       {TABS.map((tab) => (
         <Tabs.Panel key={tab.id} value={tab.id} className={classes.panel}>

@@ -10,7 +10,7 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { column } from "../../ui/columns.tsx";
+import { column, numberColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -239,18 +239,10 @@ const COLUMNS: readonly Column<Row>[] = [
     ({ place, model, trust }) => orderLabel(`${place} of ${model.providers.length}`, trust),
     { align: "right", sortValue: ({ place }) => place },
   ),
-  {
-    id: "context",
-    label: "Context",
-    align: "right",
+  numberColumn("context", "Context", ({ listing }) => listing.context_length, {
     shownFrom: "wide",
     sortValue: ({ listing }) => listing.context_length ?? 0,
-    render: ({ listing }) => (
-      <span className={kit.figures}>
-        {listing.context_length === null ? "–" : formatCount(listing.context_length)}
-      </span>
-    ),
-  },
+  }),
   column("quantization", "Quantization", ({ listing }) => listing.quantization ?? "–", {
     shownFrom: "wide",
   }),

@@ -22,6 +22,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { DialogForm, useLast, useForm } from "../../ui/form-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 export function InvitationPanel({ team }: { readonly team: Team }) {
   const mayManage = useMay("members");
@@ -34,7 +35,9 @@ export function InvitationPanel({ team }: { readonly team: Team }) {
           mayManage
             ? [
                 ...COLUMNS,
-                actionsColumn<Invitation>((invitation) => <Actions invitation={invitation} onSent={setSent} />),
+                actionsColumn<Invitation>((invitation) => (
+                  <Actions invitation={invitation} onSent={setSent} />
+                )),
               ]
             : COLUMNS
         }
@@ -160,11 +163,11 @@ function InviteForm(props: {
           ))}
         </Stack>
       </Radio.Group>
-      <Text size="sm" c="dimmed">
+      <Note>
         {props.canEmail
           ? "The link is sent by email, and you can copy it too. It works for 7 days."
           : "Email is not available here: you copy the link and pass it on. It works for 7 days."}
-      </Text>
+      </Note>
     </DialogForm>
   );
 }
@@ -185,9 +188,9 @@ function InvitationLink(props: {
         <Stack gap="md">
           <Text size="sm">{MAIL_WORDS[shown.mail]}</Text>
           <CodeBlock code={shown.link} label="Invitation link" />
-          <Text size="sm" c="dimmed">
+          <Note>
             The link is shown only now. It opens the organization only to {shown.invitation.email}.
-          </Text>
+          </Note>
           <Group justify="flex-end">
             <Button onClick={props.onClose}>Done</Button>
           </Group>

@@ -17,6 +17,7 @@ import { Fault } from "../../ui/fault.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { MovedNote } from "../../app/moved-note.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 function MembersPage() {
   const answer = useAnswer("GET /api/console/members");
@@ -104,11 +105,7 @@ function Who({ member }: { readonly member: Member }) {
         {name ?? email}
         {isYou ? " (you)" : ""}
       </Text>
-      {name === null || name === email ? null : (
-        <Text size="xs" c="dimmed">
-          {email}
-        </Text>
-      )}
+      {name === null || name === email ? null : <Note size="xs">{email}</Note>}
     </div>
   );
 }
@@ -199,9 +196,7 @@ function LeaveOrganization({ members }: { readonly members: readonly Member[] })
   const owners = members.filter(({ role }) => role === "owner");
   if (owners.every(({ is_you: isYou }) => isYou)) {
     return (
-      <Text size="sm" c="dimmed">
-        You are the only owner, so you cannot leave. Make another member an owner first.
-      </Text>
+      <Note>You are the only owner, so you cannot leave. Make another member an owner first.</Note>
     );
   }
   return (

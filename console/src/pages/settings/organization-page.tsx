@@ -18,6 +18,7 @@ import { SettingsFrame } from "./settings-frame.tsx";
 import { buildAddress } from "../../api/client.ts";
 import { Support } from "../../app/repair-link.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
+import { Note } from "../../ui/note.tsx";
 
 function OrganizationPage() {
   const settings = useAnswer("GET /api/console/settings");
@@ -143,9 +144,9 @@ function DataPanel() {
           Download as JSON
         </Button>
         {installation.support === null ? null : (
-          <Text size="sm" c="dimmed">
+          <Note>
             <Support support={installation.support} />
-          </Text>
+          </Note>
         )}
       </Stack>
     </Panel>

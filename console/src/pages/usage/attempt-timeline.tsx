@@ -1,12 +1,11 @@
 import { Text, Title } from "@mantine/core";
 
 import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
-import { column } from "../../ui/columns.tsx";
+import { column, figuresColumn, numberColumn } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatMs } from "../../ui/format.ts";
+import { formatMs } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import kit from "../../ui/kit.module.css";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -18,6 +17,7 @@ import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
 import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
+import { Note } from "../../ui/note.tsx";
 
 export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }) {
   const { attempts } = props;
@@ -60,9 +60,7 @@ function AttemptItem(props: { readonly attempt: Attempt; readonly moved: string 
           ["Settled", <Money usd={attempt.settled_usd} isBrief />],
         ]}
       />
-      <Text size="sm" c="dimmed" mt="xs">
-        {settlementLabel(attempt.settlement)}
-      </Text>
+      <Note mt="xs">{settlementLabel(attempt.settlement)}</Note>
       <AttemptLines attempt={attempt} />
       {moved === undefined ? null : <div className={styles.moved}>{moved}</div>}
     </li>
@@ -95,39 +93,28 @@ function AttemptLines({ attempt }: { readonly attempt: Attempt }) {
         rows={lines}
         rowKey={({ sku }) => sku}
       />
-      <Text size="xs" c="dimmed" mt={6}>
+      <Note size="xs" mt={6}>
         Prices in effect when the request was admitted.{" "}
         {lines.some(({ amount }) => amount === undefined)
           ? "The provider reports its own cost, which is what was charged."
           : "The sum is rounded down once, to the micro-dollar."}
-      </Text>
+      </Note>
     </div>
   );
 }
 
 const COLUMNS: readonly Column<AttemptLine>[] = [
   column("name", "Tokens", ({ name }) => name, { phone: "lead" }),
-  column(
-    "count",
-    "Count",
-    ({ tokens }) => <span className={kit.figures}>{formatCount(tokens)}</span>,
-    { align: "right", phone: "line" },
+  numberColumn("count", "Count", ({ tokens }) => tokens, { phone: "line" }),
+  figuresColumn("price", "Price per million", ({ price }) => showPrice(price), { phone: "line" }),
+  figuresColumn(
+    "amount",
+    "Amount",
+    ({ amount }) => (amount === undefined ? "–" : showUsd(amount)),
+    {
+      phone: "end",
+    },
   ),
-  column(
-    "price",
-    "Price per million",
-    ({ price }) => <span className={kit.figures}>{showPrice(price)}</span>,
-    { align: "right", phone: "line" },
-  ),
-  {
-    id: "amount",
-    label: "Amount",
-    align: "right",
-    phone: "end",
-    render: ({ amount }) => (
-      <span className={kit.figures}>{amount === undefined ? "–" : showUsd(amount)}</span>
-    ),
-  },
 ];
 
 export function AttemptWaterfall(props: { readonly detail: RequestDetail }) {

@@ -1,4 +1,4 @@
-import { Button, Text, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { X, ChevronDown } from "lucide-react";
 import { useEffect, useRef, useState, useMemo } from "react";
 
@@ -17,6 +17,7 @@ import { controlled } from "../../ui/fields.ts";
 import kit from "../../ui/kit.module.css";
 import { MenuButton } from "../../ui/menu-button.tsx";
 import { useAnswer } from "../../api/use-answer.ts";
+import { Note } from "../../ui/note.tsx";
 
 interface FilterFieldsProps {
   readonly search: UsageSearch;
@@ -62,9 +63,7 @@ export function FilterFields({ search, change }: FilterFieldsProps) {
         ) : null}
       </div>
       {hasTags ? (
-        <Text size="sm" c="dimmed">
-          A tag includes the keys that have it now, with all of their requests.
-        </Text>
+        <Note>A tag includes the keys that have it now, with all of their requests.</Note>
       ) : null}
     </>
   );
@@ -182,9 +181,9 @@ function Choices({ name, label, values, onChange }: FilterMenuProps) {
           );
         })}
       </fieldset>
-      <Text size="xs" c="dimmed" role="status">
+      <Note size="xs" role="status">
         {isKnown ? describeMatches({ found: found.length, isFull }) : "Loading"}
-      </Text>
+      </Note>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { Group, Switch, Text } from "@mantine/core";
+import { Group, Switch } from "@mantine/core";
 import { useState } from "react";
 
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
@@ -27,6 +27,7 @@ import { useTableSearch, useUsualRows, type Kept } from "../../ui/use-table-stat
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters, UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
+import { Note } from "../../ui/note.tsx";
 
 export interface RequestLogProps {
   readonly filters: Filters;
@@ -177,9 +178,7 @@ function Pager(props: PagerProps) {
   const place = cursor === undefined ? -1 : passed.indexOf(cursor);
   return (
     <nav aria-label="Pages of requests" className={styles.pager}>
-      <Text size="sm" c="dimmed">
-        {pageWords(props)}
-      </Text>
+      <Note>{pageWords(props)}</Note>
       <Group gap="xs">
         <PageSize size={limit} sizes={SIZES} onSize={props.onSize} />
         {cursor === undefined ? null : (

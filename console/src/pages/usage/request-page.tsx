@@ -1,7 +1,11 @@
 import { Code, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 
-import type { RequestDetail, RequestRow, Attempt } from "../../../../src/account/console-api/contract.ts";
+import type {
+  RequestDetail,
+  RequestRow,
+  Attempt,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -22,6 +26,7 @@ import { endingOfRequest, inAndOut, endingOfAttempt, type Ending } from "./outco
 import { EndingReasons } from "./refusal-reasons.tsx";
 import styles from "./usage.module.css";
 import { CopyTextButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;
@@ -64,9 +69,7 @@ export function RequestParts({ detail }: { readonly detail: RequestDetail }) {
         <RequestFacts request={request} />
         <EndingReasons detail={detail} />
         <AnswerHeaders detail={detail} />
-        <Text size="sm" c="dimmed" mt="md">
-          Prompts and answers are not stored.
-        </Text>
+        <Note mt="md">Prompts and answers are not stored.</Note>
       </Panel>
       <Panel title={attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}>
         {attempts.length === 0 ? (

@@ -1,4 +1,4 @@
-import { ActionIcon, Skeleton, Stack, Text, Group, TextInput } from "@mantine/core";
+import { ActionIcon, Skeleton, Stack, Group, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { useCallback, useMemo, useState, type SyntheticEvent } from "react";
@@ -41,6 +41,7 @@ import { chartData, spanOfBucket } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import { findId } from "../../app/find-id.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
 function UsagePage() {
@@ -227,11 +228,11 @@ function UsageChart({ usage, by, search, change }: UsageChartProps) {
           change({ range: "custom", from: writeMinute(fromMs), to: writeMinute(toMs) });
         }}
       />
-      <Text size="xs" c="dimmed" mt="xs">
+      <Note size="xs" mt="xs">
         {usage.totals.requests === 0
           ? null
           : `${isTimes ? "Of all requests. " : ""}Choose ${isTimes ? "a point" : "a bar"} to see its ${BUCKETS[usage.bucket]}.`}
-      </Text>
+      </Note>
     </>
   );
 }

@@ -31,6 +31,7 @@ import { CheckMark } from "./trust-badges.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Note } from "../../ui/note.tsx";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
@@ -38,10 +39,10 @@ export function ConformancePanel({ provider }: { readonly provider: string }) {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   return (
     <Panel title="Conformance">
-      <Text size="sm" c="dimmed" mb="md" className={styles.lead}>
+      <Note mb="md" className={styles.lead}>
         Up to twelve checks test whether the endpoint does what the provider's manifest says. A
         passed run counts for 30 days, and only for the manifest that was tested.
-      </Text>
+      </Note>
       {isSignedIn ? <Listings provider={provider} /> : <ToSignIn provider={provider} />}
     </Panel>
   );

@@ -14,6 +14,7 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** Shows an example call that works as copied, and the result of the reader's first request. */
 export function CallStep(props: {
@@ -94,11 +95,11 @@ function Waiting(props: {
       {refused === null ? null : <Refused {...props} refused={refused} />}
       <Group gap="xs">
         <Loader size="xs" type="dots" aria-hidden />
-        <Text size="sm" c="dimmed">
+        <Note>
           {refused === null
             ? "Waiting for your first request…"
             : "Waiting for a request that succeeds…"}
-        </Text>
+        </Note>
       </Group>
       {isSilent && refused === null ? (
         <Text size="sm">

@@ -1,7 +1,7 @@
 import { Switch } from "@mantine/core";
 import { useId, useMemo, useState } from "react";
 
-import { column } from "../columns.tsx";
+import { column, figuresColumn } from "../columns.tsx";
 import { checkable } from "../fields.ts";
 import { BarsPlot } from "./bars-plot.tsx";
 import { ChartLegend } from "./part-fill.tsx";
@@ -122,30 +122,22 @@ function buildColumns(
 }
 
 function totalColumn(unit: Unit, parts: readonly ChartPart[]): Column<Stack> {
-  return {
-    id: "total",
-    label: parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
-    align: "right" as const,
-    sortValue: ({ total }: Stack) => total,
-    render: ({ total, isMeasured }: Stack) => (
-      <span className={kit.figures}>{isMeasured ? showWhole(unit, total) : "–"}</span>
-    ),
-  };
+  return figuresColumn(
+    "total",
+    parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
+    ({ total, isMeasured }) => (isMeasured ? showWhole(unit, total) : "–"),
+    { sortValue: ({ total }) => total },
+  );
 }
 
 function partColumn(unit: Unit, part: ChartPart): Column<Stack> {
   function readWhole({ bucket }: Stack): bigint {
     return toWhole(unit, bucket.values[part.id]);
   }
-  return {
-    id: `part-${part.id}`,
-    label: part.name,
-    align: "right",
-    sortValue: readWhole,
-    render: (stack) => (
-      <span className={kit.figures}>
-        {stack.bucket.values[part.id] === null ? "–" : showWhole(unit, readWhole(stack))}
-      </span>
-    ),
-  };
+  return figuresColumn(
+    `part-${part.id}`,
+    part.name,
+    (stack) => (stack.bucket.values[part.id] === null ? "–" : showWhole(unit, readWhole(stack))),
+    { sortValue: readWhole },
+  );
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { ActionIcon, Group, Stack, Textarea, Title } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 
@@ -12,6 +12,7 @@ import { presentParameters } from "./chat-request.ts";
 import type { ChatSettings } from "./chat-types.ts";
 import { StructureFields } from "./structure-fields.tsx";
 import { SmallButton } from "../../../ui/buttons.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 const MODELS_MAX = 4;
 
@@ -105,11 +106,11 @@ function Parameters(props: {
         />
       ))}
       {chosen.length > 1 ? (
-        <Text size="xs" c="dimmed">
+        <Note size="xs">
           {one === undefined
             ? "Each model receives only the parameters it supports."
             : "These settings apply to this model only. Blank fields use the settings for all models."}
-        </Text>
+        </Note>
       ) : null}
     </Stack>
   );

@@ -1,4 +1,4 @@
-import { Text, Group } from "@mantine/core";
+import { Group } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 import { Bookmark, Code, History, MessageSquarePlus, SlidersHorizontal } from "lucide-react";
 
@@ -16,6 +16,7 @@ import { untakenProblem } from "./read-attachment.ts";
 import { Thread } from "./thread.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));
@@ -68,11 +69,11 @@ export default function ChatTab(props: TabProps) {
           onSend={chat.say}
           onStop={chat.stop}
         />
-        <Text size="xs" c="dimmed" className={classes.kept}>
+        <Note size="xs" className={classes.kept}>
           {chat.isKept
             ? "Conversations are kept in this browser only. Prompts and answers are never stored on the server."
             : "This browser does not store conversations. They are lost when you leave the page."}
-        </Text>
+        </Note>
       </section>
       <aside
         className={`${shared.aside} ${classes.aside}`}

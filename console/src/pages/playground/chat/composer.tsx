@@ -8,6 +8,7 @@ import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
 import { controlled } from "../../../ui/fields.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
+import { Note } from "../../../ui/note.tsx";
 
 export interface ComposerProps {
   readonly text: string;
@@ -104,9 +105,9 @@ export function Composer(props: ComposerProps) {
               )}
             </FileButton>
           )}
-          <Text size="xs" c="dimmed" visibleFrom="sm">
+          <Note size="xs" visibleFrom="sm">
             Enter to send, Shift+Enter for a new line
-          </Text>
+          </Note>
         </Group>
         {isBusy ? (
           // The buttons to send and to stop have different React keys, so that a press that begins

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
 import { BrowserShelf, useShelf } from "../browser-store.ts";
@@ -6,6 +6,7 @@ import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
 import type { ChatSettings } from "./chat-types.ts";
+import { Note } from "../../../ui/note.tsx";
 
 const PRESETS_MAX = 50;
 const NAME_CHARS_MAX = 60;
@@ -56,9 +57,7 @@ export default function PresetDialog(props: {
           </Group>
         </form>
         {records.length === 0 ? (
-          <Text size="sm" c="dimmed">
-            No saved presets. They are kept in this browser only.
-          </Text>
+          <Note>No saved presets. They are kept in this browser only.</Note>
         ) : null}
         <KeptList
           noun="preset"

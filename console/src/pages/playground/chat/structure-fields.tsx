@@ -1,4 +1,4 @@
-import { Stack, Switch, Text, Textarea } from "@mantine/core";
+import { Stack, Switch, Textarea } from "@mantine/core";
 import { lazy, useState, type ReactNode } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
@@ -9,6 +9,7 @@ import classes from "./chat.module.css";
 import type { ChatSettings } from "./chat-types.ts";
 import { canReasonOff, readSchema, readTools, routingBody, takes } from "./chat-request.ts";
 import { SmallButton } from "../../../ui/buttons.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
@@ -96,10 +97,10 @@ function JsonField(props: {
   const others = models.filter((model) => !takes(model, parameter));
   if (others.length === models.length) {
     return (
-      <Text size="xs" c="dimmed">
+      <Note size="xs">
         {models.length === 1 ? "This model does not" : "These models do not"} support{" "}
         <code>{parameter}</code>.
-      </Text>
+      </Note>
     );
   }
   return (

@@ -11,6 +11,7 @@ import type { Chat } from "./use-chat.ts";
 import { Tip } from "../../../ui/tip.tsx";
 import { AnswerCard, type AnswerActions, EditForm } from "./answer-card.tsx";
 import { FilePreview } from "./composer.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 /** Distance from the end, in pixels, within which the thread scrolls along with new text. */
 const NEAR_PX = 80;
@@ -104,9 +105,9 @@ function Start({ onExample }: Pick<ThreadProps, "onExample">) {
   const mayCall = useMay("keys");
   return (
     <Stack gap="xs" align="center" className={classes.threadEmpty}>
-      <Text c="dimmed" ta="center" size="sm">
+      <Note ta="center">
         Send a message, or begin with one of these. Add models to compare their answers.
-      </Text>
+      </Note>
       {EXAMPLES.map((prompt) => (
         <button
           key={prompt}
@@ -194,11 +195,7 @@ const TurnView = memo(function TurnView(props: TurnViewProps) {
       ) : (
         <Results turn={turn} modelId={modelId} />
       )}
-      {answers.length === 0 ? (
-        <Text size="xs" c="dimmed">
-          Not sent to this model.
-        </Text>
-      ) : null}
+      {answers.length === 0 ? <Note size="xs">Not sent to this model.</Note> : null}
       <div className={classes.answers}>
         {answers.map((answer) => (
           <AnswerCard

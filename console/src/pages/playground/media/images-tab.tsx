@@ -10,6 +10,7 @@ import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { readPictures, type Picture } from "./media-answer.ts";
 import { MediaForm } from "./media-form.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 /** Parameters without a field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
@@ -63,11 +64,11 @@ export default function ImagesTab(props: TabProps) {
           {calls.map((call) => (
             <Pictures key={call.id} call={call} />
           ))}
-          <Text size="xs" c="dimmed">
+          <Note size="xs">
             {isSaved
               ? `Your last ${CALLS_MAX} requests are kept in this browser. Download the ones you want to keep for longer.`
               : "This browser cannot keep images. Download the ones you want to keep before you leave this page."}
-          </Text>
+          </Note>
         </>
       )}
     </MediaForm>

@@ -14,6 +14,7 @@ import classes from "../playground.module.css";
 import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./media-answer.ts";
+import { Note } from "../../../ui/note.tsx";
 
 /** Generates videos from a text. Each video is a job, which continues when this page is closed. */
 export default function VideosTab(props: TabProps) {
@@ -36,10 +37,10 @@ export default function VideosTab(props: TabProps) {
           {jobs.map((job) => (
             <Job key={job.id} job={job} onForget={forget} />
           ))}
-          <Text size="xs" c="dimmed">
+          <Note size="xs">
             This list is kept in this browser only. A job continues after you leave. The provider
             keeps its file for a limited time: download it before it expires.
-          </Text>
+          </Note>
         </>
       )}
     </MediaForm>
