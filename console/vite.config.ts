@@ -23,7 +23,7 @@ const DIALOGS = /@mantine\/core\/.+\/(Modal|ModalBase|Drawer)\//;
  */
 const PARTS = new RegExp(
   [
-    "console/src/(ui/(?!opened-menu|secret-once)|api|app/(?!org-switch)|pages/keys/(form-dialog|use-submission)|pages/models/price-labels)",
+    "console/src/(ui/(?!opened-menu|secret-once)|api|app/(?!org-switch)|pages/models/price-labels)",
     "lucide-react",
     "@mantine/core/.+/(Code|FileButton)/",
   ].join("|"),
@@ -31,7 +31,7 @@ const PARTS = new RegExp(
 const SNIPPETS = /console\/src\/snippets\//;
 /** Every tab of the playground has these, with choices in them: other pages would load them too. */
 const OF_TABS = /\/playground\/(playground-page|model-picker|parameter-field|call-figures)\.tsx$/;
-const OF_MEDIA = /\/playground\/(media-code|media\/(media-form|call-panel))\.tsx$/;
+const OF_MEDIA = /\/playground\/(media-code|media\/media-form)\.tsx$/;
 const OF_CALLS = /\/playground\/[a-z-]+\.ts$|\/playground\/gateway-trouble\.tsx$/;
 const OF_KIND = /console\/src\/pages\/(?!playground)([a-z]+)\//;
 

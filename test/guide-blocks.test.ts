@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-import { chosenBlocks, isRawKey, modelOfGuide } from "../console/src/pages/docs/guide-blocks.ts";
+import { chosenBlocks, isRawKey, modelOfGuide } from "../console/src/pages/docs/guide-call.ts";
 import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
 import { readBlocks } from "../console/src/pages/docs/markdown-blocks.ts";
 

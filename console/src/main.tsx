@@ -3,8 +3,7 @@ import "./app/styles.ts";
 
 import { createRoot } from "react-dom/client";
 
-import { App } from "./app/app.tsx";
-import { readStyleNonce } from "./app/style-nonce.ts";
+import { App, readStyleNonce } from "./app/app.tsx";
 
 readStyleNonce();
 const root = document.querySelector("#root");

@@ -16,11 +16,14 @@ import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts"
  */
 const SESSION: RouteName = "GET /api/console/session";
 
-export interface AnswerOptions {
+export interface AnswerOptions<T> {
   /** If false, the route is not called yet. */
   readonly enabled?: boolean;
-  /** Milliseconds after which the route is called again, for as long as the page is visible. */
-  readonly refetchMs?: number;
+  /**
+   * Milliseconds after which the route is called again, for as long as the page is visible. It may
+   * depend on the last answer; undefined does not call the route again.
+   */
+  readonly refetchMs?: number | ((last: T | undefined) => number | undefined);
   /**
    * If true, the answer is never fetched again automatically, because the server records each
    * access to this route in the change log.
@@ -37,14 +40,16 @@ export interface AnswerOptions {
 export function useAnswer<N extends RouteName>(
   name: N,
   asked?: Omit<Asked<N>, "signal">,
-  options: AnswerOptions = {},
+  options: AnswerOptions<AnswerOf<N>> = {},
 ): UseQueryResult<AnswerOf<N>, ApiFault> {
+  const { refetchMs } = options;
   return useQuery<AnswerOf<N>, ApiFault>({
     queryKey: answerKey(name, asked),
     queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
     enabled: options.enabled ?? true,
     ...(options.isRecorded === true ? { staleTime: Number.POSITIVE_INFINITY } : {}),
-    refetchInterval: options.refetchMs ?? false,
+    refetchInterval: ({ state }) =>
+      (typeof refetchMs === "function" ? refetchMs(state.data) : refetchMs) ?? false,
     placeholderData: (before, query) =>
       isSameBut(options.staysDespite, query?.queryKey[1], asked) ? before : undefined,
   });
@@ -61,14 +66,14 @@ function without(name: string, asked: unknown): string {
 /** Calls a route that changes something, then reads the answers of the routes `refreshes` again. */
 export function useChange<N extends RouteName>(
   name: N,
-  options: { readonly refreshes: readonly RouteName[] } = { refreshes: [] },
+  refreshes: readonly RouteName[] = [],
 ): UseMutationResult<AnswerOf<N>, ApiFault, ChangeAsked<N>> {
   const client = useQueryClient();
   return useMutation<AnswerOf<N>, ApiFault, ChangeAsked<N>>({
     mutationFn: (asked) => callLoosely(name, (asked ?? {}) as object),
-    onSuccess: () => refreshAnswers(client, options.refreshes),
+    onSuccess: () => refreshAnswers(client, refreshes),
     onError: (fault) => {
-      if (isAnswerLost(fault)) void refreshAnswers(client, options.refreshes);
+      if (isAnswerLost(fault)) void refreshAnswers(client, refreshes);
     },
   });
 }

@@ -17,6 +17,16 @@ export function useMaybeSession(): Session | undefined {
 }
 
 /** The session as a query, for callers that also show a failed read. */
-export function useSessionAnswer(): UseQueryResult<Session, ApiFault> {
+function useSessionAnswer(): UseQueryResult<Session, ApiFault> {
   return useAnswer("GET /api/console/session");
+}
+
+export type Need = Session["may"][number];
+
+/**
+ * True if the role of the signed-in person permits `need`. This only decides what a page offers:
+ * the server checks each change again.
+ */
+export function useMay(need: Need): boolean {
+  return useSession().may.includes(need);
 }

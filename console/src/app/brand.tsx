@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import type { ReactNode } from "react";
 
 import shell from "./shell.module.css";
 
-export function Brand(): ReactElement {
+export function Brand() {
   return (
     <Link to="/" className={shell.brand} aria-label="Token Market, home page">
       <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden>
@@ -13,5 +13,17 @@ export function Brand(): ReactElement {
       </svg>
       <span className={shell.brandName}>Token Market</span>
     </Link>
+  );
+}
+
+/** The frame of a page without navigation, for example while an email address is unverified. */
+export function BareFrame({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className={shell.bare}>
+      <header className={shell.bareHeader}>
+        <Brand />
+      </header>
+      <main className={shell.bareMain}>{children}</main>
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import "./more-styles.ts";
 import { Modal, TextInput, useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { Fragment, useId, useMemo, useState, type KeyboardEvent, type ReactElement } from "react";
+import { Fragment, useId, useMemo, useState, type KeyboardEvent } from "react";
 
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
@@ -12,18 +12,13 @@ import { findCommands, noteRecent, readRecent, withRecent, type Command } from "
 import { findId } from "./find-id.ts";
 import { placesFor } from "./places.ts";
 import shell from "./shell.module.css";
-import { signInAddress } from "./sign-in-address.ts";
-import { signOut } from "./sign-out.ts";
+import { signInAddress, signOut } from "./sign-in.ts";
 import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
 /** Searches pages, keys and models. The typed text never leaves the browser. */
-export default function CommandPalette({
-  onClose,
-}: {
-  readonly onClose: () => void;
-}): ReactElement {
+export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(0);
   const [recent] = useState(readRecent);
@@ -96,7 +91,7 @@ function Found(props: {
   readonly chosen: number;
   readonly onRun: (command: RunnableCommand) => void;
   readonly onChoose: (index: number) => void;
-}): ReactElement {
+}) {
   const { listId, found, chosen } = props;
   return (
     <div role="listbox" id={listId} aria-label="Results" className={shell.found}>
@@ -156,13 +151,13 @@ function useCommands(): readonly RunnableCommand[] {
   return useMemo(() => {
     const go = (to: string, params?: Record<string, string>) => () => void navigate({ to, params });
     const below = subPlacesFor(isSignedIn, isOperator).map((place) => {
-      const { to, label, group, search, keywords = [] } = place;
+      const { to, label, group, search, keywords = "" } = place;
       const run = (): void => void navigate({ to, ...(search === undefined ? {} : { search }) });
       return { id: `${group} ${label}`, group, label, keywords, run } as const;
     });
     const ofGroup = (name: Command["group"]) => below.filter(({ group }) => group === name);
     return [
-      ...placesFor(state, isOperator).map(({ to, label, letter, keywords = [] }) => {
+      ...placesFor(state, isOperator).map(({ to, label, letter, keywords = "" }) => {
         return {
           id: to,
           group: "Pages",
@@ -178,7 +173,7 @@ function useCommands(): readonly RunnableCommand[] {
         const unusable = is_expired ? "expired" : undefined;
         const hint = disabled_at === null ? (unusable ?? `${label}…`) : "disabled";
         const run = go("/keys/$keyId", { keyId: key_id });
-        return { id: key_id, group: "Keys", label: name, hint, keywords: [label], run } as const;
+        return { id: key_id, group: "Keys", label: name, hint, keywords: label, run } as const;
       }),
       ...(models ?? []).map(({ id, name }) => {
         const run = go("/models/$", { _splat: id });

@@ -1,5 +1,5 @@
 import { Button, Stack, Text, Title } from "@mantine/core";
-import { Component, type ReactElement, type ReactNode } from "react";
+import { Component, type ReactNode } from "react";
 
 import shell from "./shell.module.css";
 
@@ -13,7 +13,7 @@ export class ErrorBoundary extends Component<
     return { hasFailed: true };
   }
 
-  override render(): ReactNode {
+  override render() {
     return this.state.hasFailed ? (
       <main>
         <PageFailed />
@@ -36,7 +36,7 @@ export class OfflineFault extends Error {
  * Replaces a page that failed to load or to render. Loading can fail, for example, after the server
  * got a new version of the console.
  */
-export function PageFailed({ error }: { readonly error?: unknown }): ReactElement {
+export function PageFailed({ error }: { readonly error?: unknown }) {
   const isOffline = error instanceof OfflineFault;
   return (
     <Stack gap="md" align="flex-start" className={shell.notice}>

@@ -4,7 +4,7 @@ import { findCommands, withRecent, type Command } from "./find-commands.ts";
 
 const commands: readonly Command[] = [
   { id: "overview", group: "Pages", label: "Overview" },
-  { id: "billing", group: "Pages", label: "Billing", keywords: ["credit"] },
+  { id: "billing", group: "Pages", label: "Billing", keywords: "credit" },
   { id: "key", group: "Keys", label: "Nightly build", hint: "tm_vk_a1b2c3" },
   { id: "model", group: "Models", label: "Bill's model", hint: "acme/bill" },
 ];

@@ -5,7 +5,7 @@ export interface Command {
   readonly group: "IDs" | "Recent" | "Pages" | "Actions" | "Keys" | "Models" | "Docs";
   readonly label: string;
   readonly hint?: string;
-  readonly keywords?: readonly string[];
+  readonly keywords?: string;
 }
 
 /** Maximum number of entries shown per group, so that many models do not hide other groups. */
@@ -24,7 +24,7 @@ export function findCommands<C extends Command>(
   const words = splitWords(query);
   const found = commands
     .filter((command) => {
-      const text = [command.label, command.hint ?? "", ...(command.keywords ?? [])]
+      const text = [command.label, command.hint ?? "", command.keywords ?? ""]
         .join("\n")
         .toLowerCase();
       return words.every((word) => text.includes(word));

@@ -1,16 +1,16 @@
-import "./more-styles.ts";
-
 import { Kbd, Modal, Stack, Switch, Title } from "@mantine/core";
-import { Fragment, useState, type ReactElement, type ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 
+import "./more-styles.ts";
 import { useSession } from "../api/use-session.ts";
 import { placesFor } from "./places.ts";
 import shell from "./shell.module.css";
-import { areSingleKeysOn, setSingleKeys } from "./single-keys.ts";
+import { singleKeys } from "../ui/browser-switch.ts";
+import { checkable } from "../ui/fields.ts";
 
-export default function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactElement {
+export default function HelpDialog({ onClose }: { readonly onClose: () => void }) {
   const { state, is_operator: isOperator } = useSession();
-  const [areOn, setOn] = useState(areSingleKeysOn);
+  const [areOn, setOn] = singleKeys.use();
   return (
     <Modal opened onClose={onClose} title="Keyboard shortcuts">
       <Stack gap="md">
@@ -41,18 +41,14 @@ export default function HelpDialog({ onClose }: { readonly onClose: () => void }
         <Switch
           label="Single-key shortcuts"
           description="Off: only the search shortcut and Esc work. Stored in this browser."
-          checked={areOn}
-          onChange={(event) => {
-            setSingleKeys(event.currentTarget.checked);
-            setOn(event.currentTarget.checked);
-          }}
+          {...checkable(areOn, setOn)}
         />
       </Stack>
     </Modal>
   );
 }
 
-function Line(props: { readonly label: string; readonly children: ReactNode }): ReactElement {
+function Line(props: { readonly label: string; readonly children: ReactNode }) {
   return (
     <Fragment>
       <dt>{props.label}</dt>

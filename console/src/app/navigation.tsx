@@ -16,13 +16,12 @@ import {
   Wrench,
   type LucideIcon,
 } from "lucide-react";
-import type { ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { GROUP_LABELS, placesFor, type Place } from "./places.ts";
 import shell from "./shell.module.css";
 
-export function Navigation({ onHelp }: { readonly onHelp: () => void }): ReactElement {
+export function Navigation({ onHelp }: { readonly onHelp: () => void }) {
   const { state, is_operator: isOperator, installation } = useSession();
   const places = placesFor(state, isOperator);
   const groups = (["use", "account", "market", "operate"] as const).filter((group) =>
@@ -61,7 +60,7 @@ export function Navigation({ onHelp }: { readonly onHelp: () => void }): ReactEl
   );
 }
 
-function PlaceLink({ place }: { readonly place: Place }): ReactElement {
+function PlaceLink({ place }: { readonly place: Place }) {
   const Icon = ICONS[place.to] ?? Boxes;
   return (
     <Link
@@ -75,10 +74,7 @@ function PlaceLink({ place }: { readonly place: Place }): ReactElement {
   );
 }
 
-function FootLink(props: {
-  readonly label: string;
-  readonly href: string | null;
-}): ReactElement | null {
+function FootLink(props: { readonly label: string; readonly href: string | null }) {
   if (props.href === null || props.href === "") return null;
   return (
     <Anchor href={props.href} size="xs" c="dimmed">

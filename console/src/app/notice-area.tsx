@@ -1,6 +1,5 @@
 import { Notifications } from "@mantine/notifications";
-import type { ReactElement } from "react";
 
-export default function NoticeArea(): ReactElement {
+export default function NoticeArea() {
   return <Notifications position="bottom-right" limit={4} />;
 }

@@ -1,15 +1,15 @@
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Building2, MailOpen } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import { call } from "../api/client.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
-import { MovedNote } from "./moved-note.ts";
+import { MovedNote } from "./moved-note.tsx";
 import shell from "./shell.module.css";
 
-export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }): ReactElement | null {
+export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }) {
   const { others, invitations } = useSession();
   const [isBusy, setBusy] = useState(false);
   if (others.length + invitations.length === 0) return null;

@@ -7,53 +7,42 @@ export interface Place {
   readonly group: "account" | "use" | "market" | "operate";
   readonly isPublic?: boolean;
   readonly isForOperators?: boolean;
-  readonly keywords?: readonly string[];
+  /** Further words by which the palette finds it. */
+  readonly keywords?: string;
 }
 
 export const PLACES: readonly Place[] = [
-  { to: "/", label: "Overview", letter: "o", group: "use", keywords: ["home", "dashboard"] },
-  {
-    to: "/usage",
-    label: "Usage",
-    letter: "u",
-    group: "use",
-    keywords: ["requests", "log", "cost"],
-  },
-  { to: "/playground", label: "Playground", letter: "p", group: "use", keywords: ["chat", "try"] },
-  {
-    to: "/optimize",
-    label: "Optimize",
-    letter: "z",
-    group: "use",
-    keywords: ["compare", "search"],
-  },
-  { to: "/keys", label: "Keys", letter: "k", group: "account", keywords: ["api key", "token"] },
+  { to: "/", label: "Overview", letter: "o", group: "use", keywords: "home dashboard" },
+  { to: "/usage", label: "Usage", letter: "u", group: "use", keywords: "requests log cost" },
+  { to: "/playground", label: "Playground", letter: "p", group: "use", keywords: "chat try" },
+  { to: "/optimize", label: "Optimize", letter: "z", group: "use", keywords: "compare search" },
+  { to: "/keys", label: "Keys", letter: "k", group: "account", keywords: "api key token" },
   {
     to: "/billing",
     label: "Billing",
     letter: "b",
     group: "account",
-    keywords: ["credit", "buy", "balance", "invoice", "payment"],
+    keywords: "credit buy balance invoice payment",
   },
-  { to: "/limits", label: "Limits", letter: "l", group: "account", keywords: ["rate", "caps"] },
+  { to: "/limits", label: "Limits", letter: "l", group: "account", keywords: "rate caps" },
   {
     to: "/connections",
     label: "Connections",
     letter: "c",
     group: "account",
-    keywords: ["provider keys", "byok", "endpoints"],
+    keywords: "provider keys byok endpoints",
   },
-  { to: "/settings", label: "Settings", letter: "s", group: "account", keywords: ["profile"] },
+  { to: "/settings", label: "Settings", letter: "s", group: "account", keywords: "profile" },
   { to: "/models", label: "Models", letter: "m", group: "market", isPublic: true },
   { to: "/providers", label: "Providers", letter: "r", group: "market", isPublic: true },
-  { to: "/docs", label: "Docs", letter: "d", group: "market", isPublic: true, keywords: ["api"] },
+  { to: "/docs", label: "Docs", letter: "d", group: "market", isPublic: true, keywords: "api" },
   {
     to: "/operator",
     label: "Operator",
     letter: "a",
     group: "operate",
     isForOperators: true,
-    keywords: ["admin", "organizations", "health", "settlement"],
+    keywords: "admin organizations health settlement",
   },
 ];
 

@@ -11,7 +11,7 @@ export default function PriceLine(props: {
   readonly notice: PriceNotice;
   readonly more: ReactElement | null;
   readonly onDismiss: () => void;
-}): ReactElement {
+}) {
   const { notice, more, onDismiss } = props;
   const { name, provider_name, from, is_rise, model } = notice;
   return (

@@ -1,12 +1,11 @@
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { Group, Stack, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Panel } from "../ui/panel.tsx";
 
-export function ReceivedInvitations(): ReactElement | null {
+export function ReceivedInvitations() {
   const { invitations } = useSession();
   if (invitations.length === 0) return null;
   return (

@@ -1,10 +1,9 @@
-import type { ReactElement } from "react";
+import { Anchor } from "@mantine/core";
 
 import { useSession } from "../api/use-session.ts";
 import { AppLink, LinkButton, type Target } from "../ui/app-link.tsx";
-import { Support } from "./support.tsx";
 
-export interface Repair {
+interface Repair {
   readonly action:
     | "add_credit"
     | "raise_cap"
@@ -18,7 +17,7 @@ export interface Repair {
   readonly target: string | null;
 }
 
-export function RepairLink({ action, target }: Repair): ReactElement {
+export function RepairLink({ action, target }: Repair) {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
   return (
@@ -28,7 +27,7 @@ export function RepairLink({ action, target }: Repair): ReactElement {
   );
 }
 
-export function RepairButton({ action, target }: Repair): ReactElement {
+export function RepairButton({ action, target }: Repair) {
   const { installation } = useSession();
   if (action === "contact_support") return <Support support={installation.support} />;
   return (
@@ -58,4 +57,26 @@ function choosePlace(action: Place, target: string | null): Target {
   return action === "view_model"
     ? { to: "/models/$", params: { _splat: target } }
     : { to: "/keys/$keyId", params: { keyId: target } };
+}
+
+export function Support({ support }: { readonly support: string | null }) {
+  if (support === null || support === "") return null;
+  const href = supportAddress(support);
+  return (
+    <>
+      Support:{" "}
+      {href === undefined ? (
+        support
+      ) : (
+        <Anchor href={href} inherit>
+          {support}
+        </Anchor>
+      )}
+    </>
+  );
+}
+
+function supportAddress(support: string): string | undefined {
+  if (/^https?:\/\//.test(support)) return support;
+  return /^[^\s@/]+@[^\s@/]+$/.test(support) ? `mailto:${support}` : undefined;
 }

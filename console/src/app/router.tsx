@@ -7,7 +7,7 @@ import {
 } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 
-import { Loading } from "../ui/loading.tsx";
+import { Loading } from "../ui/answer.tsx";
 import { OfflineFault, PageFailed } from "./error-boundary.tsx";
 import { NotFound } from "./not-found.tsx";
 import { readSearch, writeSearch } from "./search-text.ts";

@@ -1,21 +1,19 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, type ReactElement } from "react";
+import { Outlet, useRouterState, useNavigate } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 
 import type { RouteName, Session } from "../../../src/account/console-api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
 import { useAnswer } from "../api/use-answer.ts";
-import { useMaybeSession, useSession } from "../api/use-session.ts";
+import { useSession } from "../api/use-session.ts";
 import { Fault } from "../ui/fault.tsx";
 import kit from "../ui/kit.module.css";
-import { Loading } from "../ui/loading.tsx";
-import { BareFrame } from "./bare-frame.tsx";
-import { Brand } from "./brand.tsx";
-import { MovedNote } from "./moved-note.ts";
+import { Loading } from "../ui/answer.tsx";
+import { BareFrame, Brand } from "./brand.tsx";
+import { MovedNote } from "./moved-note.tsx";
 import { NotFound } from "./not-found.tsx";
-import { Redirect } from "./redirect.tsx";
 import shell from "./shell.module.css";
-import { signInAddress, type SignInReason } from "./sign-in-address.ts";
+import { signInAddress, type SignInReason } from "./sign-in.ts";
 
 /** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
@@ -26,8 +24,8 @@ const BALANCE_MS = 10_000;
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before it shows any page. Without a verified email, shows only `/verify`. */
-export function SessionGate(): ReactElement {
-  const answer = useAnswer("GET /api/console/session", undefined, choosePace(useMaybeSession()));
+export function SessionGate() {
+  const answer = useAnswer("GET /api/console/session", undefined, { refetchMs: choosePace });
   useForgetting(answer.data);
   // `resolvedLocation` is the page that is visible, not one that is still loading, so that no other
   // page flashes up.
@@ -88,16 +86,16 @@ function noteMove(before: Session, { user, others }: Session): void {
 }
 const SESSION: RouteName = "GET /api/console/session";
 
-function choosePace(session: Session | undefined): { readonly refetchMs?: number } {
-  if (session?.state !== "signed_in") return {};
-  return { refetchMs: session.is_funded ? BALANCE_MS : UNFUNDED_MS };
+function choosePace(session: Session | undefined): number | undefined {
+  if (session?.state !== "signed_in") return undefined;
+  return session.is_funded ? BALANCE_MS : UNFUNDED_MS;
 }
 
 /**
  * Shows the pages of an organization to signed-in people only. All others go to the sign-in page
  * and then come back.
  */
-export function PrivateGate(): ReactElement {
+export function PrivateGate() {
   const session = useSession();
   const wasSignedIn = useRef(false);
   useEffect(() => {
@@ -124,12 +122,12 @@ export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined
   return null;
 }
 
-export function OperatorGate(): ReactElement {
+export function OperatorGate() {
   return useSession().is_operator ? <Outlet /> : <NotFound />;
 }
 
 /** The frame while the session is read, laid out like `Shell` so that nothing moves. */
-function ShellFrame(): ReactElement {
+function ShellFrame() {
   return (
     <div className={shell.frame}>
       <header className={shell.header}>
@@ -144,4 +142,14 @@ function ShellFrame(): ReactElement {
       </main>
     </div>
   );
+}
+
+/** Navigates to another page once, without a step in the browser's history. */
+export function Redirect({ to }: { readonly to: string }): null {
+  const navigate = useNavigate();
+  const target = useRef(to);
+  useEffect(() => {
+    void navigate({ to: target.current, replace: true });
+  }, [navigate]);
+  return null;
 }

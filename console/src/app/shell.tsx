@@ -1,35 +1,26 @@
-import { ActionIcon, Burger, Button, Kbd, Text, UnstyledButton } from "@mantine/core";
+import { ActionIcon, Burger, Button, Kbd, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { ChevronsUpDown, Search } from "lucide-react";
-import {
-  lazy,
-  Suspense,
-  useEffect,
-  useRef,
-  useState,
-  type ReactElement,
-  type ReactNode,
-} from "react";
+import { lazy, Suspense, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { MenuButton } from "../ui/menu-button.tsx";
-import { BalanceLink } from "./balance-link.tsx";
+import { BalanceLink, SchemeSwitch, UserMenu } from "./header-parts.tsx";
 import { Banners } from "./banners.tsx";
 import { Brand } from "./brand.tsx";
-import { MovedLine } from "./moved-line.tsx";
+import { MovedLine } from "./moved-note.tsx";
 import { Navigation } from "./navigation.tsx";
-import { SchemeSwitch } from "./scheme-switch.tsx";
 import shell from "./shell.module.css";
-import { signInAddress } from "./sign-in-address.ts";
+import { signInAddress } from "./sign-in.ts";
 import { useShortcuts } from "./use-shortcuts.ts";
-import { UserMenu } from "./user-menu.tsx";
+import { Note } from "../ui/note.tsx";
 
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
 const OrgSwitch = lazy(async () => ({ default: (await import("./org-switch.tsx")).OrgSwitch }));
 
-export function Shell({ children }: { readonly children?: ReactNode }): ReactElement {
+export function Shell({ children }: { readonly children?: ReactNode }) {
   const session = useSession();
   const [isMenuOpen, menu] = useDisclosure(false);
   const [overlay, setOverlay] = useState<"palette" | "help">();
@@ -101,7 +92,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
  * Moves the focus to the content of each new page, for screen readers and keyboards. A dialog that
  * was opened while the page was loading keeps the focus.
  */
-function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null> {
+function useMainFocus(onNewPage: () => void): RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const shown = useRef(pathname);
@@ -116,12 +107,12 @@ function useMainFocus(onNewPage: () => void): React.RefObject<HTMLElement | null
   return main;
 }
 
-function OrgName({ name }: { readonly name: string | undefined }): ReactElement {
+function OrgName({ name }: { readonly name: string | undefined }) {
   const { others, invitations } = useSession();
   const text = (
-    <Text size="sm" c="dimmed" truncate className={shell.org} title={name}>
+    <Note truncate className={shell.org} title={name}>
       {name}
-    </Text>
+    </Note>
   );
   if (others.length + invitations.length === 0) return text;
   const button = (
@@ -141,7 +132,7 @@ function OrgName({ name }: { readonly name: string | undefined }): ReactElement 
   );
 }
 
-function PaletteButton({ onClick }: { readonly onClick: () => void }): ReactElement {
+function PaletteButton({ onClick }: { readonly onClick: () => void }) {
   return (
     <>
       <Button

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pathOfOurs, signInAddress } from "./sign-in-address.ts";
+import { pathOfOurs, signInAddress } from "./sign-in.ts";
 
 test("a return address is a page of the console and never another site", () => {
   for (const path of ["//evil.test", "/\\evil.test", "https://evil.test", "evil", "", "/a b"]) {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { readJump } from "./jump.ts";
 import { placesFor } from "./places.ts";
-import { areSingleKeysOn } from "./single-keys.ts";
+import { singleKeys } from "../ui/browser-switch.ts";
 
 /** Milliseconds within which a letter must follow `g`. */
 const PREFIX_MS = 1_500;
@@ -35,7 +35,7 @@ export function useShortcuts(options: ShortcutOptions): void {
           hasAlt: event.altKey,
           isTyping: isTyping(event.target),
           isPrefixed,
-          areSingleKeysOn: areSingleKeysOn(),
+          areSingleKeysOn: singleKeys.isOn(),
         },
         new Map(places.map(({ letter, to }) => [letter, to])),
       );

@@ -1,7 +1,6 @@
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Keyboard, LogOut, Settings } from "lucide-react";
-import type { ReactElement } from "react";
 
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { useSession } from "../api/use-session.ts";
@@ -9,12 +8,13 @@ import { notifyFault } from "../ui/notice.ts";
 import OpenedMenu, { type MenuButtonProps } from "../ui/opened-menu.tsx";
 import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
-import { signOut } from "./sign-out.ts";
+import { signOut } from "./sign-in.ts";
+import { Note } from "../ui/note.tsx";
 
 export default function UserMenuOpened(props: {
   readonly button: MenuButtonProps["button"];
   readonly onHelp: () => void;
-}): ReactElement {
+}) {
   return (
     <OpenedMenu
       label="Your account"
@@ -32,7 +32,7 @@ function Links(props: {
   readonly onHelp: () => void;
   /** Closes the menu. */
   readonly onLeave: () => void;
-}): ReactElement {
+}) {
   const { user, org } = useSession();
   return (
     <>
@@ -41,13 +41,13 @@ function Links(props: {
           {user?.name ?? user?.email}
         </Text>
         {user?.name == null || user.name === user.email ? null : (
-          <Text size="xs" c="dimmed" truncate>
+          <Note size="xs" truncate>
             {user.email}
-          </Text>
+          </Note>
         )}
-        <Text size="xs" c="dimmed" truncate>
+        <Note size="xs" truncate>
           {org === null ? null : `${org.name} · ${ROLE_WORDS[org.role].name}`}
-        </Text>
+        </Note>
       </div>
       <OrgSwitch onLeave={props.onLeave} />
       <Link to="/settings" className={shell.navLink} onClick={props.onLeave} data-autofocus>

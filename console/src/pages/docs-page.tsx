@@ -1,5 +1,4 @@
 import { Anchor, Code, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { AppLink } from "../ui/app-link.tsx";
@@ -8,7 +7,7 @@ import { Panel } from "../ui/panel.tsx";
 import { DocsFrame } from "./docs/docs-frame.tsx";
 import { Facts } from "../ui/facts.tsx";
 
-export function DocsPage(): ReactElement {
+export function DocsPage() {
   const { installation } = useSession();
   const root = installation.gateway_url.replace(/\/+$/, "");
   return (
@@ -36,7 +35,7 @@ export function DocsPage(): ReactElement {
   );
 }
 
-function Addresses({ root }: { readonly root: string }): ReactElement {
+function Addresses({ root }: { readonly root: string }) {
   return (
     <Panel title="Base URLs">
       <Facts
@@ -65,7 +64,7 @@ function Addresses({ root }: { readonly root: string }): ReactElement {
   );
 }
 
-function StoredData(): ReactElement {
+function StoredData() {
   return (
     <Panel title="Prompts and answers">
       <Text size="sm" maw="75ch">
@@ -76,7 +75,7 @@ function StoredData(): ReactElement {
   );
 }
 
-function ConsoleApi(): ReactElement {
+function ConsoleApi() {
   return (
     <Panel title="Console API">
       <Text size="sm" maw="75ch">
@@ -91,7 +90,7 @@ function ConsoleApi(): ReactElement {
   );
 }
 
-function LocalSignIn(): ReactElement {
+function LocalSignIn() {
   return (
     <Panel title="Local sign-in">
       <Text size="sm" maw="75ch">

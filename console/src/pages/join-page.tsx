@@ -1,25 +1,24 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
-import { useEffect, useState, type ReactElement } from "react";
+import { useEffect, useState } from "react";
 
 import type { ReceivedInvitation } from "../../../src/account/console-api/contract.ts";
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { ApiFault, call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
-import { BareFrame } from "../app/bare-frame.tsx";
-import { MovedLine } from "../app/moved-line.tsx";
-import { MovedNote } from "../app/moved-note.ts";
+import { BareFrame } from "../app/brand.tsx";
+import { MovedLine, MovedNote } from "../app/moved-note.tsx";
 import shell from "../app/shell.module.css";
-import { signOut } from "../app/sign-out.ts";
-import { Answer } from "../ui/answer.tsx";
+import { signOut } from "../app/sign-in.ts";
+import { Answer, Loading } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Fault } from "../ui/fault.tsx";
-import { Loading } from "../ui/loading.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { Time } from "../ui/time.tsx";
-import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
+import { recall, remember } from "../ui/browser-memory.ts";
+import { Note } from "../ui/note.tsx";
 
-export function JoinPage(): ReactElement {
+function JoinPage() {
   const { state, installation } = useSession();
   // The token is read in the first render, before anything else changes the page's URL.
   const [token] = useState(takeInvitation);
@@ -53,7 +52,7 @@ export function JoinPage(): ReactElement {
   );
 }
 
-function SignedIn({ token }: { readonly token: string | undefined }): ReactElement {
+function SignedIn({ token }: { readonly token: string | undefined }) {
   return token === undefined ? <Received /> : <Found token={token} />;
 }
 
@@ -61,7 +60,7 @@ function SignedIn({ token }: { readonly token: string | undefined }): ReactEleme
  * Shows the invitation that the link names. It may be for another email address than that of the
  * signed-in person.
  */
-function Found({ token }: { readonly token: string }): ReactElement {
+function Found({ token }: { readonly token: string }) {
   const { user } = useSession();
   const found = useFoundInvitation(token);
   if (found.fault !== undefined) {
@@ -101,7 +100,7 @@ function Found({ token }: { readonly token: string }): ReactElement {
  * Lists the invitations for the email address of the signed-in person. It is shown if the link
  * names no invitation, or one that cannot be read.
  */
-function Received(): ReactElement {
+function Received() {
   const answer = useAnswer("GET /api/console/received-invitations");
   return (
     <>
@@ -119,7 +118,7 @@ function Received(): ReactElement {
   );
 }
 
-function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): ReactElement {
+function Offer({ invitation }: { readonly invitation: ReceivedInvitation }) {
   const { invitation_id, org_name, role, invited_by, expires_at } = invitation;
   const accept = useChange("POST /api/console/received-invitations/:invitation_id/accept");
   async function join(): Promise<void> {
@@ -134,9 +133,9 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
         {invited_by ?? "An owner"} invites you to <strong>{org_name}</strong> as{" "}
         <strong>{ROLE_WORDS[role].name}</strong>.
       </Text>
-      <Text size="sm" c="dimmed">
+      <Note>
         {ROLE_WORDS[role].meaning}. The invitation expires <Time at={expires_at} />.
-      </Text>
+      </Note>
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button
         loading={accept.isPending || accept.isSuccess}
@@ -148,7 +147,7 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
   );
 }
 
-function Instead(): ReactElement {
+function Instead() {
   const [fault, setFault] = useState<unknown>();
   const { own_deferred: isDeferred, is_undecided: isUndecided } = useSession();
   async function start(): Promise<void> {
@@ -201,4 +200,27 @@ function useFoundInvitation(token: string): FoundInvitation {
     return () => stopping.abort();
   }, [token]);
   return found;
+}
+
+const KEPT_AS = "tm-invitation";
+
+/**
+ * Moves the token of an invitation link from the URL's fragment, which browsers never send to a
+ * server, into this tab's storage. There, it survives the redirect to the identity provider and
+ * back.
+ */
+function takeInvitation(): string | undefined {
+  const { hash, pathname } = globalThis.location;
+  const token = hash.slice(1);
+  if (!/^[\w-]{43}$/.test(token)) {
+    const kept = recall("sessionStorage", KEPT_AS);
+    return typeof kept === "string" ? kept : undefined;
+  }
+  remember("sessionStorage", KEPT_AS, token);
+  globalThis.history.replaceState(globalThis.history.state, "", pathname);
+  return token;
+}
+
+function forgetInvitation(): void {
+  remember("sessionStorage", KEPT_AS, undefined);
 }

@@ -1,5 +1,4 @@
 import { SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import type { Overview } from "../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
@@ -7,17 +6,14 @@ import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
-import { AsOf } from "../ui/as-of.tsx";
+import { AsOf } from "../ui/time.tsx";
 import { Page } from "../ui/page.tsx";
-import { Checklist } from "./overview/checklist.tsx";
-import { DaysPanel } from "./overview/days-panel.tsx";
+import { Checklist, DaysPanel, LatestErrors, TopModels } from "./overview/panels.tsx";
 import { Figures } from "./overview/figures.tsx";
-import { LatestErrors } from "./overview/latest-errors.tsx";
-import { TopModels } from "./overview/top-models.tsx";
 
 const REFRESH_MS = 30_000;
 
-export function OverviewPage(): ReactElement {
+export function OverviewPage() {
   const { org } = useSession();
   const overview = useAnswer("GET /api/console/overview", undefined, { refetchMs: REFRESH_MS });
   return (
@@ -38,7 +34,7 @@ export function OverviewPage(): ReactElement {
   );
 }
 
-function Content({ overview }: { readonly overview: Overview }): ReactElement {
+function Content({ overview }: { readonly overview: Overview }) {
   const { done } = overview;
   const isSetUp = done.has_key && done.has_credit && done.has_request;
   return (
@@ -56,7 +52,7 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
 }
 
 /** Gray boxes as large as the page's content, so that nothing moves when it is loaded. */
-function OverviewSkeleton(): ReactElement {
+function OverviewSkeleton() {
   return (
     <div role="status">
       <VisuallyHidden>Loading</VisuallyHidden>

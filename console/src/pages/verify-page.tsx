@@ -1,17 +1,17 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
-import { useEffect, type ReactElement } from "react";
+import { useEffect } from "react";
 
 import { useSession } from "../api/use-session.ts";
-import { BareFrame } from "../app/bare-frame.tsx";
-import { Redirect } from "../app/redirect.tsx";
-import { ToSignIn } from "../app/session-gate.tsx";
+import { BareFrame } from "../app/brand.tsx";
+import { Redirect, ToSignIn } from "../app/session-gate.tsx";
 import shell from "../app/shell.module.css";
-import { signOut } from "../app/sign-out.ts";
-import { Support } from "../app/support.tsx";
+import { signOut } from "../app/sign-in.ts";
+import { Support } from "../app/repair-link.tsx";
 import { notifyFault } from "../ui/notice.ts";
+import { Note } from "../ui/note.tsx";
 
 /** `/verify`: the only page that people see while their email address is not verified. */
-export function VerifyPage(): ReactElement {
+export function VerifyPage() {
   const { state, user, installation } = useSession();
   useEffect(() => {
     document.title = "Verify your email · Token Market";
@@ -44,9 +44,9 @@ export function VerifyPage(): ReactElement {
             </Button>
           </Group>
           {installation.support === null ? null : (
-            <Text size="sm" c="dimmed">
+            <Note>
               <Support support={installation.support} />
-            </Text>
+            </Note>
           )}
         </Stack>
       </Paper>

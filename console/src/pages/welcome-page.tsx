@@ -1,22 +1,24 @@
-import { Group, Paper, Title } from "@mantine/core";
+import { Group, Paper, Title, Stack, Text, Button } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
-import { useRef, type ReactElement, type ReactNode } from "react";
+import { useRef, type ReactNode, type RefObject } from "react";
+import { useBlocker } from "@tanstack/react-router";
 
 import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";
-import { LinkButton } from "../ui/app-link.tsx";
+import { LinkButton, AppLink } from "../ui/app-link.tsx";
 import kit from "../ui/kit.module.css";
 import { parseUsd } from "../ui/money-math.ts";
 import { Page } from "../ui/page.tsx";
-import { CallStep } from "./welcome/call-step.tsx";
-import { CreditStep } from "./welcome/credit-step.tsx";
-import { KeyStep } from "./welcome/key-step.tsx";
-import { LeaveGuard } from "./welcome/leave-guard.tsx";
-import { useFirstKey } from "./welcome/use-first-key.ts";
-import { useFirstRequest } from "./welcome/use-first-request.ts";
+import { CallStep, useFirstRequest } from "./welcome/call-step.tsx";
+import { KeyStep, useFirstKey } from "./welcome/key-step.tsx";
+import { useAnswer } from "../api/use-answer.ts";
+import { Answer } from "../ui/answer.tsx";
+import { Money } from "../ui/money.tsx";
+import { AddCredit } from "./billing/add-credit-panel.tsx";
+import { Dialog } from "../ui/dialog.tsx";
 
 /** `/welcome`: three steps after the first sign-in: credit, the trial key, a first call. */
-export function WelcomePage(): ReactElement {
+function WelcomePage() {
   const session = useSession();
   const firstKey = useFirstKey();
   const hasKey = firstKey.state === "shown" || firstKey.state === "saved";
@@ -60,7 +62,7 @@ function Step(props: {
   readonly title: string;
   readonly isDone: boolean;
   readonly children: ReactNode;
-}): ReactElement {
+}) {
   return (
     <Paper component="section" id={props.id} tabIndex={-1} withBorder className={kit.panel}>
       <Group gap="sm" mb="sm" wrap="nowrap">
@@ -79,5 +81,73 @@ function Step(props: {
       </Group>
       {props.children}
     </Paper>
+  );
+}
+
+/**
+ * The step that adds credit. Without credit, every request is refused. After the payment, the
+ * reader returns to this page.
+ */
+function CreditStep(props: { readonly hasCredit: boolean; readonly onLeave: () => void }) {
+  const { hasCredit, onLeave } = props;
+  const { balance } = useSession();
+  const billing = useAnswer("GET /api/console/billing", undefined, { enabled: !hasCredit });
+  if (hasCredit) {
+    return (
+      <Text size="sm">
+        Your balance is <Money usd={balance?.available_usd ?? "0"} headline />. All keys of your
+        organization share it.{" "}
+        <AppLink to="/billing" inherit>
+          Open billing
+        </AppLink>
+      </Text>
+    );
+  }
+  return (
+    <Stack gap="sm">
+      <Text size="sm">
+        Requests are paid from your balance, which is{" "}
+        <Money usd={balance?.available_usd ?? "0"} headline />. Until you add credit, they are
+        rejected. After you pay, you return to this page, and your key is still here.
+      </Text>
+      <Answer of={billing}>
+        {({ payments }) => <AddCredit payments={payments} backTo="welcome" onLeave={onLeave} />}
+      </Answer>
+    </Stack>
+  );
+}
+
+/**
+ * Asks for confirmation if the reader leaves the page with an unsaved key. Going to the checkout
+ * needs none, because the checkout leads back.
+ */
+function LeaveGuard(props: {
+  readonly isUnsaved: boolean;
+  readonly isAtCheckout: RefObject<boolean>;
+}) {
+  const { isUnsaved, isAtCheckout } = props;
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: ({ next }) => isUnsaved && next.pathname !== "/welcome",
+    enableBeforeUnload: () => isUnsaved && !isAtCheckout.current,
+    withResolver: true,
+  });
+  const isBlocked = status === "blocked";
+  return (
+    <Dialog opened={isBlocked} onClose={() => reset?.()} title="Have you saved your key?">
+      <Stack gap="md">
+        <Text size="sm">
+          Your key is readable on this page while this tab is open. After that it cannot be shown
+          again.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => proceed?.()}>
+            Leave
+          </Button>
+          <Button data-autofocus onClick={() => reset?.()}>
+            Stay and save it
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
   );
 }

@@ -1,9 +1,10 @@
-import { Group, Stack, Text } from "@mantine/core";
-import { useState, type ReactElement, type ReactNode } from "react";
+import { Group, Stack } from "@mantine/core";
+import { useState, type ReactNode } from "react";
 
 import { CodeTabs } from "../ui/code-tabs.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
 import type { Snippet, SnippetWire } from "./chat-snippets.ts";
+import { Note } from "../ui/note.tsx";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
@@ -15,7 +16,7 @@ export interface CallSnippetsProps {
 }
 
 /** An example call in curl, Python and TypeScript, for the interface that the reader chooses. */
-export function CallSnippets(props: CallSnippetsProps): ReactElement {
+export function CallSnippets(props: CallSnippetsProps) {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");
   const [answer, setAnswer] = useState<(typeof ANSWERS)[number]["value"]>("whole");
@@ -30,11 +31,7 @@ export function CallSnippets(props: CallSnippetsProps): ReactElement {
         </Group>
       )}
       <CodeTabs key={wire} tabs={of(wire, answer === "stream")} />
-      {note === undefined ? null : (
-        <Text size="sm" c="dimmed">
-          {note}
-        </Text>
-      )}
+      {note === undefined ? null : <Note>{note}</Note>}
     </Stack>
   );
 }

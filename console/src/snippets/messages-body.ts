@@ -1,5 +1,5 @@
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
-import { member, text } from "../pages/playground/gateway.ts";
+import { member, text, parseJson } from "../pages/playground/gateway.ts";
 
 /**
  * Converts a chat-completions request into a body for the messages route. That route requires
@@ -69,18 +69,10 @@ function asMessage(message: RequestMessage): object {
     content: [
       ...said,
       ...calls.map(({ id, function: { name, arguments: sent } }) => {
-        return { type: "tool_use", id, name, input: tryParse(sent) };
+        return { type: "tool_use", id, name, input: parseJson(sent) ?? {} };
       }),
     ],
   };
-}
-
-function tryParse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return {};
-  }
 }
 
 function blocks(content: RequestMessage["content"]): RequestMessage["content"] {

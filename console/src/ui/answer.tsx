@@ -1,11 +1,11 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
+import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
 
 import type { ApiFault } from "../api/client.ts";
 import { Fault } from "./fault.tsx";
-import { Loading } from "./loading.tsx";
 
-export interface AnswerProps<T> {
+interface AnswerProps<T> {
   readonly of: UseQueryResult<T, ApiFault>;
   /** Number of gray rows that are shown until the first answer arrives. */
   readonly rows?: number;
@@ -18,8 +18,22 @@ export interface AnswerProps<T> {
  * Shows the content, a placeholder while it loads, or the error. If a later read fails, the
  * previous answer stays.
  */
-export function Answer<T>({ of, rows = 5, skeleton, children }: AnswerProps<T>): ReactElement {
+export function Answer<T>({ of, rows = 5, skeleton, children }: AnswerProps<T>) {
   if (of.data !== undefined) return <>{children(of.data)}</>;
   if (of.isError) return <Fault error={of.error} retry={() => void of.refetch()} />;
   return <>{skeleton ?? <Loading rows={rows} />}</>;
+}
+
+/** Gray rows as large as the expected content, so that nothing moves when it arrives. */
+export function Loading({ rows = 5 }: { readonly rows?: number }) {
+  return (
+    <div role="status">
+      <VisuallyHidden>Loading</VisuallyHidden>
+      <Stack gap="xs" aria-hidden>
+        {Array.from({ length: rows }, (_none, row) => (
+          <Skeleton key={row} height={36} radius="sm" />
+        ))}
+      </Stack>
+    </div>
+  );
 }

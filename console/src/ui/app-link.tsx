@@ -14,7 +14,7 @@ export function AppLink({
   params,
   search,
   ...anchor
-}: Target & AnchorProps & { readonly children: ReactNode }): ReactElement {
+}: Target & AnchorProps & { readonly children: ReactNode }) {
   // A link without a size gets the size of the sentence around it.
   const isInline = anchor.size === undefined;
   return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo({ to, params, search })} />;
@@ -25,7 +25,7 @@ export function LinkButton({
   params,
   search,
   ...button
-}: Target & ButtonProps & { readonly children: ReactNode }): ReactElement {
+}: Target & ButtonProps & { readonly children: ReactNode }) {
   return <Button {...button} renderRoot={linkTo({ to, params, search })} />;
 }
 

@@ -1,16 +1,13 @@
 import { Badge } from "@mantine/core";
 import { Circle, CircleAlert, CircleCheck, CircleX } from "lucide-react";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
 export type Tone = "ok" | "warn" | "bad" | "quiet";
 
 /** A state in one word. Its icon differs in shape as well as color, for color-blind readers. */
-export function StatusBadge(props: {
-  readonly tone: Tone;
-  readonly children: ReactNode;
-}): ReactElement {
+export function StatusBadge(props: { readonly tone: Tone; readonly children: ReactNode }) {
   const Mark = MARKS[props.tone];
   return (
     <Badge

@@ -1,6 +1,6 @@
 import { Group, Text } from "@mantine/core";
 import { CircleAlert, CircleX, Info } from "lucide-react";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
@@ -10,7 +10,7 @@ export interface BannerProps {
   readonly action?: ReactNode;
 }
 
-export function Banner({ tone, children, action }: BannerProps): ReactElement {
+export function Banner({ tone, children, action }: BannerProps) {
   const Mark = tone === "info" ? Info : tone === "warn" ? CircleAlert : CircleX;
   return (
     <div className={`${kit.banner} ${kit[`banner-${tone}`]}`}>

@@ -1,5 +1,4 @@
 import { Tabs } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { CodeBlock } from "./code-block.tsx";
 
@@ -7,7 +6,7 @@ export interface CodeTabsProps {
   readonly tabs: readonly { readonly label: string; readonly code: string }[];
 }
 
-export function CodeTabs({ tabs }: CodeTabsProps): ReactElement {
+export function CodeTabs({ tabs }: CodeTabsProps) {
   return (
     <Tabs defaultValue={tabs[0] === undefined ? null : toTabId(tabs[0].label)} keepMounted={false}>
       <Tabs.List aria-label="Languages">

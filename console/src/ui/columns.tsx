@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 
-import { formatCount } from "./count.tsx";
+import { formatCount } from "./format.ts";
 import type { Column } from "./data-table.tsx";
 import kit from "./kit.module.css";
 import { parseUsd } from "./money-math.ts";
 import { Money, type MoneyProps } from "./money.tsx";
-import type { SortValue } from "./sort-rows.ts";
+import type { SortValue } from "./table-state.ts";
 import { Time, type TimeProps } from "./time.tsx";
 
 interface More<T> extends Partial<Column<T>> {
@@ -15,6 +15,34 @@ interface More<T> extends Partial<Column<T>> {
   readonly otherwise?: string;
 }
 
+export function column<T>(
+  id: string,
+  label: string,
+  render: Column<T>["render"],
+  more: Partial<Column<T>> = {},
+): Column<T> {
+  return { id, label, render, ...more };
+}
+
+/** Makes the last column of a table, which has the buttons of each row. */
+export function actionsColumn<T>(
+  render: Column<T>["render"],
+  more?: Partial<Column<T>>,
+): Column<T> {
+  return column("actions", "Actions", render, { align: "right", ...more });
+}
+
+/** Makes a column of texts that are or have numbers, aligned to the right. */
+export function figuresColumn<T>(
+  id: string,
+  label: string,
+  show: (row: T) => string,
+  more?: Partial<Column<T>>,
+): Column<T> {
+  const render = (row: T) => <span className={kit.figures}>{show(row)}</span>;
+  return { id, label, align: "right", render, ...more };
+}
+
 /** Makes a column of numbers, aligned to the right. Without `show`, they have no decimals. */
 export function numberColumn<T>(
   id: string,
@@ -22,7 +50,7 @@ export function numberColumn<T>(
   read: (row: T) => number | null | undefined,
   { show = formatCount, ...more }: More<T> & { readonly show?: (value: number) => string } = {},
 ): Column<T> {
-  const draw = (value: number): ReactNode => <span className={kit.figures}>{show(value)}</span>;
+  const draw = (value: number) => <span className={kit.figures}>{show(value)}</span>;
   return { id, label, align: "right", ...drawValues(read, draw, more) };
 }
 
@@ -33,7 +61,7 @@ export function moneyColumn<T>(
   more: More<T> & Omit<MoneyProps, "usd"> = {},
 ): Column<T> {
   const { isBrief = false, headline = false, signed = false, ...rest } = more;
-  const draw = (usd: string): ReactNode => <Money {...{ usd, isBrief, headline, signed }} />;
+  const draw = (usd: string) => <Money {...{ usd, isBrief, headline, signed }} />;
   return { id, label, align: "right", ...drawValues(read, draw, rest, parseUsd) };
 }
 

@@ -1,9 +1,9 @@
 import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
-import { useState, type FormEvent, type ReactElement, type ReactNode } from "react";
+import { useState, type FormEvent, type ReactNode } from "react";
 
 import { Dialog } from "./dialog.tsx";
-import { controlled } from "./controlled.ts";
-import { Fault } from "./fault.tsx";
+import { controlled } from "./fields.ts";
+import { useSubmission, UnplacedFault } from "./form-dialog.tsx";
 
 export interface ConfirmNameProps {
   readonly opened: boolean;
@@ -18,7 +18,7 @@ export interface ConfirmNameProps {
 }
 
 /** Makes the reader type a name before an action that cannot be undone. */
-export function ConfirmName(props: ConfirmNameProps): ReactElement {
+export function ConfirmName(props: ConfirmNameProps) {
   return (
     <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
       <ConfirmForm {...props} />
@@ -27,28 +27,21 @@ export function ConfirmName(props: ConfirmNameProps): ReactElement {
 }
 
 /** A separate component, so that closing the dialog forgets the typed text. */
-function ConfirmForm(props: ConfirmNameProps): ReactElement {
+function ConfirmForm(props: ConfirmNameProps) {
   const [typed, setTyped] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<unknown>();
+  const submission = useSubmission();
   const isSame = typed.trim() === props.name.trim();
 
-  async function confirm(event: FormEvent): Promise<void> {
+  function confirm(event: FormEvent): void {
     event.preventDefault();
-    if (!isSame || isBusy) return;
-    setBusy(true);
-    setFault(undefined);
-    try {
+    if (!isSame) return;
+    submission.run(async () => {
       await props.onConfirm();
-    } catch (error) {
-      setFault(error);
-    } finally {
-      setBusy(false);
-    }
+    });
   }
 
   return (
-    <form onSubmit={(event) => void confirm(event)}>
+    <form onSubmit={confirm}>
       <Stack gap="md">
         <Text component="div" size="sm">
           {props.children}
@@ -63,12 +56,12 @@ function ConfirmForm(props: ConfirmNameProps): ReactElement {
           spellCheck={false}
           data-autofocus
         />
-        {fault === undefined ? null : <Fault error={fault} />}
+        <UnplacedFault fault={submission.fault} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={props.onClose}>
             Cancel
           </Button>
-          <Button type="submit" color="red.9" loading={isBusy} disabled={!isSame}>
+          <Button type="submit" color="red.9" loading={submission.isBusy} disabled={!isSame}>
             {props.confirmLabel}
           </Button>
         </Group>

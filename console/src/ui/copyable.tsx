@@ -1,6 +1,5 @@
 import { ActionIcon, CopyButton } from "@mantine/core";
 import { Check, Copy } from "lucide-react";
-import type { ReactElement } from "react";
 
 import kit from "./kit.module.css";
 import { Tip } from "./tip.tsx";
@@ -12,7 +11,7 @@ export interface CopyableProps {
   readonly short?: boolean;
 }
 
-export function Copyable({ value, label = "value", short = false }: CopyableProps): ReactElement {
+export function Copyable({ value, label = "value", short = false }: CopyableProps) {
   const shown = short && value.length > 14 ? `${value.slice(0, 12)}…` : value;
   return (
     <span className={kit.copyable}>
@@ -24,7 +23,7 @@ export function Copyable({ value, label = "value", short = false }: CopyableProp
   );
 }
 
-export function CopyIcon(props: { readonly value: string; readonly label: string }): ReactElement {
+export function CopyIcon(props: { readonly value: string; readonly label: string }) {
   return (
     <CopyButton value={props.value} timeout={1500}>
       {({ copied, copy }) => (

@@ -2,17 +2,30 @@ import { lazy, Suspense, useMemo, useRef, useState, type ReactElement } from "re
 
 import { Empty } from "./empty.tsx";
 import kit from "./kit.module.css";
-import { Loading } from "./loading.tsx";
-import { sortRows, type Sort } from "./sort-rows.ts";
-import { TableFrame } from "./table-frame.tsx";
-import { TableHead } from "./table-head.tsx";
-import { cellProps, hasPhonePlaces, TableRow } from "./table-row.tsx";
-import { cutPage, needsPages, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
-import type { BodyProps, DataTableProps } from "./table-types.ts";
+import { Loading } from "./answer.tsx";
+import {
+  sortRows,
+  type Sort,
+  cutPage,
+  needsPages,
+  readSize,
+  readSort,
+  writeSize,
+  writeSort,
+} from "./table-state.ts";
+import { TableFrame, TableHead, cellProps, hasPhonePlaces, TableRow } from "./table-parts.tsx";
+import {
+  type BodyProps,
+  type DataTableProps,
+  useColumns,
+  useTableSearch,
+  useUsualRows,
+} from "./use-table-state.ts";
 import styles from "./table.module.css";
-import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
+import { defined } from "../../../src/kernel/core/defined.ts";
+import { Panel, type PanelProps } from "./panel.tsx";
 
-export type { Column } from "./table-types.ts";
+export type { Column } from "./use-table-state.ts";
 
 /** Maximum number of rows on a page that are all rendered. Otherwise only visible rows are. */
 const ROWS_WHOLE_MAX = 200;
@@ -31,7 +44,7 @@ const TablePages = lazy(() => import("./table-pages.tsx"));
  * visible; and on a phone, a row takes two lines. With `kept`, it also has a row count, pages and a
  * choice of columns.
  */
-export function DataTable<T>(props: DataTableProps<T>): ReactElement {
+export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;
   const table = useRef<HTMLDivElement>(null);
   const { shown, choose, reset } = useColumns(kept?.id, props.columns);
@@ -124,7 +137,7 @@ function useSorted<T>(
   return { sorted, sort, onSort: props.onSort ?? (kept === undefined ? setOwnSort : toAddress) };
 }
 
-function AllRows<T>(props: BodyProps<T>): ReactElement {
+function AllRows<T>(props: BodyProps<T>) {
   const { caption, columns, rows, rowKey, head } = props;
   return (
     <TableFrame
@@ -145,7 +158,7 @@ function AllRows<T>(props: BodyProps<T>): ReactElement {
   );
 }
 
-function Totals<T>({ columns }: Pick<BodyProps<T>, "columns">): ReactElement | null {
+function Totals<T>({ columns }: Pick<BodyProps<T>, "columns">) {
   if (columns.every(({ total }) => total === undefined)) return null;
   return (
     <tfoot role="rowgroup">
@@ -157,5 +170,20 @@ function Totals<T>({ columns }: Pick<BodyProps<T>, "columns">): ReactElement | n
         ))}
       </tr>
     </tfoot>
+  );
+}
+
+type TablePanelProps<T> = Omit<PanelProps, "title" | "children"> &
+  Omit<DataTableProps<T>, "caption"> & {
+    readonly title: string;
+    /** The table's accessible name. Default: the title. */
+    readonly caption?: string;
+  };
+
+export function TablePanel<T>({ id, title, actions, ...table }: TablePanelProps<T>) {
+  return (
+    <Panel {...defined({ id, actions })} title={title}>
+      <DataTable caption={title} {...table} />
+    </Panel>
   );
 }

@@ -1,22 +1,31 @@
 import { Stack, Text } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import { CodeBlock } from "./code-block.tsx";
 import kit from "./kit.module.css";
+import { LinkButton } from "./app-link.tsx";
+import type { Crumb } from "./page.tsx";
 
 export interface EmptyProps {
   readonly title: string;
   readonly action?: ReactNode;
+  /** A page that helps on. */
+  readonly link?: Crumb;
   readonly code?: string | undefined;
 }
 
-export function Empty({ title, action, code }: EmptyProps): ReactElement {
+export function Empty({ title, action, link, code }: EmptyProps) {
   return (
     <Stack gap="md" align="center" className={kit.empty}>
       <Text c="dimmed" ta="center">
         {title}
       </Text>
       {action}
+      {link === undefined ? null : (
+        <LinkButton to={link.to} variant="default">
+          {link.label}
+        </LinkButton>
+      )}
       {code === undefined ? null : <CodeBlock code={code} label="Example call" />}
     </Stack>
   );

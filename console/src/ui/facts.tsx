@@ -1,13 +1,13 @@
-import { Fragment, type ReactElement, type ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
-export function Facts(props: {
-  readonly facts: readonly (readonly [label: string, value: ReactNode])[];
-}): ReactElement {
+export type Fact = readonly [label: string, value: ReactNode];
+
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className={kit.facts}>
-      {props.facts.map(([label, value]) => (
+      {facts.map(([label, value]) => (
         <Fragment key={label}>
           <dt>{label}</dt>
           <dd>{value}</dd>

@@ -1,19 +1,19 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
-import { useContext, type ReactElement } from "react";
+import { useContext } from "react";
 
 import { ApiFault } from "../api/client.ts";
-import { signInAddress } from "../app/sign-in-address.ts";
+import { signInAddress } from "../app/sign-in.ts";
 import { LinkButton } from "./app-link.tsx";
 import { Copyable } from "./copyable.tsx";
-import { PageAbove } from "./page-above.ts";
+import { PageAbove } from "./page.tsx";
 
 export interface FaultProps {
   readonly error: unknown;
   readonly retry?: () => void;
 }
 
-export function Fault({ error, retry }: FaultProps): ReactElement {
+export function Fault({ error, retry }: FaultProps) {
   const fault = error instanceof ApiFault ? error : undefined;
   return (
     <Alert
@@ -40,7 +40,7 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
 function NextStep(props: {
   readonly fault: ApiFault | undefined;
   readonly retry: (() => void) | undefined;
-}): ReactElement | null {
+}) {
   const { fault, retry } = props;
   const above = useContext(PageAbove);
   if (fault?.code === "signed_out") {

@@ -1,4 +1,4 @@
-import { useId, type ReactElement } from "react";
+import { useId } from "react";
 
 import kit from "./kit.module.css";
 
@@ -10,7 +10,7 @@ export interface FilterChipsProps<V extends string> {
 }
 
 /** Lets the reader choose one of a few options. It is a radio group, so that arrow keys work. */
-export function FilterChips<V extends string>(props: FilterChipsProps<V>): ReactElement {
+export function FilterChips<V extends string>(props: FilterChipsProps<V>) {
   const name = useId();
   return (
     <fieldset className={kit.chips}>

@@ -1,10 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, type ReactElement } from "react";
+import { useRef } from "react";
 
 import kit from "./kit.module.css";
-import { TableFrame } from "./table-frame.tsx";
-import { TableRow } from "./table-row.tsx";
-import type { BodyProps } from "./table-types.ts";
+import { TableFrame, TableRow } from "./table-parts.tsx";
+import type { BodyProps } from "./use-table-state.ts";
 
 const ROW_HEIGHT_PX = 44;
 /**
@@ -14,7 +13,7 @@ const ROW_HEIGHT_PX = 44;
 const ROWS_AROUND = 5;
 
 /** A long table that scrolls in its own box. It draws the visible rows and some around them. */
-export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
+export default function ManyRows<T>(props: BodyProps<T>) {
   const { caption, columns, rows, rowKey, head } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -46,7 +45,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
 }
 
 /** An empty row that is as high as the rows that are not drawn. */
-function Gap(props: { readonly height: number; readonly span: number }): ReactElement | null {
+function Gap(props: { readonly height: number; readonly span: number }) {
   if (props.height <= 0) return null;
   return (
     <tr aria-hidden className={kit.gap}>

@@ -1,11 +1,11 @@
-import { cloneElement, lazy, Suspense, useState, type ReactElement, type ReactNode } from "react";
+import { cloneElement, lazy, Suspense, useState, type ReactNode } from "react";
 
 import type { MenuButtonProps } from "./opened-menu.tsx";
 
 const OpenedMenu = lazy(() => import("./opened-menu.tsx"));
 
 /** A button that opens a small window next to it. Mantine's code is loaded at the first click. */
-export function MenuButton(props: MenuButtonProps): ReactElement {
+export function MenuButton(props: MenuButtonProps) {
   return (
     <LoadedOnClick button={props.button}>
       <OpenedMenu {...props} />
@@ -20,7 +20,7 @@ export function MenuButton(props: MenuButtonProps): ReactElement {
 export function LoadedOnClick(props: {
   readonly button: MenuButtonProps["button"];
   readonly children: ReactNode;
-}): ReactElement {
+}) {
   const [isWanted, setWanted] = useState(false);
   const closed = cloneElement(props.button, {
     "aria-haspopup": "dialog",

@@ -1,5 +1,3 @@
-import type { ReactElement } from "react";
-
 import kit from "./kit.module.css";
 import { showCents, showUsd } from "./money-math.ts";
 import { Tip } from "./tip.tsx";
@@ -15,12 +13,7 @@ export interface MoneyProps {
 }
 
 /** Shows an amount. It is exact to the micro-dollar, unless it is a headline. */
-export function Money({
-  usd,
-  headline = false,
-  isBrief = false,
-  signed = false,
-}: MoneyProps): ReactElement {
+export function Money({ usd, headline = false, isBrief = false, signed = false }: MoneyProps) {
   const exact = showUsd(usd, { isSigned: signed });
   if (!headline) {
     return (

@@ -1,6 +1,7 @@
-import { Text } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import { Text, type AnchorProps } from "@mantine/core";
+import type { ReactNode } from "react";
 
+import { AppLink, type Target } from "./app-link.tsx";
 import chart from "./charts/charts.module.css";
 import { familyColour, toColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
@@ -9,20 +10,25 @@ export function NameLine(props: {
   /** ID of the model or provider. It decides the color of the mark. */
   readonly of: string;
   readonly name: string;
-  readonly link?: ReactNode;
+  /** The page to which the name leads. */
+  readonly link?: Target & Pick<AnchorProps, "fw" | "className">;
   readonly badges?: ReactNode;
   readonly note?: ReactNode;
-}): ReactElement {
+}) {
   const { of, name, link, badges, note } = props;
   return (
     <div className={kit.nameLine}>
       <Monogram of={of} name={name} />
       <div className={kit.nameText}>
         <div className={kit.nameTitle}>
-          {link ?? (
+          {link === undefined ? (
             <Text component="span" size="sm" fw={500}>
               {name}
             </Text>
+          ) : (
+            <AppLink {...link} size="sm">
+              {name}
+            </AppLink>
           )}
           {badges}
         </div>
@@ -36,7 +42,7 @@ export function NameLine(props: {
  * A mark for the maker of a model, or for a provider: its first letter, in the color that its
  * models have in charts. Logos are not used, because they are trademarks.
  */
-function Monogram(props: { readonly of: string; readonly name: string }): ReactElement {
+function Monogram(props: { readonly of: string; readonly name: string }) {
   const paint = { "--mark": toColour({ colour: familyColour(props.of), mark: 0 }) };
   return (
     <span

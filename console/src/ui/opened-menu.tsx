@@ -26,7 +26,7 @@ export interface MenuButtonProps {
 }
 
 /** Mounts closed with the focus on its button, then opens, so that closing restores the focus. */
-export default function OpenedMenu(props: MenuButtonProps): ReactElement {
+export default function OpenedMenu(props: MenuButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {

@@ -1,9 +1,17 @@
+import { createContext, useEffect, type ReactNode } from "react";
 import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
-import { useEffect, type ReactElement, type ReactNode } from "react";
 
 import { AppLink } from "./app-link.tsx";
-import { type Crumb, PageAbove } from "./page-above.ts";
 import kit from "./kit.module.css";
+import { Note } from "./note.tsx";
+
+export interface Crumb {
+  readonly label: string;
+  readonly to: string;
+}
+
+/** The parent of the current page. A "not found" message links to it. */
+export const PageAbove = createContext<Crumb | undefined>(undefined);
 
 export interface PageProps {
   readonly title: string;
@@ -17,14 +25,7 @@ export interface PageProps {
 }
 
 /** A page with its title. The title is also that of the browser tab, and the page's only `h1`. */
-export function Page({
-  title,
-  crumbs = [],
-  actions,
-  lead,
-  isWide,
-  children,
-}: PageProps): ReactElement {
+export function Page({ title, crumbs = [], actions, lead, isWide, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Token Market`;
   }, [title]);
@@ -49,10 +50,7 @@ export function Page({
   );
 }
 
-function Crumbs(props: {
-  readonly crumbs: readonly Crumb[];
-  readonly title: string;
-}): ReactElement {
+function Crumbs(props: { readonly crumbs: readonly Crumb[]; readonly title: string }) {
   return (
     <nav aria-label="Breadcrumbs">
       <Breadcrumbs separatorMargin={6}>
@@ -61,9 +59,9 @@ function Crumbs(props: {
             {label}
           </AppLink>
         ))}
-        <Text size="sm" c="dimmed" aria-current="page" lh="xs" truncate maw="40vw">
+        <Note aria-current="page" lh="xs" truncate maw="40vw">
           {props.title}
-        </Text>
+        </Note>
       </Breadcrumbs>
     </nav>
   );

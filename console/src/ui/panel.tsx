@@ -1,5 +1,5 @@
 import { Group, Paper, Title } from "@mantine/core";
-import { useId, type ReactElement, type ReactNode } from "react";
+import { useId, type ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
@@ -11,7 +11,7 @@ export interface PanelProps {
   readonly children?: ReactNode;
 }
 
-export function Panel({ id: place, title, actions, children }: PanelProps): ReactElement {
+export function Panel({ id: place, title, actions, children }: PanelProps) {
   const id = useId();
   return (
     <Paper

@@ -1,6 +1,6 @@
 import { CloseButton, Kbd, TextInput } from "@mantine/core";
 import { Search } from "lucide-react";
-import { useReducer, type ReactElement } from "react";
+import { useReducer } from "react";
 
 import kit from "./kit.module.css";
 
@@ -11,7 +11,7 @@ export interface SearchFieldProps {
 }
 
 /** A search over a list. The key `/` moves the focus to it. */
-export function SearchField({ label, value, onChange }: SearchFieldProps): ReactElement {
+export function SearchField({ label, value, onChange }: SearchFieldProps) {
   // Renders the field again at each input. The caller may shorten the typed text to the current
   // `value`, and an unchanged `value` alone would cause no rendering.
   const [, rerender] = useReducer((times: number) => times + 1, 0);

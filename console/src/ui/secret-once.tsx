@@ -1,10 +1,11 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { useState, type ReactElement, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import { Dialog } from "./dialog.tsx";
-import { SecretField } from "./secret-field.tsx";
+import kit from "./kit.module.css";
+import { CopyTextButton } from "./buttons.tsx";
 
-export interface SecretOnceProps {
+interface SecretOnceProps {
   readonly opened: boolean;
   readonly title: string;
   readonly secret: string;
@@ -16,7 +17,7 @@ export interface SecretOnceProps {
 }
 
 /** Shows a secret once. Until it is copied, Escape and outside clicks do not close the dialog. */
-export function SecretOnce(props: SecretOnceProps): ReactElement {
+export function SecretOnce(props: SecretOnceProps) {
   const [isCopied, setCopied] = useState(false);
   function close(): void {
     setCopied(false);
@@ -48,5 +49,21 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
         </Group>
       </Stack>
     </Dialog>
+  );
+}
+
+export function SecretField(props: { readonly secret: string; readonly onCopied?: () => void }) {
+  return (
+    <div className={kit.secret}>
+      <code className={kit.secretText} data-secret>
+        {props.secret}
+      </code>
+      <CopyTextButton
+        value={props.secret}
+        label="Copy"
+        timeoutMs={2000}
+        onCopied={props.onCopied}
+      />
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import kit from "./kit.module.css";
 
@@ -19,7 +19,7 @@ export function SidePages(props: {
   readonly groups: readonly SideGroup[];
   readonly head?: ReactNode;
   readonly children: ReactNode;
-}): ReactElement {
+}) {
   return (
     <div className={kit.sidePages}>
       <div className={kit.sideMenu}>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { sortRows } from "./sort-rows.ts";
+import { sortRows } from "./table-state.ts";
 
 const rows = [
   { name: "key 10", spent: 5n },

@@ -1,9 +1,9 @@
-import { Button, Group, Text } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Button, Group } from "@mantine/core";
 
-import { formatCount } from "./count.tsx";
+import { formatCount } from "./format.ts";
 import { PAGE_SIZES, type PageOfRows } from "./table-state.ts";
 import styles from "./table.module.css";
+import { Note } from "./note.tsx";
 
 export interface TablePagesProps {
   readonly caption: string;
@@ -14,14 +14,14 @@ export interface TablePagesProps {
   readonly onSize: (size: number) => void;
 }
 
-export default function TablePages(props: TablePagesProps): ReactElement {
+export default function TablePages(props: TablePagesProps) {
   const { page, count } = props;
   const from = formatCount(page.from + 1);
   return (
     <nav aria-label={`Pages of ${props.caption.toLowerCase()}`} className={styles.pages}>
-      <Text size="sm" c="dimmed">
+      <Note>
         {from}–{formatCount(page.to)} of {formatCount(count)}
-      </Text>
+      </Note>
       <Group gap="xs">
         <PageSize size={props.size} sizes={PAGE_SIZES} onSize={props.onSize} />
         <Button
@@ -50,7 +50,7 @@ export function PageSize(props: {
   readonly size: number;
   readonly sizes: readonly number[];
   readonly onSize: (size: number) => void;
-}): ReactElement {
+}) {
   return (
     <label className={styles.size}>
       Rows per page

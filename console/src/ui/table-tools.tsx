@@ -1,17 +1,17 @@
-import { ActionIcon, Button, Text } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
 import { Check, Columns3, Copy } from "lucide-react";
-import { useState, type ReactElement, type RefObject } from "react";
+import { useState, type RefObject } from "react";
 
-import { formatCount } from "./count.tsx";
+import { checkable } from "./fields.ts";
+import { formatCount } from "./format.ts";
 import kit from "./kit.module.css";
 import { MenuButton } from "./menu-button.tsx";
 import { notifyFault } from "./notice.ts";
-import type { Sort } from "./sort-rows.ts";
-import { writeSort } from "./table-state.ts";
-import type { Column } from "./table-types.ts";
+import { type Sort, writeSort } from "./table-state.ts";
+import type { Column, Kept } from "./use-table-state.ts";
 import { Tip } from "./tip.tsx";
 import styles from "./table.module.css";
-import type { Kept } from "./use-table-state.ts";
+import { Note } from "./note.tsx";
 
 type AnyColumn = Pick<Column<never>, "id" | "label" | "sortValue">;
 
@@ -27,14 +27,14 @@ export interface TableToolsProps {
   readonly table: RefObject<HTMLDivElement | null>;
 }
 
-export default function TableTools(props: TableToolsProps): ReactElement {
+export default function TableTools(props: TableToolsProps) {
   const { kept, count } = props;
   const [one, many] = kept.rows;
   return (
     <>
-      <Text size="sm" c="dimmed" role="status">
+      <Note role="status">
         {kept.pages === "server" ? null : `${formatCount(count)} ${count === 1 ? one : many}`}
-      </Text>
+      </Note>
       <div className={styles.toolButtons}>
         <PhoneSort {...props} />
         <span className={styles.deskOnly}>
@@ -49,7 +49,7 @@ export default function TableTools(props: TableToolsProps): ReactElement {
 }
 
 /** Lets the reader hide columns except the first, which identifies the row. */
-function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): ReactElement {
+function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps) {
   return (
     <MenuButton
       label="Columns"
@@ -70,8 +70,10 @@ function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): Reac
           <label key={id}>
             <input
               type="checkbox"
-              checked={shown.some((column) => column.id === id)}
-              onChange={(event) => choose(id, event.currentTarget.checked)}
+              {...checkable(
+                shown.some((column) => column.id === id),
+                (isOn) => choose(id, isOn),
+              )}
             />
             {label}
           </label>
@@ -85,7 +87,7 @@ function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): Reac
 }
 
 /** The sort menu for phones, where rows are cards without headers. */
-function PhoneSort({ columns, sort, onSort }: TableToolsProps): ReactElement | null {
+function PhoneSort({ columns, sort, onSort }: TableToolsProps) {
   const sortable = columns.filter(({ sortValue }) => sortValue !== undefined);
   if (sortable.length === 0) return null;
   const ways = sortable.flatMap(({ id, label }) => [
@@ -119,7 +121,7 @@ const COPIED_MS = 1_500;
  * Copies the rows that are drawn, in a form for spreadsheets: tabs separate cells, and line breaks
  * separate rows.
  */
-function CopyRows({ table }: Pick<TableToolsProps, "table">): ReactElement {
+function CopyRows({ table }: Pick<TableToolsProps, "table">) {
   const [isCopied, setCopied] = useState(false);
   async function copy(): Promise<void> {
     const rows = [...(table.current?.querySelectorAll("tr") ?? [])];

@@ -1,6 +1,5 @@
-import type { ReactElement } from "react";
-
 import kit from "./kit.module.css";
+import { Note } from "./note.tsx";
 
 export interface TimeProps {
   /** An instant in ISO 8601. */
@@ -12,7 +11,7 @@ export interface TimeProps {
  * Shows an instant in UTC, because caps and months also follow UTC. The tooltip has it in the
  * reader's time zone.
  */
-export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
+export function Time({ at, precision = "minute" }: TimeProps) {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
       {showUtc(at, precision)}
@@ -53,3 +52,16 @@ const PARTS: Intl.DateTimeFormatOptions = {
 /* The formatters are created once, because creating one costs more than rendering a table cell. */
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
+
+/**
+ * Says how old figures are that come from a replica. If `at` is undefined, they are current, and
+ * nothing is shown.
+ */
+export function AsOf({ at }: { readonly at: string | undefined }) {
+  if (at === undefined) return null;
+  return (
+    <Note role="note">
+      As of <Time at={at} precision="second" />
+    </Note>
+  );
+}

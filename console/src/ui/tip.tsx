@@ -9,6 +9,7 @@ import {
   type PointerEvent,
   type ReactElement,
   type ReactNode,
+  type RefObject,
 } from "react";
 import { createPortal } from "react-dom";
 
@@ -24,7 +25,7 @@ const EDGE_PX = 8;
 export function Tip(props: {
   readonly label: ReactNode;
   readonly children: ReactElement<{ "aria-describedby"?: string | undefined }>;
-}): ReactElement {
+}) {
   const id = useId();
   const host = useRef<HTMLSpanElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -69,10 +70,10 @@ export function Tip(props: {
 
 function TipBox(props: {
   readonly id: string;
-  readonly host: React.RefObject<HTMLElement | null>;
+  readonly host: RefObject<HTMLElement | null>;
   readonly label: ReactNode;
   readonly onEscape: () => void;
-}): ReactElement {
+}) {
   const { host, onEscape } = props;
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -1,27 +1,24 @@
 import { Button, Checkbox, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { CreditCard } from "lucide-react";
-import { useState, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type SyntheticEvent } from "react";
 
 import type { Billing } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { keptKey } from "../../app/kept-key.ts";
-import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import { fieldError } from "../../ui/field-errors.ts";
+import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
-import { UnplacedFault } from "../keys/form-dialog.tsx";
-import { useSubmission } from "../keys/use-submission.ts";
-import { leaveFor, untilBack } from "./leave-for.ts";
+import { RoleNote } from "../../ui/for-role.tsx";
+import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
+import { Note } from "../../ui/note.tsx";
 
 type Payments = Billing["payments"];
 
-export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
+export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">) {
   return (
     <Panel title="Add credit">
       <AddCredit {...props} />
@@ -29,7 +26,7 @@ export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSave
   );
 }
 
-export interface AddCreditProps {
+interface AddCreditProps {
   readonly payments: Payments;
   /** The page to return to after the payment. Default: billing. */
   readonly backTo?: "billing" | "welcome";
@@ -37,13 +34,13 @@ export interface AddCreditProps {
   readonly onLeave?: () => void;
 }
 
-export function AddCredit(props: AddCreditProps): ReactNode {
+export function AddCredit(props: AddCreditProps) {
   const mayBuy = useMay("billing");
   if (!mayBuy) return <RoleNote need="billing" what="add credit" />;
   return props.payments.mode === "none" ? <OperatorCredit /> : <BuyForm {...props} />;
 }
 
-function OperatorCredit(): ReactNode {
+function OperatorCredit() {
   const { org, installation } = useSession();
   const orgId = org?.org_id ?? "ORG_ID";
   const command = `tokenmarket credit grant --org ${orgId} --amount-usd 25.00 --ref invoice-17`;
@@ -53,23 +50,20 @@ function OperatorCredit(): ReactNode {
         Card payments are not set up here. The operator of this installation adds credit for you.
         {installation.support === null ? "" : ` Ask ${installation.support}.`}
       </Text>
-      <Text size="sm" c="dimmed">
+      <Note>
         Operators can run this command; <Code>--ref</Code> identifies the grant: using it again adds
         nothing.
-      </Text>
+      </Note>
       <CodeBlock code={command} label="Command to grant credit" />
     </Stack>
   );
 }
 
 const OTHER = "other";
+/** Fields that show a refusal about them. */
+const PLACED: ReadonlySet<string> = new Set(["amount_usd"]);
 
-function BuyForm({
-  payments,
-  backTo = "billing",
-  canSaveCard = false,
-  onLeave,
-}: AddCreditProps): ReactNode {
+function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }: AddCreditProps) {
   const [savesCard, setSavesCard] = useState(false);
   const bounds = { minUsd: payments.min_usd, maxUsd: payments.max_usd };
   const usual = usualAmounts(bounds);
@@ -119,11 +113,10 @@ function BuyForm({
         {canSaveCard ? (
           <Checkbox
             label="Save this card for automatic top-up"
-            checked={savesCard}
-            onChange={(event) => setSavesCard(event.currentTarget.checked)}
+            {...checkable(savesCard, setSavesCard)}
           />
         ) : null}
-        <UnplacedFault fault={submission.fault} fields={chosen === OTHER ? ["amount_usd"] : []} />
+        <UnplacedFault fault={submission.fault} placed={chosen === OTHER ? PLACED : undefined} />
         <Group gap="md">
           <Button
             type="submit"
@@ -142,18 +135,18 @@ function BuyForm({
 function ChargeSentence(props: {
   readonly payments: Payments;
   readonly amountUsd: string | undefined;
-}): ReactNode {
+}) {
   const { payments, amountUsd } = props;
   const where =
     payments.mode === "test"
       ? "Test mode: the next page charges nothing."
       : "You pay on Stripe. Your card details never reach Token Market.";
   return (
-    <Text size="sm" c="dimmed" role="status">
+    <Note role="status">
       {amountUsd === undefined
         ? where
         : `One charge of ${showUsd(amountUsd)}, all of it added as credit. ${where}`}
-    </Text>
+    </Note>
   );
 }
 
@@ -165,4 +158,20 @@ function pickAmount(read: ReturnType<typeof readAmount>): string | undefined {
 function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
   if (read.kind === "problem") return read.problem;
   return read.kind === "blank" && isChecked ? "Enter an amount." : undefined;
+}
+
+/** Opens the payment page. Throws if the URL is not `http` or `https`. */
+export function leaveFor(url: string): void {
+  const address = new URL(url, window.location.origin);
+  if (!["https:", "http:"].includes(address.protocol)) {
+    throw new Error("the payment page has no web address");
+  }
+  window.location.assign(address.href);
+}
+
+/** Resolves when the user returns to this page, so that a button stays busy until then. */
+export async function untilBack(): Promise<void> {
+  await new Promise((resolve) => {
+    window.addEventListener("pageshow", resolve, { once: true });
+  });
 }

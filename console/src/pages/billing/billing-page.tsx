@@ -1,12 +1,11 @@
 import { SimpleGrid, Skeleton } from "@mantine/core";
-import { lazy, useEffect, useState, Suspense, type ReactNode } from "react";
+import { lazy, Suspense } from "react";
 
 import type { Billing, TopUp } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { Answer, Loading } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -24,9 +23,12 @@ const LEAD =
   "Credit is prepaid. A request is accepted when your available balance covers its maximum cost, " +
   "and charged its actual cost when it ends.";
 
-export function BillingPage(): ReactNode {
+export function BillingPage() {
   const answer = useAnswer("GET /api/console/billing");
-  const topUp = useTopUp();
+  // While a card is being saved, its page is at the payment provider, which tells the server later.
+  const { data: topUp } = useAnswer("GET /api/console/top-up", undefined, {
+    refetchMs: (last) => (last?.is_card_pending === true ? CARD_POLL_MS : undefined),
+  });
   return (
     <Page title="Billing" lead={LEAD} actions={<StatementLinks />}>
       <Answer of={answer} skeleton={<BillingSkeleton />}>
@@ -37,10 +39,7 @@ export function BillingPage(): ReactNode {
   );
 }
 
-function BillingParts(props: {
-  readonly billing: Billing;
-  readonly topUp: TopUp | undefined;
-}): ReactNode {
+function BillingParts(props: { readonly billing: Billing; readonly topUp: TopUp | undefined }) {
   const { billing, topUp } = props;
   const paid = billing.purchases.find(({ status }) => status === "paid");
   return (
@@ -61,17 +60,7 @@ function BillingParts(props: {
   );
 }
 
-/** Reads the top-up settings, and polls them while a card is being saved. */
-function useTopUp(): TopUp | undefined {
-  const [isPending, setIsPending] = useState(false);
-  const polling = isPending ? { refetchMs: CARD_POLL_MS } : {};
-  const { data } = useAnswer("GET /api/console/top-up", undefined, polling);
-  const isCardPending = data?.is_card_pending === true;
-  useEffect(() => setIsPending(isCardPending), [isCardPending]);
-  return data;
-}
-
-function StatementLinks(): ReactNode {
+function StatementLinks() {
   return (
     <>
       <LinkButton to="/billing/statements" size="xs" variant="default">
@@ -84,7 +73,7 @@ function StatementLinks(): ReactNode {
   );
 }
 
-function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {
+function BalanceFigures({ billing }: { readonly billing: Billing }) {
   const { balance, owed_usd: owedUsd } = billing;
   const owes = compareUsd(owedUsd, "0") > 0;
   return (
@@ -115,7 +104,7 @@ function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {
   );
 }
 
-function BillingSkeleton(): ReactNode {
+function BillingSkeleton() {
   return (
     <>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>

@@ -1,5 +1,5 @@
 import { Button, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
-import { useState, type FormEvent, type ReactNode } from "react";
+import { useState, type FormEvent } from "react";
 
 import type {
   CompanyData,
@@ -7,18 +7,16 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { controlled } from "../../ui/controlled.ts";
+import { controlled, fieldError } from "../../ui/fields.ts";
 import { Fault } from "../../ui/fault.tsx";
-import { fieldError } from "../../ui/field-errors.ts";
-import { ForRole } from "../../ui/for-role.tsx";
+import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
 
 const LEAD = "Printed on statements, and on the invoices of purchases that you start from now on.";
 
-export function CompanyPage(): ReactNode {
+export function CompanyPage() {
   const answer = useAnswer("GET /api/console/company");
   return (
     <Page title="Company data" lead={LEAD} crumbs={[{ label: "Billing", to: "/billing" }]}>
@@ -52,7 +50,7 @@ const TAX_IDS: readonly (readonly [NonNullable<CompanyData["tax_id"]>["type"], s
   ["other", "Other"],
 ];
 
-function CompanyForm({ company }: { readonly company: Answered["company"] }): ReactNode {
+function CompanyForm({ company }: { readonly company: Answered["company"] }) {
   const [typed, setTyped] = useState({
     legal_name: company?.legal_name ?? "",
     address_lines: (company?.address_lines ?? []).join("\n"),
@@ -64,9 +62,7 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }): Re
     purchase_order: company?.purchase_order ?? "",
   });
   const [taxType, setTaxType] = useState(company?.tax_id?.type ?? "eu_vat");
-  const change = useChange("POST /api/console/company", {
-    refreshes: ["GET /api/console/company"],
-  });
+  const change = useChange("POST /api/console/company", ["GET /api/console/company"]);
 
   function save(event: FormEvent): void {
     event.preventDefault();

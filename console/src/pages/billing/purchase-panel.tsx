@@ -1,19 +1,15 @@
-import { Text } from "@mantine/core";
-import type { ReactNode } from "react";
-
-import type { Purchase } from "../../../../src/account/console-api/contract.ts";
+import type { Purchase, PurchaseStatus } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
-import type { Column } from "../../ui/data-table.tsx";
+import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
+import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { TablePanel } from "../../ui/table-panel.tsx";
-import { purchaseMessage } from "./purchase-message.ts";
+import { Note } from "../../ui/note.tsx";
 
 /** Lists every purchase, including failed and abandoned ones. */
-export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }): ReactNode {
+export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }) {
   return (
     <TablePanel
       title="Purchases"
@@ -32,37 +28,32 @@ const COLUMNS: readonly Column<Purchase>[] = [
     headline: true,
     isSortable: true,
   }),
-  {
-    id: "status",
-    label: "Status",
-    render: (purchase) => <PurchaseState purchase={purchase} />,
+  column("status", "Status", (purchase) => <PurchaseState purchase={purchase} />, {
     sortValue: (purchase) => purchase.status,
-  },
+  }),
   timeColumn("granted", "Credit added", ({ granted_at: at }) => at, {
     sortValue: (purchase) => purchase.granted_at ?? "",
   }),
-  {
-    id: "id",
-    label: "Purchase ID",
-    render: (purchase) => <Copyable value={purchase.purchase_id} label="purchase ID" short />,
-  },
-  { id: "receipt", label: "Receipt", render: (purchase) => <Receipt purchase={purchase} /> },
+  column("id", "Purchase ID", (purchase) => (
+    <Copyable value={purchase.purchase_id} label="purchase ID" short />
+  )),
+  column("receipt", "Receipt", (purchase) => <Receipt purchase={purchase} />),
 ];
 
-export function PurchaseState({ purchase }: { readonly purchase: Purchase }): ReactNode {
-  const { label, tone } = purchaseMessage(purchase.status);
+export function PurchaseState({ purchase }: { readonly purchase: Purchase }) {
+  const { label, tone } = PURCHASE_WORDS[purchase.status];
   return (
     <>
       <StatusBadge tone={tone}>{label}</StatusBadge>
-      {purchase.is_automatic ? <Note>automatic</Note> : null}
-      {purchase.is_test_money ? <Note>test money</Note> : null}
+      {purchase.is_automatic ? <Note size="xs">automatic</Note> : null}
+      {purchase.is_test_money ? <Note size="xs">test money</Note> : null}
       {compareUsd(purchase.refunded_usd, "0") > 0 ? (
-        <Note>
+        <Note size="xs">
           refunded <Money usd={purchase.refunded_usd} headline />
         </Note>
       ) : null}
       {compareUsd(purchase.disputed_usd, "0") > 0 ? (
-        <Note>
+        <Note size="xs">
           disputed <Money usd={purchase.disputed_usd} headline />
         </Note>
       ) : null}
@@ -70,16 +61,8 @@ export function PurchaseState({ purchase }: { readonly purchase: Purchase }): Re
   );
 }
 
-function Note({ children }: { readonly children: ReactNode }): ReactNode {
-  return (
-    <Text size="xs" c="dimmed">
-      {children}
-    </Text>
-  );
-}
-
 /** Links to the receipt or, while the payment is open, to the page that polls the purchase. */
-function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
+function Receipt({ purchase }: { readonly purchase: Purchase }) {
   const { purchase_id: id, receipt, status } = purchase;
   if (receipt !== null) {
     return (
@@ -93,10 +76,76 @@ function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
       </AppLink>
     );
   }
-  if (purchaseMessage(status).isDecided) return "–";
+  if (PURCHASE_WORDS[status].isDecided) return "–";
   return (
     <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
       Check again
     </AppLink>
   );
 }
+
+interface PurchaseMessage {
+  readonly label: string;
+  readonly tone: "ok" | "warn" | "bad" | "quiet";
+  readonly meaning: string;
+  /** True if the status will not change again. Polling then ends. */
+  readonly isDecided: boolean;
+}
+
+export const PURCHASE_WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
+  created: {
+    label: "Not paid",
+    tone: "quiet",
+    meaning: "The payment provider has not confirmed a payment yet.",
+    isDecided: false,
+  },
+  pending: {
+    label: "Pending",
+    tone: "warn",
+    meaning: "The payment is in progress. Your bank has not confirmed it yet.",
+    isDecided: false,
+  },
+  paid: {
+    label: "Paid",
+    tone: "ok",
+    meaning: "Payment confirmed. The credit is in your balance.",
+    isDecided: true,
+  },
+  partly_refunded: {
+    label: "Partially refunded",
+    tone: "warn",
+    meaning: "Part of this payment was refunded and deducted from your balance.",
+    isDecided: true,
+  },
+  refunded: {
+    label: "Refunded",
+    tone: "quiet",
+    meaning: "This payment was refunded and deducted from your balance.",
+    isDecided: true,
+  },
+  disputed: {
+    label: "Disputed",
+    tone: "bad",
+    meaning:
+      "This payment is disputed with your bank. Its credit is withheld until the dispute is resolved.",
+    isDecided: true,
+  },
+  failed: {
+    label: "Failed",
+    tone: "bad",
+    meaning: "The payment failed. Nothing was charged and no credit was added.",
+    isDecided: true,
+  },
+  expired: {
+    label: "Expired",
+    tone: "quiet",
+    meaning: "The payment page was closed before paying. Nothing was charged.",
+    isDecided: true,
+  },
+  parked: {
+    label: "Under review",
+    tone: "warn",
+    meaning: "A payment arrived that does not match the order. Support is reviewing it.",
+    isDecided: true,
+  },
+};

@@ -1,20 +1,21 @@
-import { Button, Group, List, Stack, Text } from "@mantine/core";
+import { Group, List, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
-import { lazy, useEffect, useState, Suspense, type ReactNode } from "react";
+import { lazy, useEffect, useState, Suspense } from "react";
 
 import type { Purchase } from "../../../../src/account/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
-import { Redirect } from "../../app/redirect.tsx";
+import { Redirect } from "../../app/session-gate.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { PurchaseState } from "./purchase-panel.tsx";
-import { purchaseMessage } from "./purchase-message.ts";
+import { PurchaseState, PURCHASE_WORDS } from "./purchase-panel.tsx";
 import { pollAfterMs } from "./poll-pace.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
 
@@ -22,7 +23,7 @@ const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
  * `/billing/return/$purchaseId`: the page to which the checkout returns. Returning does not prove a
  * payment, so the purchase is polled until its result is known.
  */
-export function PurchaseReturnPage(): ReactNode {
+export function PurchaseReturnPage() {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
   return (
     <Page title="Your purchase" crumbs={[{ label: "Billing", to: "/billing" }]}>
@@ -31,7 +32,7 @@ export function PurchaseReturnPage(): ReactNode {
   );
 }
 
-function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): ReactNode {
+function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   const [answers, setAnswers] = useState(0);
   const [isDecided, setIsDecided] = useState(false);
   const waitMs = isDecided ? undefined : pollAfterMs(answers);
@@ -45,7 +46,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): Reac
     setAnswers((count) => count + 1);
   }, [dataUpdatedAt, errorUpdateCount]);
   useEffect(() => {
-    setIsDecided(data !== undefined && purchaseMessage(data.status).isDecided);
+    setIsDecided(data !== undefined && PURCHASE_WORDS[data.status].isDecided);
   }, [data]);
   useRefreshWhenGranted(data);
   const isToWelcome = useNextIsWelcome();
@@ -94,9 +95,9 @@ function PurchaseReport(props: {
   readonly purchase: Purchase;
   readonly isWaiting: boolean;
   readonly onCheckAgain: () => void;
-}): ReactNode {
+}) {
   const { purchase, isWaiting, onCheckAgain } = props;
-  const { meaning, isDecided } = purchaseMessage(purchase.status);
+  const { meaning, isDecided } = PURCHASE_WORDS[purchase.status];
   return (
     <Stack gap="md" align="flex-start">
       <Group gap="sm">
@@ -113,9 +114,7 @@ function PurchaseReport(props: {
         </Suspense>
       ) : null}
       <Group gap="xs">
-        <Text size="sm" c="dimmed">
-          Purchase ID
-        </Text>
+        <Note>Purchase ID</Note>
         <Copyable value={purchase.purchase_id} label="purchase ID" />
       </Group>
       <Group gap="sm">
@@ -132,10 +131,7 @@ function PurchaseReport(props: {
   );
 }
 
-function Waiting(props: {
-  readonly isWaiting: boolean;
-  readonly onCheckAgain: () => void;
-}): ReactNode {
+function Waiting(props: { readonly isWaiting: boolean; readonly onCheckAgain: () => void }) {
   if (props.isWaiting) {
     return (
       <List size="sm" c="dimmed">
@@ -146,12 +142,8 @@ function Waiting(props: {
   }
   return (
     <Stack gap="xs" align="flex-start">
-      <Text size="sm" c="dimmed">
-        This page stopped checking. A payment confirmed later is still credited.
-      </Text>
-      <Button variant="default" size="xs" onClick={props.onCheckAgain}>
-        Check again
-      </Button>
+      <Note>This page stopped checking. A payment confirmed later is still credited.</Note>
+      <SmallButton onClick={props.onCheckAgain}>Check again</SmallButton>
     </Stack>
   );
 }

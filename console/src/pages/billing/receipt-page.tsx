@@ -1,22 +1,21 @@
-import { Anchor, Stack, Text } from "@mantine/core";
+import { Anchor, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
-import type { ReactNode } from "react";
 
 import type { Receipt } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import type { Column } from "../../ui/data-table.tsx";
+import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { TablePanel } from "../../ui/table-panel.tsx";
-import { DocumentActions } from "./document-actions.tsx";
+import { DocumentActions, StatementParties } from "./document-parts.tsx";
 import { paymentFacts, receiptLines, type Line } from "./receipt-lines.ts";
-import { StatementParties } from "./statement-parties.tsx";
 import styles from "./statement.module.css";
+import { Note } from "../../ui/note.tsx";
 
-export function ReceiptPage(): ReactNode {
+export function ReceiptPage() {
   const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
   const params = { purchase_id: purchaseId };
   const answer = useAnswer("GET /api/console/purchases/:purchase_id/receipt", { params });
@@ -34,7 +33,7 @@ export function ReceiptPage(): ReactNode {
   );
 }
 
-function ReceiptSheet({ receipt }: { readonly receipt: Receipt }): ReactNode {
+function ReceiptSheet({ receipt }: { readonly receipt: Receipt }) {
   const { provider_url: url } = receipt;
   return (
     <Stack gap="lg" className={styles.sheet}>
@@ -66,24 +65,18 @@ function ReceiptSheet({ receipt }: { readonly receipt: Receipt }): ReactNode {
           Receipt of the payment provider <ExternalLink size={12} aria-hidden />
         </Anchor>
       )}
-      <Text size="sm" c="dimmed">
-        {receipt.no_tax_reason} Names and addresses are those of the day of payment.
-      </Text>
+      <Note>{receipt.no_tax_reason} Names and addresses are those of the day of payment.</Note>
     </Stack>
   );
 }
 
 const FACT_COLUMNS: readonly Column<readonly [string, string]>[] = [
-  { id: "label", label: "Detail", render: ([label]) => label },
-  {
-    id: "text",
-    label: "Value",
-    render: ([, text]) => <span className={styles.hash}>{text}</span>,
-  },
+  column("label", "Detail", ([label]) => label),
+  column("text", "Value", ([, text]) => <span className={styles.hash}>{text}</span>),
 ];
 
 const LINE_COLUMNS: readonly Column<Line>[] = [
-  { id: "label", label: "Description", render: ({ label }) => label },
-  { id: "quantity", label: "Quantity", align: "right", render: ({ quantity = "" }) => quantity },
-  { id: "usd", label: "Amount", align: "right", render: ({ text }) => text },
+  column("label", "Description", ({ label }) => label),
+  column("quantity", "Quantity", ({ quantity = "" }) => quantity, { align: "right" }),
+  column("usd", "Amount", ({ text }) => text, { align: "right" }),
 ];

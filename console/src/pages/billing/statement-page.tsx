@@ -1,6 +1,5 @@
-import { Stack, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 
 import type { Statement } from "../../../../src/account/console-api/contract.ts";
 import { monthName } from "../../../../src/kernel/core/document-words.ts";
@@ -9,12 +8,14 @@ import { Answer } from "../../ui/answer.tsx";
 import { Banner } from "../../ui/banner.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { DocumentActions } from "./document-actions.tsx";
-import { StatementParties } from "./statement-parties.tsx";
-import { StatementTables } from "./statement-tables.tsx";
+import { DocumentActions, StatementParties } from "./document-parts.tsx";
 import styles from "./statement.module.css";
+import { AppLink } from "../../ui/app-link.tsx";
+import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
+import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function StatementPage(): ReactNode {
+function StatementPage() {
   const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
   const answer = useAnswer("GET /api/console/statements/:month", { params: { month } });
   const base = `/api/console/statements/${encodeURIComponent(month)}/statement`;
@@ -34,7 +35,7 @@ export function StatementPage(): ReactNode {
   );
 }
 
-function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
+function StatementSheet({ statement }: { readonly statement: Statement }) {
   const { differences } = statement;
   return (
     <Stack gap="lg" className={styles.sheet}>
@@ -47,15 +48,15 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
         <StatementParties company={statement.company} issuer={statement.issuer} />
       </Panel>
       <StatementTables statement={statement} />
-      <Text size="sm" c="dimmed">
+      <Note>
         Costs count in the UTC month in which they were charged: a request that began in one month
         and ended in the next is in the next, and so is a later correction. A closed statement does
         not change. {statement.has_left_journal ? LEFT : ""} Addresses are those of today.
-      </Text>
+      </Note>
       {statement.sha256 === null ? null : (
-        <Text size="xs" c="dimmed" className={styles.hash}>
+        <Note size="xs" className={styles.hash}>
           SHA-256 of the JSON file: {statement.sha256}
-        </Text>
+        </Note>
       )}
     </Stack>
   );
@@ -70,3 +71,124 @@ const STATES: Readonly<Record<Statement["state"], string>> = {
   due: "Over",
   closed: "Closed",
 };
+
+function StatementTables({ statement }: { readonly statement: Statement }) {
+  return (
+    <>
+      <TablePanel
+        title="Balance"
+        caption="How the balance changed"
+        columns={BALANCE_COLUMNS}
+        rows={listBalance(statement)}
+        rowKey={({ label }) => label}
+      />
+      {statement.lines.length === 0 ? null : (
+        <Panel title="Credit, refunds and disputes">
+          <DataTable
+            caption="Credit, refunds and disputes"
+            columns={LINE_COLUMNS}
+            rows={statement.lines}
+            rowKey={({ at, kind, ref }) => `${at} ${kind} ${ref}`}
+          />
+          {statement.lines_left_out === 0
+            ? null
+            : `And ${statement.lines_left_out} more, in the totals only.`}
+        </Panel>
+      )}
+      <TablePanel
+        title="Usage by model"
+        columns={MODEL_COLUMNS}
+        rows={statement.models}
+        rowKey={({ model }) => model}
+        empty="No usage in this month"
+      />
+      <TablePanel
+        title="Usage by key"
+        columns={KEY_COLUMNS}
+        rows={statement.keys}
+        rowKey={({ key_id: id }) => id}
+        empty="No usage in this month"
+      />
+    </>
+  );
+}
+
+interface BalanceLine {
+  readonly label: string;
+  readonly usd: string;
+}
+
+function listBalance(statement: Statement): readonly BalanceLine[] {
+  const { unlisted_usage_usd: unlisted } = statement;
+  const isWhole = /^-?0\.0+$/.test(unlisted);
+  return [
+    { label: "Opening balance", usd: statement.opening_usd },
+    ...statement.credits.map(({ kind, count, amount_usd: usd }) => ({
+      label: `${KINDS[kind] ?? "Other"} (${count})`,
+      usd,
+    })),
+    { label: "Usage", usd: negated(statement.usage_usd) },
+    ...(isWhole
+      ? []
+      : [{ label: "Includes archived requests not listed below", usd: negated(unlisted) }]),
+    { label: "Closing balance", usd: statement.closing_usd },
+  ];
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  purchase: "Purchases",
+  grant: "Credit grants",
+  refund: "Refunds",
+  refund_reversal: "Refunds reversed",
+  dispute: "Disputes",
+  dispute_reversal: "Disputes won",
+};
+
+function negated(usd: string): string {
+  if (/^0\.0+$/.test(usd)) return usd;
+  return usd.startsWith("-") ? usd.slice(1) : `-${usd}`;
+}
+
+const BALANCE_COLUMNS: readonly Column<BalanceLine>[] = [
+  column("label", "Line", ({ label }) => label),
+  moneyColumn("usd", "Amount", ({ usd }) => usd, { isBrief: true }),
+];
+
+const LINE_COLUMNS: readonly Column<Statement["lines"][number]>[] = [
+  timeColumn("at", "Date", ({ at }) => at),
+  column("kind", "Type", ({ kind }) => KINDS[kind] ?? "Other"),
+  column("ref", "Reference", ({ ref, receipt }) =>
+    receipt === null ? (
+      ref
+    ) : (
+      <AppLink to="/billing/purchases/$purchaseId/receipt" params={{ purchaseId: ref }} inherit>
+        Receipt {receipt}
+      </AppLink>
+    ),
+  ),
+  moneyColumn("usd", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
+];
+
+type Used = Pick<
+  Statement["models"][number],
+  "requests" | "input_tokens" | "output_tokens" | "cost_usd"
+>;
+
+function usage<T extends Used>(): readonly Column<T>[] {
+  return [
+    numberColumn("requests", "Requests", ({ requests }) => requests),
+    numberColumn("input", "Input tokens", ({ input_tokens: tokens }) => tokens),
+    numberColumn("output", "Output tokens", ({ output_tokens: tokens }) => tokens),
+    moneyColumn("cost", "Cost", ({ cost_usd: usd }) => usd),
+  ];
+}
+
+const MODEL_COLUMNS: readonly Column<Statement["models"][number]>[] = [
+  column("model", "Model", ({ model }) => model),
+  ...usage(),
+];
+
+const KEY_COLUMNS: readonly Column<Statement["keys"][number]>[] = [
+  column("key", "Key", ({ name }) => name),
+  ...usage(),
+];

@@ -1,11 +1,9 @@
-import type { ReactNode } from "react";
-
 import type { StatementSummary } from "../../../../src/account/console-api/contract.ts";
 import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
-import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
+import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -13,7 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 const LEAD =
   "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";
 
-export function StatementsPage(): ReactNode {
+export function StatementsPage() {
   const answer = useAnswer("GET /api/console/statements");
   return (
     <Page
@@ -50,17 +48,13 @@ const STATES: Readonly<Record<StatementSummary["state"], string>> = {
 };
 
 const COLUMNS: readonly Column<StatementSummary>[] = [
-  {
-    id: "month",
-    label: "Month",
-    render: ({ month }) => (
-      <AppLink to="/billing/statements/$month" params={{ month }}>
-        {monthName(month)}
-      </AppLink>
-    ),
-  },
-  { id: "number", label: "Number", render: ({ number }) => number ?? "–" },
-  { id: "state", label: "State", render: ({ state }) => STATES[state] },
+  column("month", "Month", ({ month }) => (
+    <AppLink to="/billing/statements/$month" params={{ month }}>
+      {monthName(month)}
+    </AppLink>
+  )),
+  column("number", "Number", ({ number }) => number ?? "–"),
+  column("state", "State", ({ state }) => STATES[state]),
   timeColumn("closed", "Closed", ({ closed_at: at }) => at),
   moneyColumn("closing", "Closing balance", ({ closing_usd: usd }) => usd),
 ];

@@ -1,15 +1,23 @@
-import { Stack, Text } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Stack, Text, Button, Group, SimpleGrid, TextInput } from "@mantine/core";
+import { CreditCard } from "lucide-react";
+import { useState, type SyntheticEvent } from "react";
 
 import type { TopUp } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { showCents } from "../../ui/money-math.ts";
+import { showCents, toCents } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { TopUpCard } from "./top-up-card.tsx";
-import { TopUpForm } from "./top-up-form.tsx";
+import { call } from "../../api/client.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-session.ts";
+import { notices, notifyDone } from "../../ui/notice.ts";
+import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
+import { leaveFor, untilBack } from "./add-credit-panel.tsx";
+import { Fault } from "../../ui/fault.tsx";
+import { fieldError } from "../../ui/fields.ts";
+import { Note } from "../../ui/note.tsx";
 
-export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
+export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
   if (!topUp.is_available) return null;
   const { rule, card } = topUp;
   return (
@@ -26,7 +34,7 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }): ReactNode {
   );
 }
 
-function State({ topUp }: { readonly topUp: TopUp }): ReactNode {
+function State({ topUp }: { readonly topUp: TopUp }) {
   if (topUp.pause !== null) return <StatusBadge tone="bad">Paused</StatusBadge>;
   return topUp.rule?.is_on === true ? (
     <StatusBadge tone="ok">Active</StatusBadge>
@@ -35,7 +43,7 @@ function State({ topUp }: { readonly topUp: TopUp }): ReactNode {
   );
 }
 
-function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
+function Progress({ topUp }: { readonly topUp: TopUp }) {
   const { rule, pause } = topUp;
   if (pause !== null) {
     return (
@@ -69,4 +77,156 @@ function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
       {topUp.has_open_purchase ? " A purchase is in progress." : ""}
     </Text>
   );
+}
+
+function TopUpCard({ topUp }: { readonly topUp: TopUp }) {
+  const submission = useSubmission();
+  const mayChange = useMay("billing");
+  const remove = useChange("POST /api/console/top-up/card/remove", ["GET /api/console/top-up"]);
+  const { card } = topUp;
+
+  const save = (): void => {
+    submission.run(async () => {
+      const { checkout_url: url } = await call("POST /api/console/top-up/card", {});
+      leaveFor(url);
+      await untilBack();
+    });
+  };
+
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Group gap="md">
+        <CreditCard size={18} aria-hidden />
+        <Text>{cardText(topUp)}</Text>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={!mayChange}
+          loading={submission.isBusy}
+          onClick={save}
+        >
+          {card === null ? "Save a card" : "Update card"}
+        </Button>
+        {card === null ? null : (
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="red"
+            disabled={!mayChange}
+            loading={remove.isPending}
+            onClick={() =>
+              remove.mutate(undefined, notices("The card was removed; automatic top-up is off"))
+            }
+          >
+            Remove card
+          </Button>
+        )}
+      </Group>
+      <Note>
+        Nothing is charged when you save a card. Your card details never reach Token Market.
+      </Note>
+      <UnplacedFault fault={submission.fault} />
+    </Stack>
+  );
+}
+
+function cardText({ card, is_card_pending: isPending }: TopUp): string {
+  if (card === null) return isPending ? "Waiting for the card…" : "No card saved";
+  const { brand, last4, exp_month: month, exp_year: year } = card;
+  const name = `${brand.slice(0, 1).toUpperCase()}${brand.slice(1)}`;
+  return `${name} ending in ${last4}, expires ${String(month).padStart(2, "0")}/${year}`;
+}
+
+const FIELDS = ["below_usd", "amount_usd", "month_max_usd"] as const;
+type Field = (typeof FIELDS)[number];
+/** Values that the form suggests if there is no top-up rule yet. */
+const FIRST: Readonly<Record<Field, string>> = {
+  below_usd: "10",
+  amount_usd: "50",
+  month_max_usd: "200",
+};
+
+function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
+  const { rule, card, pause } = topUp;
+  const mayChange = useMay("billing");
+  const isOn = rule?.is_on === true && pause === null;
+  const [typed, setTyped] = useState(() => toTyped(rule));
+  const change = useChange("PATCH /api/console/top-up", [
+    "GET /api/console/top-up",
+    "GET /api/console/session",
+  ]);
+
+  function save(wanted: boolean): void {
+    const dollars = (field: Field): string =>
+      // Turning off saves no amounts, for one that is not allowed would keep the rule on.
+      wanted || rule === null ? typed[field].trim().replace(/^\$/, "") : rule[field];
+    const body = {
+      is_on: wanted,
+      below_usd: dollars("below_usd"),
+      amount_usd: dollars("amount_usd"),
+      month_max_usd: dollars("month_max_usd"),
+    };
+    const said = wanted ? "Automatic top-up is on" : "Automatic top-up is off";
+    change.mutate({ body }, { onSuccess: () => notifyDone(said) });
+  }
+  function submit(event: SyntheticEvent): void {
+    event.preventDefault();
+    save(true);
+  }
+
+  const field = (name: Field, label: string, description: string) => (
+    <TextInput
+      label={label}
+      description={description}
+      inputMode="decimal"
+      maxLength={16}
+      value={typed[name]}
+      onChange={(event) => {
+        const text = event.currentTarget.value;
+        setTyped((before) => ({ ...before, [name]: text }));
+      }}
+      error={fieldError(change.error, name)}
+    />
+  );
+  const range = `From ${showCents(topUp.min_usd)} to ${showCents(topUp.max_usd)}.`;
+  const isPlaced = FIELDS.some((name) => fieldError(change.error, name) !== undefined);
+  return (
+    <form onSubmit={submit} noValidate style={{ width: "100%" }}>
+      <Stack gap="md" maw={720} align="flex-start">
+        <SimpleGrid cols={{ base: 1, sm: 3 }} w="100%">
+          {field("below_usd", "When the balance falls below, in dollars", "Holds do not count.")}
+          {field("amount_usd", "Buy, in dollars", range)}
+          {field("month_max_usd", "Monthly maximum, in dollars", "Months are in UTC.")}
+        </SimpleGrid>
+        <Note>
+          {isOn ? "Y" : "By turning it on, y"}ou allow these charges to your saved card without
+          being asked each time. A failed charge, a refund or a dispute pauses it.
+        </Note>
+        {change.isError && !isPlaced ? <Fault error={change.error} /> : null}
+        <Group gap="sm">
+          <Button type="submit" loading={change.isPending} disabled={card === null || !mayChange}>
+            {isOn ? "Save amounts" : "Turn on automatic top-up"}
+          </Button>
+          {rule?.is_on === true ? (
+            <Button
+              variant="default"
+              disabled={change.isPending || !mayChange}
+              onClick={() => save(false)}
+            >
+              Turn off
+            </Button>
+          ) : null}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function toTyped(rule: TopUp["rule"]): Record<Field, string> {
+  if (rule === null) return { ...FIRST };
+  return {
+    below_usd: toCents(rule.below_usd),
+    amount_usd: toCents(rule.amount_usd),
+    month_max_usd: toCents(rule.month_max_usd),
+  };
 }

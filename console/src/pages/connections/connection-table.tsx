@@ -1,21 +1,27 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Group, Text, Popover } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
-import type { Connection, Connections } from "../../../../src/account/console-api/contract.ts";
+import type {
+  Connection,
+  Connections,
+  AnswerOf,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
-import { timeColumn } from "../../ui/columns.tsx";
+import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { useLast } from "../keys/use-last.ts";
-import { TestButton } from "./test-button.tsx";
+import { useLast, useSubmission } from "../../ui/form-dialog.tsx";
+import { call } from "../../api/client.ts";
+import { Fault } from "../../ui/fault.tsx";
+import { CompactButton } from "../../ui/buttons.tsx";
 
 export function ConnectionTable(props: {
   readonly connections: Connections;
   readonly empty: ReactNode;
-}): ReactNode {
+}) {
   const { providers, data } = props.connections;
   const keys = useAnswer("GET /api/console/keys");
   const [disabled, setDisabled] = useState<Connection>();
@@ -58,26 +64,15 @@ function buildColumns(parts: {
       ),
       sortValue: ({ name }) => name.toLowerCase(),
     },
-    {
-      id: "provider",
-      label: "Provider",
-      render: ({ provider }) => parts.providerName(provider),
+    column("provider", "Provider", ({ provider }) => parts.providerName(provider), {
       sortValue: ({ provider }) => parts.providerName(provider).toLowerCase(),
-    },
-    {
-      id: "label",
-      label: "Provider key",
-      render: ({ label }) => (
-        <Text span ff="monospace" fz="0.9em">
-          …{label}
-        </Text>
-      ),
-    },
-    {
-      id: "key",
-      label: "Used by",
-      render: ({ key_id: id }) => (id === null ? "All keys" : parts.keyName(id)),
-    },
+    }),
+    column("label", "Provider key", ({ label }) => (
+      <Text span ff="monospace" fz="0.9em">
+        …{label}
+      </Text>
+    )),
+    column("key", "Used by", ({ key_id: id }) => (id === null ? "All keys" : parts.keyName(id))),
     {
       id: "status",
       label: "Status",
@@ -93,36 +88,30 @@ function buildColumns(parts: {
       precision: "day",
       isSortable: true,
     }),
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      render: (connection) =>
-        connection.disabled_at === null ? (
-          <Actions connection={connection} onDisable={parts.onDisable} />
-        ) : null,
-    },
+    actionsColumn((connection) =>
+      connection.disabled_at === null ? (
+        <Actions connection={connection} onDisable={parts.onDisable} />
+      ) : null,
+    ),
   ];
 }
 
 function Actions(props: {
   readonly connection: Connection;
   readonly onDisable: (connection: Connection) => void;
-}): ReactNode {
+}) {
   const { connection, onDisable } = props;
   const mayChange = useMay("keys");
   if (!mayChange) return null;
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
       <TestButton connection={connection} />
-      <Button
-        size="compact-xs"
-        variant="default"
+      <CompactButton
         aria-label={`Disable ${connection.name}`}
         onClick={() => onDisable(connection)}
       >
         Disable
-      </Button>
+      </CompactButton>
     </Group>
   );
 }
@@ -130,12 +119,12 @@ function Actions(props: {
 function DisableConnectionDialog(props: {
   readonly disabled: Connection | undefined;
   readonly onClose: () => void;
-}): ReactNode {
+}) {
   const { disabled, onClose } = props;
   const shown = useLast(disabled);
-  const change = useChange("POST /api/console/connections/:connection_id/disable", {
-    refreshes: ["GET /api/console/connections"],
-  });
+  const change = useChange("POST /api/console/connections/:connection_id/disable", [
+    "GET /api/console/connections",
+  ]);
   const disable = async (): Promise<void> => {
     if (disabled === undefined) return;
     await change.mutateAsync({ params: { connection_id: disabled.connection_id } });
@@ -157,5 +146,57 @@ function DisableConnectionDialog(props: {
         are rejected.
       </Text>
     </ConfirmName>
+  );
+}
+
+type TestAnswer = AnswerOf<"POST /api/console/connections/:connection_id/test">;
+
+function TestButton({ connection }: { readonly connection: Connection }) {
+  const submission = useSubmission();
+  const [answer, setAnswer] = useState<TestAnswer>();
+  const [isShown, setIsShown] = useState(false);
+  const test = (): void => {
+    setAnswer(undefined);
+    setIsShown(false);
+    submission.run(async () => {
+      try {
+        const params = { connection_id: connection.connection_id };
+        setAnswer(await call("POST /api/console/connections/:connection_id/test", { params }));
+      } finally {
+        setIsShown(true);
+      }
+    });
+  };
+  return (
+    <Popover opened={isShown} onChange={setIsShown} width={300} withArrow trapFocus={false}>
+      <Popover.Target>
+        <CompactButton
+          aria-label={`Test ${connection.name}`}
+          loading={submission.isBusy}
+          onClick={test}
+        >
+          Test
+        </CompactButton>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <div role="status">
+          {submission.fault === undefined ? null : <Fault error={submission.fault} />}
+          {answer === undefined ? null : <TestResult answer={answer} />}
+        </div>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function TestResult({ answer }: { readonly answer: TestAnswer }) {
+  return (
+    <>
+      <StatusBadge tone={answer.ok ? "ok" : "bad"}>
+        {answer.ok ? "Accepted by the provider" : "Rejected by the provider"}
+      </StatusBadge>
+      <Text size="sm" mt="xs" style={{ overflowWrap: "anywhere", whiteSpace: "normal" }}>
+        {answer.message}
+      </Text>
+    </>
   );
 }

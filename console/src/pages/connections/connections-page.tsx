@@ -1,25 +1,28 @@
-import { Alert, Button } from "@mantine/core";
+import { Alert, Button, Stack } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 
 import type { Connections } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { useMay } from "../../api/use-session.ts";
+import { Answer, Loading } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
 import { AddConnectionDialog } from "./add-connection-dialog.tsx";
 import { ConnectionTable } from "./connection-table.tsx";
-import { EndpointTable } from "./endpoint-table.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { timeColumn, column } from "../../ui/columns.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const LEAD =
   "Requests made with your own provider key are billed by the provider, not charged to your " +
   "balance. Their usage is still recorded.";
 
-export function ConnectionsPage(): ReactNode {
+function ConnectionsPage() {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);
   const add = (): void => setIsAdding(true);
@@ -38,7 +41,14 @@ export function ConnectionsPage(): ReactNode {
       }
     >
       <RoleNote need="keys" what="add and disable provider keys" />
-      <Answer of={answer} skeleton={<ConnectionsSkeleton />}>
+      <Answer
+        of={answer}
+        skeleton={
+          <Panel title="Your provider keys">
+            <Loading rows={5} />
+          </Panel>
+        }
+      >
         {(connections) => (
           <>
             <OwnKeysPanel connections={connections} onAdd={add} />
@@ -55,10 +65,7 @@ export function ConnectionsPage(): ReactNode {
   );
 }
 
-function OwnKeysPanel(props: {
-  readonly connections: Connections;
-  readonly onAdd: () => void;
-}): ReactNode {
+function OwnKeysPanel(props: { readonly connections: Connections; readonly onAdd: () => void }) {
   const { connections, onAdd } = props;
   const mayChange = useMay("keys");
   const reason = addingProblem(connections);
@@ -94,7 +101,7 @@ function addingProblem(connections: Connections): string | undefined {
     : undefined;
 }
 
-function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }): ReactNode {
+function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }) {
   if (props.endpoints.length === 0) return null;
   return (
     <Panel title="Dedicated endpoints">
@@ -103,10 +110,53 @@ function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }):
   );
 }
 
-function ConnectionsSkeleton(): ReactNode {
+type Endpoint = Connections["endpoints"][number];
+
+/** Lists the organization's dedicated endpoints. Only the operator can edit them. */
+function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }) {
   return (
-    <Panel title="Your provider keys">
-      <Loading rows={5} />
-    </Panel>
+    <Stack gap="md">
+      <Note>
+        Requests for these models are sent to these endpoints only. The operator manages them. To
+        change one, contact support.
+      </Note>
+      <DataTable
+        caption="Dedicated endpoints of the organization"
+        columns={COLUMNS}
+        rows={props.endpoints}
+        rowKey={({ endpoint_id: id }) => id}
+      />
+    </Stack>
   );
+}
+
+const COLUMNS: readonly Column<Endpoint>[] = [
+  column("provider", "Provider", ({ provider }) => provider),
+  column("models", "Models", ({ models }) => (
+    <Stack gap={2} align="flex-start">
+      {models.map((model) => (
+        <Copyable key={model} value={model} label="model ID" />
+      ))}
+    </Stack>
+  )),
+  numberColumn("rps", "Requests per second"),
+  numberColumn("rpm", "Requests per minute"),
+  numberColumn("tpm", "Tokens per minute"),
+  numberColumn("concurrency", "Concurrent requests"),
+  timeColumn("created", "Since", ({ created_at: at }) => at, { precision: "day" }),
+  column("id", "Endpoint ID", ({ endpoint_id: id }) => (
+    <Copyable value={id} label="endpoint ID" short />
+  )),
+];
+
+function numberColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): Column<Endpoint> {
+  return {
+    id,
+    label,
+    align: "right",
+    render: (endpoint) => {
+      const count = endpoint[id];
+      return count === null ? "No limit" : formatCount(count);
+    },
+  };
 }

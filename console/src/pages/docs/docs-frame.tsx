@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState, type ReactElement } from "react";
+import { useEffect, useState } from "react";
 
 import { Page, type PageProps } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -14,11 +14,7 @@ interface DocsFrameProps extends PageProps {
   readonly operations?: readonly OperationView[];
 }
 
-export function DocsFrame({
-  sections = [],
-  operations = [],
-  ...page
-}: DocsFrameProps): ReactElement {
+export function DocsFrame({ sections = [], operations = [], ...page }: DocsFrameProps) {
   const [query, setQuery] = useState("");
   const found = useDocsSearch(query, operations);
   useHashScroll(sections.length);

@@ -1,28 +1,33 @@
-import { Button, CopyButton, Group, NativeSelect } from "@mantine/core";
+import { CopyButton, Group, NativeSelect, PasswordInput, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useMemo, useState, type ReactElement } from "react";
+import { useMemo, useState } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import { Loading } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DocsFrame } from "./docs-frame.tsx";
-import { chosenBlocks, modelOfGuide } from "./guide-blocks.ts";
+import { chosenBlocks, modelOfGuide, isRawKey } from "./guide-call.ts";
 import { GUIDES } from "./guide-list.ts";
-import { KeyChoice } from "./key-choice.tsx";
 import { readBlocks, slugOf } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
+import { useSession } from "../../api/use-session.ts";
+import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
+import { toKeyStatus } from "../keys/match-keys.ts";
+import { controlled } from "../../ui/fields.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function GuidePage(): ReactElement {
+function GuidePage() {
   const { page } = useParams({ strict: false });
   const found = GUIDES.find(([name]) => name === page);
   return found === undefined ? <NotFound /> : <Guide name={found[0]} title={found[1]} />;
 }
 
-function Guide({ name, title }: { readonly name: string; readonly title: string }): ReactElement {
+function Guide({ name, title }: { readonly name: string; readonly title: string }) {
   const text = useQuery<string>({
     queryKey: ["guide", name],
     queryFn: ({ signal }) => readGuide(name, signal),
@@ -46,7 +51,7 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
   );
 }
 
-function GuideView({ text }: { readonly text: string }): ReactElement {
+function GuideView({ text }: { readonly text: string }) {
   const blocks = useMemo(() => readBlocks(text), [text]);
   const [rawKey, setRawKey] = useState("");
   const [wanted, setWanted] = useState<string>();
@@ -70,8 +75,8 @@ function GuideView({ text }: { readonly text: string }): ReactElement {
             size="xs"
             w="22rem"
             maw="100%"
-            value={modelId ?? ""}
-            onChange={(event) => setWanted(event.currentTarget.value)}
+            {...controlled(modelId ?? "", setWanted)}
+
             data={fitting.map(({ id }) => id)}
           />
         )}
@@ -82,7 +87,7 @@ function GuideView({ text }: { readonly text: string }): ReactElement {
   );
 }
 
-function Neighbours({ name }: { readonly name: string }): ReactElement {
+function Neighbours({ name }: { readonly name: string }) {
   const at = GUIDES.findIndex(([each]) => each === name);
   const [before, after] = [GUIDES[at - 1], GUIDES[at + 1]];
   return (
@@ -109,14 +114,84 @@ async function readGuide(name: string, signal: AbortSignal): Promise<string> {
   return await answer.text();
 }
 
-function CopyMarkdown({ text }: { readonly text: string }): ReactElement {
+function CopyMarkdown({ text }: { readonly text: string }) {
   return (
     <CopyButton value={text} timeout={1500}>
       {({ copied, copy }) => (
-        <Button variant="default" size="xs" onClick={copy}>
-          {copied ? "Copied" : "Copy as Markdown"}
-        </Button>
+        <SmallButton onClick={copy}>{copied ? "Copied" : "Copy as Markdown"}</SmallButton>
       )}
     </CopyButton>
+  );
+}
+
+const VARIABLE = "variable";
+const PASTED = "pasted";
+
+/**
+ * Chooses the key that the examples show. The console has only the names of keys, so a raw key has
+ * to be pasted. It stays in this page's memory, and is neither sent nor stored.
+ */
+function KeyChoice(props: {
+  readonly rawKey: string;
+  readonly onRawKey: (rawKey: string) => void;
+}) {
+  const isSignedIn = useSession().state === "signed_in";
+  const keys = useAnswer("GET /api/console/keys", undefined, { enabled: isSignedIn });
+  const [chosen, setChosen] = useState(VARIABLE);
+  const [typed, setTyped] = useState("");
+  const active = keys.data?.data.filter((each) => toKeyStatus(each) === "active") ?? [];
+  const key = active.find(({ key_id: id }) => id === chosen);
+
+  function choose(value: string): void {
+    setChosen(value);
+    setTyped("");
+    props.onRawKey("");
+  }
+  function type(value: string): void {
+    const text = value.trim();
+    setTyped(text);
+    props.onRawKey(isRawKey(text) ? text : "");
+  }
+
+  return (
+    <Stack gap={4} miw={0} maw="min(60ch, 100%)">
+      <NativeSelect
+        label="Key in the code"
+        size="xs"
+        w="22rem"
+        maw="100%"
+        {...controlled(chosen, choose)}
+        data={[
+          { value: VARIABLE, label: `$${KEY_VARIABLE}` },
+          ...active.map(({ key_id: value, name, label }) => ({
+            value,
+            label: `${name} (${label}…)`,
+          })),
+          { value: PASTED, label: "Paste a key" },
+        ]}
+      />
+      {chosen === PASTED ? (
+        <PasswordInput
+          label="Pasted key"
+          description="Stays in this page's memory. It is not sent or saved, and is gone when you leave this page."
+          size="xs"
+          w="22rem"
+          maw="100%"
+          autoComplete="off"
+          {...controlled(typed, type)}
+          error={
+            typed === "" || isRawKey(typed)
+              ? undefined
+              : "Enter a whole key. It begins with tm_vk_."
+          }
+        />
+      ) : (
+        <Note>
+          {key === undefined
+            ? `Set one of your keys as the environment variable ${KEY_VARIABLE}.`
+            : `Set your key “${key.name}”, which begins with ${key.label}, as the environment variable ${KEY_VARIABLE}. It was shown once, when it was created.`}
+        </Note>
+      )}
+    </Stack>
   );
 }

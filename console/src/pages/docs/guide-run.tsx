@@ -1,23 +1,20 @@
 import { Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { Play, Square } from "lucide-react";
-import { useEffect, useRef, useState, type ReactElement } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { useSession } from "../../api/use-session.ts";
-import { signInAddress } from "../../app/sign-in-address.ts";
+import { signInAddress } from "../../app/sign-in.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { showUsd } from "../../ui/money-math.ts";
-import { RoleNote } from "../../ui/role-note.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
 import { FaultTrouble } from "../playground/gateway-trouble.tsx";
-import { useFreshBalance } from "../playground/use-fresh-balance.ts";
+import { useFreshBalance } from "../playground/tab-props.ts";
 import type { GuideCall } from "./guide-call.ts";
-import {
-  quoteGuideCall,
-  runGuideCall,
-  type GuideAnswer,
-  type GuideQuote,
-} from "./run-guide-call.ts";
+import { quoteGuideCall, runGuideCall, type GuideAnswer, type GuideQuote } from "./run-guide-call.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 type State =
   | { readonly kind: "ready" }
@@ -28,7 +25,7 @@ type State =
   | { readonly kind: "failed"; readonly fault: unknown };
 
 /** Runs a guide's request with the session instead of a key; shows the cost before and after. */
-export function GuideRun({ call }: { readonly call: GuideCall }): ReactElement {
+export function GuideRun({ call }: { readonly call: GuideCall }) {
   const { state: session, may } = useSession();
   if (session !== "signed_in") {
     return (
@@ -43,7 +40,7 @@ export function GuideRun({ call }: { readonly call: GuideCall }): ReactElement {
   return <Runner key={JSON.stringify(call)} call={call} />;
 }
 
-function Runner({ call }: { readonly call: GuideCall }): ReactElement {
+function Runner({ call }: { readonly call: GuideCall }) {
   const [state, setState] = useState<State>({ kind: "ready" });
   const abort = useRef<AbortController>(undefined);
   const freshBalance = useFreshBalance();
@@ -97,18 +94,13 @@ function Buttons(props: {
   readonly onRun: () => void;
   readonly onStop: () => void;
   readonly onCancel: () => void;
-}): ReactElement {
+}) {
   const { state } = props;
   if (state.kind === "running") {
     return (
-      <Button
-        size="xs"
-        variant="default"
-        leftSection={<Square size={14} aria-hidden />}
-        onClick={props.onStop}
-      >
+      <SmallButton leftSection={<Square size={14} aria-hidden />} onClick={props.onStop}>
         Stop
-      </Button>
+      </SmallButton>
     );
   }
   if (state.kind === "quoted") {
@@ -123,33 +115,27 @@ function Buttons(props: {
         <Button size="xs" onClick={props.onRun}>
           {refusal === undefined ? "Run now" : "Run anyway"}
         </Button>
-        <Button size="xs" variant="default" onClick={props.onCancel}>
-          Cancel
-        </Button>
+        <SmallButton onClick={props.onCancel}>Cancel</SmallButton>
       </>
     );
   }
   return (
-    <Button
-      size="xs"
-      variant="default"
+    <SmallButton
       leftSection={<Play size={14} aria-hidden />}
       loading={state.kind === "asking"}
       onClick={props.onAsk}
     >
       {state.kind === "ready" ? "Run" : "Run again"}
-    </Button>
+    </SmallButton>
   );
 }
 
-function Outcome(props: { readonly state: State; readonly isFree: boolean }): ReactElement | null {
+function Outcome(props: { readonly state: State; readonly isFree: boolean }) {
   const { state } = props;
   if (state.kind === "failed") return <FaultTrouble fault={state.fault} />;
   if (state.kind === "running") {
     return state.shown === "" ? (
-      <Text size="sm" c="dimmed" role="status">
-        Running…
-      </Text>
+      <Note role="status">Running…</Note>
     ) : (
       <CodeBlock code={state.shown} label="Answer so far" />
     );

@@ -1,20 +1,17 @@
 import { Anchor, Code, List, Text, Title } from "@mantine/core";
-import { Fragment, type ReactElement } from "react";
+import { Fragment } from "react";
 
+import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { CodeTabs } from "../../ui/code-tabs.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import type { ChosenBlock } from "./guide-blocks.ts";
+import type { ChosenBlock } from "./guide-call.ts";
 import { GuideRun } from "./guide-run.tsx";
 import styles from "./docs.module.css";
 import { type Block, slugOf } from "./markdown-blocks.ts";
 
-export function MarkdownView({
-  blocks,
-}: {
-  readonly blocks: readonly ChosenBlock[];
-}): ReactElement {
+export function MarkdownView({ blocks }: { readonly blocks: readonly ChosenBlock[] }) {
   const shown = blocks.filter(({ block }) => block.kind !== "heading" || block.level > 1);
   return (
     <>
@@ -28,7 +25,7 @@ export function MarkdownView({
   );
 }
 
-function BlockView({ block }: { readonly block: Block }): ReactElement {
+function BlockView({ block }: { readonly block: Block }) {
   switch (block.kind) {
     case "heading":
       return (
@@ -60,11 +57,9 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
         <Panel>
           <DataTable
             caption={block.head.join(", ")}
-            columns={block.head.map((label, at) => ({
-              id: `${at}`,
-              label,
-              render: (row: readonly string[]) => <Inline text={row[at] ?? ""} />,
-            }))}
+            columns={block.head.map((label, at) =>
+              column(`${at}`, label, (row: readonly string[]) => <Inline text={row[at] ?? ""} />),
+            )}
             rows={block.rows}
             rowKey={([first = ""]) => first}
           />
@@ -77,7 +72,7 @@ function BlockView({ block }: { readonly block: Block }): ReactElement {
 }
 
 /** Renders code, links and bold text; any other Markdown stays plain text. */
-export function Inline({ text }: { readonly text: string }): ReactElement {
+export function Inline({ text }: { readonly text: string }) {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
   return (
     <>
@@ -88,7 +83,7 @@ export function Inline({ text }: { readonly text: string }): ReactElement {
   );
 }
 
-function InlinePart({ part }: { readonly part: string }): ReactElement {
+function InlinePart({ part }: { readonly part: string }) {
   if (part.startsWith("`")) return <Code>{part.slice(1, -1)}</Code>;
   if (part.startsWith("**")) return <b>{part.slice(2, -2)}</b>;
   const [, label = "", target = ""] = /^\[([^\]]+)\]\(([^)]+)\)$/.exec(part) ?? [];

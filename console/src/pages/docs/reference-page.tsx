@@ -1,26 +1,26 @@
-import { Anchor, Code, Stack, Text } from "@mantine/core";
+import { Anchor, Code, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import type { ReactElement } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { NotFound } from "../../app/not-found.tsx";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import type { Column } from "../../ui/data-table.tsx";
+import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import { Loading } from "../../ui/answer.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { TablePanel } from "../../ui/table-panel.tsx";
 import { sentence } from "../../ui/sentence.ts";
 import { DocsFrame } from "./docs-frame.tsx";
-import { chosenBlocks, modelOfGuide } from "./guide-blocks.ts";
+import { chosenBlocks, modelOfGuide } from "./guide-call.ts";
 import { Inline, MarkdownView } from "./markdown-view.tsx";
 import { readOperations, type FieldRow, type OperationView } from "./openapi-rows.ts";
+import { Note } from "../../ui/note.tsx";
 
 const ADDRESS = "/api/openapi-v1.json";
 
-export function ReferencePage(): ReactElement {
+export function ReferencePage() {
   const document = useOperations();
   const operations = document.data ?? [];
   return (
@@ -52,7 +52,7 @@ export function ReferencePage(): ReactElement {
   );
 }
 
-export function OperationPage(): ReactElement {
+export function OperationPage() {
   const { operation: id } = useParams({ strict: false });
   const document = useOperations();
   if (document.isError) return <Fault error={document.error} />;
@@ -72,10 +72,7 @@ function useOperations() {
   });
 }
 
-function Operation(props: {
-  readonly of: OperationView;
-  readonly all: readonly OperationView[];
-}): ReactElement {
+function Operation(props: { readonly of: OperationView; readonly all: readonly OperationView[] }) {
   const { of, all } = props;
   const parts = [
     { id: "parameters", label: "Parameters", rows: of.parameters },
@@ -122,7 +119,7 @@ function Operation(props: {
 }
 
 /** Shows the example call of an operation, with a model that this installation lists. */
-function Example({ of }: { readonly of: OperationView }): ReactElement {
+function Example({ of }: { readonly of: OperationView }) {
   const sample = useSampleModel();
   const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];
   const blocks = [{ kind: "code", tabs: [{ label: "curl", code: of.curl }] }] as const;
@@ -135,42 +132,28 @@ function Example({ of }: { readonly of: OperationView }): ReactElement {
   return (
     <Stack gap="md">
       <MarkdownView blocks={chosenBlocks(blocks, { model, rawKey: "" })} />
-      <Text size="sm" c="dimmed">
-        The guides have the same calls in Python and TypeScript.
-      </Text>
+      <Note>The guides have the same calls in Python and TypeScript.</Note>
     </Stack>
   );
 }
 
 const ROUTE_COLUMNS: readonly Column<OperationView>[] = [
-  {
-    id: "route",
-    label: "Route",
-    render: ({ id, name }) => (
-      <AppLink to="/docs/reference/$operation" params={{ operation: id }}>
-        <Code>{name}</Code>
-      </AppLink>
-    ),
-  },
-  { id: "what", label: "What it does", render: ({ summary }) => <Inline text={summary} /> },
+  column("route", "Route", ({ id, name }) => (
+    <AppLink to="/docs/reference/$operation" params={{ operation: id }}>
+      <Code>{name}</Code>
+    </AppLink>
+  )),
+  column("what", "What it does", ({ summary }) => <Inline text={summary} />),
 ];
 const FIELD_COLUMNS: readonly Column<FieldRow>[] = [
-  { id: "name", label: "Name", phone: "lead", render: ({ name }) => <Code>{name}</Code> },
-  { id: "type", label: "Type", phone: "plain", render: ({ type }) => type },
-  {
-    id: "required",
-    label: "Required",
-    phone: "line",
-    render: ({ isRequired }) => (isRequired ? "Yes" : ""),
-  },
-  {
-    id: "about",
-    label: "Description",
+  column("name", "Name", ({ name }) => <Code>{name}</Code>, { phone: "lead" }),
+  column("type", "Type", ({ type }) => type, { phone: "plain" }),
+  column("required", "Required", ({ isRequired }) => (isRequired ? "Yes" : ""), { phone: "line" }),
+  column("about", "Description", ({ about }) => <Inline text={sentence(about)} />, {
     phone: "plain",
-    render: ({ about }) => <Inline text={sentence(about)} />,
-  },
+  }),
 ];
 const ERROR_COLUMNS: readonly Column<OperationView["refusals"][number]>[] = [
-  { id: "status", label: "Status", render: ({ status }) => <Code>{status}</Code> },
-  { id: "classes", label: "Classes", render: ({ classes }) => classes },
+  column("status", "Status", ({ status }) => <Code>{status}</Code>),
+  column("classes", "Classes", ({ classes }) => classes),
 ];

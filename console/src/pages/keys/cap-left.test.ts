@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
-import { capRows, type Cap } from "./cap-left.ts";
+import { capRows, type Cap } from "./caps.ts";
 import { buildKey } from "./sample-keys.test-data.ts";
 
 test("requests in flight count against a cap, to the micro-dollar", () => {

@@ -1,8 +1,8 @@
-import { Button, Checkbox, Group, Text } from "@mantine/core";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Checkbox, Group, Text } from "@mantine/core";
+import { lazy, Suspense, useState } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
-import { canBeChosen, CHOSEN_MAX, pickChosen, countKeys } from "./chosen-keys.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
 
 const ChangeKeysDialog = lazy(() => import("./change-keys-dialog.tsx"));
 const DisableKeysDialog = lazy(() => import("./disable-keys-dialog.tsx"));
@@ -12,7 +12,7 @@ export function ChosenBar(props: {
   readonly rows: readonly Key[];
   readonly chosen: ReadonlySet<string>;
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
-}): ReactNode {
+}) {
   const { rows, chosen, onChoose } = props;
   const [dialog, setDialog] = useState<"change" | "disable">();
   const able = rows.filter(canBeChosen);
@@ -43,22 +43,12 @@ export function ChosenBar(props: {
             {countKeys(keys.length)} selected
             {areTooMany ? `; at most ${CHOSEN_MAX} can be changed at once` : ""}
           </Text>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={areTooMany}
-            onClick={() => setDialog("change")}
-          >
+          <SmallButton disabled={areTooMany} onClick={() => setDialog("change")}>
             Change caps, expiry, or tags
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={areTooMany}
-            onClick={() => setDialog("disable")}
-          >
+          </SmallButton>
+          <SmallButton disabled={areTooMany} onClick={() => setDialog("disable")}>
             Disable selected
-          </Button>
+          </SmallButton>
         </Group>
       )}
       <Suspense fallback={null}>
@@ -67,4 +57,25 @@ export function ChosenBar(props: {
       </Suspense>
     </Group>
   );
+}
+
+export interface ChosenKeysProps {
+  readonly keys: readonly Key[];
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+const CHOSEN_MAX = 100;
+
+/** Returns the chosen keys that are visible: keys that a filter hides must not be changed. */
+function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
+  return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
+}
+
+export function canBeChosen({ disabled_at: disabledAt }: Pick<Key, "disabled_at">): boolean {
+  return disabledAt === null;
+}
+
+export function countKeys(count: number): string {
+  return count === 1 ? "1 key" : `${count} keys`;
 }

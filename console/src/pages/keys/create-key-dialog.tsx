@@ -1,31 +1,20 @@
 import { TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 
 import type { CreatedKey } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
-import { controlled } from "../../ui/controlled.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { fieldError } from "../../ui/field-errors.ts";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
-import { ExpiryField } from "./expiry-field.tsx";
-import { DialogForm, MoreFields } from "./form-dialog.tsx";
-import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
-import {
-  NAME_CHARS_MAX,
-  readNewKey,
-  stillWrong,
-  type FieldProblems,
-  type TypedKey,
-} from "./key-forms.ts";
-import { ModelsField } from "./models-field.tsx";
+import { DialogForm, MoreFields, useForm } from "../../ui/form-dialog.tsx";
+import { BLANK_CAPS, CAP_FIELDS } from "./caps.ts";
+import { NAME_CHARS_MAX, readNewKey, stillWrong, type TypedKey } from "./key-forms.ts";
 import { findNamesake } from "./match-keys.ts";
-import { CapAndTagFields } from "./cap-fields.tsx";
-import { useSubmission } from "./use-submission.ts";
+import { KeyFields } from "./key-fields.tsx";
 
 const BLANK: TypedKey = {
   name: "",
@@ -46,7 +35,7 @@ export default function CreateKeyDialog(props: {
   readonly onClose: () => void;
   /** Called when the reader has saved the raw key; the caller then sets the focus. */
   readonly onSaved: () => void;
-}): ReactNode {
+}) {
   const { opened, rpmMax, onClose } = props;
   const [created, setCreated] = useState<CreatedKey>();
   return (
@@ -77,7 +66,7 @@ export default function CreateKeyDialog(props: {
   );
 }
 
-function FirstCall({ of: { key, secret } }: { readonly of: CreatedKey }): ReactNode {
+function FirstCall({ of: { key, secret } }: { readonly of: CreatedKey }) {
   const { of, hasOneRoute = false } = useSampleCall(key.models, secret);
   return <CallSnippets {...{ of, hasOneRoute }} />;
 }
@@ -90,28 +79,17 @@ interface CreateProps {
   readonly onClose: () => void;
 }
 
-function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
+function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps) {
   const client = useQueryClient();
-  const submission = useSubmission();
-  const [typed, setTyped] = useState(BLANK);
-  const [problems, setProblems] = useState<FieldProblems>({});
+  const form = useForm(BLANK, stillWrong);
   const keys = useAnswer("GET /api/console/keys").data?.data ?? [];
-  const namesake = findNamesake(typed.name, keys);
-  const findError = (field: keyof FieldProblems): string | undefined =>
-    problems[field] ?? fieldError(submission.fault, field);
-
-  const isWrong = FOLDED.some((field) => findError(field) !== undefined);
-  /** Changes fields, and drops the problems that were found in their earlier contents. */
-  const change = (changed: Partial<TypedKey>): void => {
-    setTyped({ ...typed, ...changed });
-    setProblems(stillWrong(problems, changed));
-  };
+  const namesake = findNamesake(form.typed.name, keys);
 
   const send = (): void => {
-    const read = readNewKey(typed, { rpmMax, nowMs: Date.now() });
-    setProblems(read.isReady ? {} : read.problems);
+    const read = readNewKey(form.typed, { rpmMax, nowMs: Date.now() });
+    form.setProblems(read.isReady ? {} : read.problems);
     if (!read.isReady) return;
-    submission.run(async () => {
+    form.submission.run(async () => {
       const created = await call("POST /api/console/keys", { body: read.body });
       onCreated(created);
       await client.invalidateQueries({ queryKey: ["GET /api/console/keys"] });
@@ -119,13 +97,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   };
 
   return (
-    <DialogForm
-      submission={submission}
-      fields={["name", "rpm", ...CAP_FIELDS, "tags", "expires_at", "models"]}
-      submitLabel="Create key"
-      onSubmit={send}
-      onCancel={onClose}
-    >
+    <DialogForm form={form} submitLabel="Create key" onSubmit={send} onCancel={onClose}>
       <TextInput
         label="Name"
         description={
@@ -137,30 +109,19 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         required
         withAsterisk={false}
         maxLength={NAME_CHARS_MAX}
-        {...controlled(typed.name, (name) => change({ name }))}
-        error={findError("name")}
+        {...form.text("name")}
       />
-      <MoreFields label="Limits, expiry, models, and tags" isTelling={isWrong}>
-        <TextInput
-          label="Requests per minute"
-          description={`1 to ${rpmMax}. Leave blank for ${rpmMax}.`}
-          placeholder={String(rpmMax)}
-          inputMode="numeric"
-          maxLength={9}
-          {...controlled(typed.rpm, (rpm) => change({ rpm }))}
-          error={findError("rpm")}
-        />
-        <CapAndTagFields edited={null} value={typed} onChange={change} errorOf={findError} />
-        <ExpiryField
-          current={undefined}
-          value={typed.expiry}
-          onChange={(expiry) => change({ expiry })}
-          error={findError("expires_at")}
-        />
-        <ModelsField
-          value={typed.models}
-          onChange={(models) => change({ models })}
-          error={fieldError(submission.fault, "models")}
+      <MoreFields
+        label="Limits, expiry, models, and tags"
+        isTelling={FOLDED.some((field) => form.errorOf(field) !== undefined)}
+      >
+        <KeyFields
+          edited={null}
+          form={form}
+          rpm={{
+            description: `1 to ${rpmMax}. Leave blank for ${rpmMax}.`,
+            placeholder: String(rpmMax),
+          }}
         />
       </MoreFields>
     </DialogForm>

@@ -1,25 +1,22 @@
 import { Stack, Text } from "@mantine/core";
-import type { ReactNode } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
-import { KEY_READERS } from "./key-caps.ts";
-import { useLast } from "./use-last.ts";
+import { KEY_READERS } from "./caps.ts";
+import { useLast } from "../../ui/form-dialog.tsx";
 
 export default function DisableKeyDialog(props: {
   readonly disabled: Key | undefined;
   readonly onClose: () => void;
-}): ReactNode {
+}) {
   const { disabled, onClose } = props;
   const shown = useLast(disabled);
-  const change = useChange("POST /api/console/keys/:key_id/disable", {
-    refreshes: KEY_READERS,
-  });
+  const change = useChange("POST /api/console/keys/:key_id/disable", KEY_READERS);
   const disable = async (): Promise<void> => {
     if (disabled === undefined) return;
     await change.mutateAsync({
@@ -48,7 +45,7 @@ export default function DisableKeyDialog(props: {
 }
 
 /** Shows what tells the key from others with the same name, and whether it is still used. */
-function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
+function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }) {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };
   const detail = useAnswer("GET /api/console/keys/:key_id", asked, { enabled: props.isOpen });
@@ -57,13 +54,10 @@ function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): R
     <Stack gap={0} mb="sm">
       <FactList
         facts={[
-          { label: "Begins with", value: `${label}…` },
-          { label: "Created", value: <Time at={created_at} /> },
-          {
-            label: "Last used",
-            value: last_used_at === null ? "Never" : <Time at={last_used_at} />,
-          },
-          { label: "Requests today", value: today === undefined ? "…" : formatCount(today) },
+          ["Begins with", `${label}…`],
+          ["Created", <Time at={created_at} />],
+          ["Last used", last_used_at === null ? "Never" : <Time at={last_used_at} />],
+          ["Requests today", today === undefined ? "…" : formatCount(today)],
         ]}
       />
     </Stack>

@@ -1,17 +1,14 @@
 import { List, Text } from "@mantine/core";
-import type { ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
-import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
-import { KEY_READERS } from "./key-caps.ts";
+import { countKeys, type ChosenKeysProps } from "./chosen-bar.tsx";
+import { KEY_READERS } from "./caps.ts";
 
-export default function DisableKeysDialog(props: ChosenKeysProps): ReactNode {
+export default function DisableKeysDialog(props: ChosenKeysProps) {
   const { keys, onClose, onDone } = props;
-  const change = useChange("POST /api/console/keys/disable", {
-    refreshes: KEY_READERS,
-  });
+  const change = useChange("POST /api/console/keys/disable", KEY_READERS);
   const disable = async (): Promise<void> => {
     const { changed } = await change.mutateAsync({
       body: { key_ids: keys.map(({ key_id }) => key_id), confirm_count: keys.length },

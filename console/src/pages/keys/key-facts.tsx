@@ -1,48 +1,48 @@
-import type { ReactNode } from "react";
+import { Stack, Text } from "@mantine/core";
 
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { computeShare } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { FactList, type FactListProps } from "../models/fact-list.tsx";
+import { FactList, type SomeFacts } from "../models/fact-list.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 import { KeyName } from "./key-name.tsx";
 import { KeyLabel, KeyStatusBadge } from "./key-table.tsx";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { PERIOD_NAMES, capRows, type Cap, type CapRow } from "./caps.ts";
+import { Note } from "../../ui/note.tsx";
 
-export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
+export function KeyFacts({ shown }: { readonly shown: Key }) {
   const { tags, models, expires_at: expiresAt, disabled_at: disabledAt } = shown;
   return (
     <Panel>
       <FactList
         facts={[
-          { label: "Name", value: <KeyName named={shown} isLink={false} /> },
-          { label: "Key", value: <KeyLabel labelled={shown} /> },
-          { label: "Status", value: <KeyStatusBadge stated={shown} /> },
-          {
-            label: `Created ${ORIGIN_LABELS[shown.origin]}`,
-            value: <Time at={shown.created_at} />,
-          },
-          {
-            label: shown.is_expired ? "Expired" : "Expires",
-            value: expiresAt === null ? "Never" : <Time at={expiresAt} />,
-          },
-          { label: "Models", value: models === null ? "All" : models.join(", ") },
-          ...(tags.length === 0 ? [] : [{ label: "Tags", value: tags.join(", ") }]),
+          ["Name", <KeyName named={shown} isLink={false} />],
+          ["Key", <KeyLabel labelled={shown} />],
+          ["Status", <KeyStatusBadge stated={shown} />],
+          [`Created ${ORIGIN_LABELS[shown.origin]}`, <Time at={shown.created_at} />],
+          [
+            shown.is_expired ? "Expired" : "Expires",
+            expiresAt === null ? "Never" : <Time at={expiresAt} />,
+          ],
+          ["Models", models === null ? "All" : models.join(", ")],
+          tags.length !== 0 && ["Tags", tags.join(", ")],
           ...periodUse("Today", shown.spent_day_usd, shown.cap_day_usd),
           ...periodUse("This week", shown.spent_week_usd, shown.cap_week_usd),
-          ...(disabledAt === null
-            ? []
-            : [{ label: "Disabled permanently", value: <Time at={disabledAt} /> }]),
-          { label: "Key ID", value: <Copyable value={shown.key_id} label="key ID" /> },
+          disabledAt !== null && ["Disabled permanently", <Time at={disabledAt} />],
+          ["Key ID", <Copyable value={shown.key_id} label="key ID" />],
         ]}
       />
     </Panel>
   );
 }
 
-function periodUse(name: string, spent: string | null, cap: string | null): FactListProps["facts"] {
+function periodUse(name: string, spent: string | null, cap: string | null): SomeFacts {
   if (spent === null || cap === null) return [];
   const value = (
     <>
@@ -50,7 +50,7 @@ function periodUse(name: string, spent: string | null, cap: string | null): Fact
       <ShareBar share={computeShare(spent, cap)} />
     </>
   );
-  return [{ label: `${name} (UTC)`, value }];
+  return [[`${name} (UTC)`, value]];
 }
 
 const ORIGIN_LABELS: Readonly<Record<Key["origin"], string>> = {
@@ -58,3 +58,54 @@ const ORIGIN_LABELS: Readonly<Record<Key["origin"], string>> = {
   console: "in the console",
   identity: "through the API",
 };
+
+/** Shows the caps that apply to a key's requests; the cap that will refuse first is on top. */
+export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }) {
+  const answer = useAnswer("GET /api/console/limits");
+  return (
+    <Panel
+      title="Caps on this key"
+      actions={
+        <AppLink to="/limits" size="sm">
+          View all limits
+        </AppLink>
+      }
+    >
+      <Answer of={answer} rows={2}>
+        {({ caps }) => <Rows rows={listRows(caps, detail)} />}
+      </Answer>
+    </Panel>
+  );
+}
+
+function listRows(caps: readonly Cap[], { key, ...resets }: KeyDetail): readonly CapRow[] {
+  const met = caps.filter(({ scope, key_id: id }) => scope === "org" || id === key.key_id);
+  return capRows(met, { ...resets, keys: [key] }).filter(({ capUsd }) => capUsd !== null);
+}
+
+function Rows({ rows }: { readonly rows: readonly CapRow[] }) {
+  const [first, ...others] = rows;
+  if (first === undefined) {
+    return <Text size="sm">Neither this key nor the organization has a cap.</Text>;
+  }
+  return (
+    <Stack gap="xs">
+      <Text size="sm">
+        {describeCap(first)} applies first: <Money usd={first.leftUsd ?? "0"} isBrief /> of{" "}
+        <Money usd={first.capUsd ?? "0"} isBrief /> left. It resets on{" "}
+        <Time at={first.resetAt} precision="day" />.
+      </Text>
+      {others.map((row) => (
+        <Note key={describeCap(row)}>
+          {describeCap(row)}: <Money usd={row.leftUsd ?? "0"} isBrief /> left until{" "}
+          <Time at={row.resetAt} precision="day" />.
+        </Note>
+      ))}
+      <Note>Includes the maximum cost of requests in progress. The strictest cap applies.</Note>
+    </Stack>
+  );
+}
+
+function describeCap({ scope, period }: CapRow): string {
+  return scope === "org" ? "Organization cap" : `${PERIOD_NAMES[period]} key cap`;
+}

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { NewKey } from "../../../../src/account/console-api/contract/keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
-import { BLANK_CAPS } from "./key-caps.ts";
+import { BLANK_CAPS } from "./caps.ts";
 import { buildKey } from "./sample-keys.test-data.ts";
 import {
   MODELS_MAX,

@@ -1,7 +1,6 @@
 import type { BodyOf, CapField, Caps, Key } from "../../../../src/account/console-api/contract.ts";
 import { readExpiryChoice, type TypedExpiry } from "./expiry-choice.ts";
-import { CAP_FIELDS, KEY_CAPS } from "./key-caps.ts";
-import { capInput, readCap } from "./read-cap.ts";
+import { CAP_FIELDS, KEY_CAPS, capInput, readCap } from "./caps.ts";
 
 type NewKey = BodyOf<"POST /api/console/keys">;
 type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;

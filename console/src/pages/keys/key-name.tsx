@@ -4,15 +4,15 @@ import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } fro
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import { fieldError } from "../../ui/field-errors.ts";
-import { RowButton, RowLine } from "../../ui/row-parts.tsx";
+import { controlled, fieldError } from "../../ui/fields.ts";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
-import { useSubmission } from "./use-submission.ts";
+import { useSubmission } from "../../ui/form-dialog.tsx";
+import { SmallButton } from "../../ui/buttons.tsx";
+import tables from "../../ui/table.module.css";
 
-export function KeyName(props: { readonly named: Key; readonly isLink: boolean }): ReactNode {
+export function KeyName(props: { readonly named: Key; readonly isLink: boolean }) {
   const { named, isLink } = props;
   const [renaming, setRenaming] = useState<"not yet" | "now" | "done">("not yet");
   const mayRename = useMay("keys");
@@ -55,18 +55,16 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
   );
 }
 
-function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void }): ReactNode {
+function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void }) {
   const { renamed, onClose } = props;
   const [name, setName] = useState(renamed.name);
   const [problem, setProblem] = useState<string>();
   const submission = useSubmission();
-  const change = useChange("PATCH /api/console/keys/:key_id", {
-    refreshes: [
-      "GET /api/console/keys",
-      "GET /api/console/keys/:key_id",
-      "GET /api/console/limits",
-    ],
-  });
+  const change = useChange("PATCH /api/console/keys/:key_id", [
+    "GET /api/console/keys",
+    "GET /api/console/keys/:key_id",
+    "GET /api/console/limits",
+  ]);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     const found = nameProblem(name).name;
@@ -97,10 +95,43 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
         <Button type="submit" size="xs" loading={submission.isBusy}>
           Save
         </Button>
-        <Button size="xs" variant="default" onClick={onClose}>
-          Cancel
-        </Button>
+        <SmallButton onClick={onClose}>Cancel</SmallButton>
       </Group>
     </form>
+  );
+}
+
+/* These parts are plain elements instead of Mantine's, because a table shows dozens of rows, and
+   sorting redraws all of them. */
+
+export function RowLine(props: {
+  readonly isEnd?: boolean;
+  readonly className?: string | undefined;
+  readonly children: ReactNode;
+}) {
+  const names = [tables.line, props.isEnd === true ? tables.lineEnd : "", props.className ?? ""];
+  return <div className={names.filter((name) => name !== "").join(" ")}>{props.children}</div>;
+}
+
+/** A button with an icon. `label`, its accessible name, must name both the action and the row. */
+export function RowButton(props: {
+  readonly label: string;
+  readonly isQuiet?: boolean;
+  readonly autoFocus?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}) {
+  return (
+    <button
+      type="button"
+      className={props.isQuiet === true ? `${tables.button} ${tables.quiet}` : tables.button}
+      aria-label={props.label}
+      autoFocus={props.autoFocus}
+      disabled={props.disabled}
+      onClick={props.onClick}
+    >
+      {props.children}
+    </button>
   );
 }

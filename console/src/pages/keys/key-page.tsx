@@ -1,40 +1,36 @@
 import { Button, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useMemo, useState, type ReactNode } from "react";
+import { useMemo, useState } from "react";
 
 import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay } from "../../api/use-session.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { LinkButton } from "../../ui/app-link.tsx";
+import { LinkButton, AppLink } from "../../ui/app-link.tsx";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { fieldError } from "../../ui/field-errors.ts";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time, showUtc } from "../../ui/time.tsx";
-import { CapLeftPanel } from "./cap-left-panel.tsx";
-import { DialogForm } from "./form-dialog.tsx";
-import { KEY_CAPS, PERIOD_NAMES } from "./key-caps.ts";
-import { KeyDialogs } from "./key-dialogs.tsx";
-import { KeyFacts } from "./key-facts.tsx";
-import { KeyRequestsPanel } from "./key-requests-panel.tsx";
+import { CapLeftPanel, KeyFacts } from "./key-facts.tsx";
+import { DialogForm, useForm } from "../../ui/form-dialog.tsx";
+import { KEY_CAPS, PERIOD_NAMES, strictestCap } from "./caps.ts";
+import { KeyDialogs } from "./key-table.tsx";
 import { toKeyStatus } from "./match-keys.ts";
-import { strictestCap } from "./strictest-cap.ts";
-import { useSubmission } from "./use-submission.ts";
+import { DataTable } from "../../ui/data-table.tsx";
+import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
-export function KeyPage(): ReactNode {
+function KeyPage() {
   const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
   const detail = answer.data;
@@ -65,7 +61,7 @@ export function KeyPage(): ReactNode {
   );
 }
 
-function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
+function KeyActions({ detail }: { readonly detail: KeyDetail }) {
   const [opened, setOpened] = useState<"edit" | "rotate" | "disable">();
   const close = (): void => setOpened(undefined);
   const mayChange = useMay("keys");
@@ -96,7 +92,7 @@ interface RotateProps {
   readonly onClose: () => void;
 }
 
-function RotateKey({ rotated, opened, onClose }: RotateProps): ReactNode {
+function RotateKey({ rotated, opened, onClose }: RotateProps) {
   const [secret, setSecret] = useState<string>();
   return (
     <>
@@ -118,14 +114,14 @@ function RotateForm(props: {
   readonly rotated: Key;
   readonly onClose: () => void;
   readonly onRotated: (secret: string) => void;
-}): ReactNode {
+}) {
   const client = useQueryClient();
-  const submission = useSubmission();
-  const [hours, setHours] = useState("24");
+  const form = useForm({ grace_hours: "24" });
+  const { grace_hours: hours } = form.typed;
   const isWhole = /^\d{1,2}$/.test(hours) && Number(hours) <= GRACE_HOURS_MAX;
   const send = (): void => {
     if (!isWhole) return;
-    submission.run(async () => {
+    form.submission.run(async () => {
       const { secret } = await call("POST /api/console/keys/:key_id/rotate", {
         params: { key_id: props.rotated.key_id },
         body: { grace_hours: Number(hours) },
@@ -135,10 +131,10 @@ function RotateForm(props: {
       await client.invalidateQueries();
     });
   };
+  const { error, ...field } = form.text("grace_hours");
   return (
     <DialogForm
-      submission={submission}
-      fields={["grace_hours"]}
+      form={form}
       submitLabel="Make a new secret"
       onSubmit={send}
       onCancel={props.onClose}
@@ -152,12 +148,8 @@ function RotateForm(props: {
         data-autofocus
         inputMode="numeric"
         maxLength={2}
-        {...controlled(hours, setHours)}
-        error={
-          isWhole
-            ? fieldError(submission.fault, "grace_hours")
-            : `Enter a whole number from 0 to ${GRACE_HOURS_MAX}.`
-        }
+        {...field}
+        error={isWhole ? error : `Enter a whole number from 0 to ${GRACE_HOURS_MAX}.`}
       />
     </DialogForm>
   );
@@ -165,7 +157,7 @@ function RotateForm(props: {
 
 const GRACE_HOURS_MAX = 72;
 
-function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
+function KeyFigures({ detail }: { readonly detail: KeyDetail }) {
   const { key } = detail;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
@@ -199,7 +191,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
+function CapFigure({ detail }: { readonly detail: KeyDetail }) {
   const strictest = strictestCap(detail.key, Date.now());
   const cap = KEY_CAPS.find(({ name }) => name === strictest?.name);
   if (strictest === undefined || cap === undefined) {
@@ -222,7 +214,7 @@ function CapFigure({ detail }: { readonly detail: KeyDetail }): ReactNode {
 }
 
 /** Explains what to do: an expired key can get a later date; a disabled key never works again. */
-function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
+function UnusablePanel({ isExpired }: { readonly isExpired: boolean }) {
   return (
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>
       <Text size="sm" mb="sm">
@@ -235,7 +227,7 @@ function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNod
   );
 }
 
-function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
+function SamplePanel({ of: key }: { readonly of: Key }) {
   const { of, hasOneRoute = false } = useSampleCall(key.models);
   return (
     <Panel title="Use this key">
@@ -247,7 +239,7 @@ function SamplePanel({ of: key }: { readonly of: Key }): ReactNode {
   );
 }
 
-function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): ReactNode {
+function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }) {
   const buckets = useMemo(
     () =>
       days.map(({ day, spent_usd: spent }) => {
@@ -271,3 +263,42 @@ function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): ReactNod
 }
 
 const PARTS = [{ id: "spent", name: "Spent", isWhole: true }];
+
+const SHOWN_ROWS = 10;
+const COLUMNS = REQUEST_COLUMNS.filter(
+  ({ id, shownFrom }) => id !== "source" && shownFrom !== "asked",
+);
+
+function KeyRequestsPanel(props: {
+  readonly keyId: string;
+  /** UTC day from which requests are shown. Undefined selects the log's default range. */
+  readonly since: string | undefined;
+}) {
+  const { keyId, since } = props;
+  const from = since === undefined ? undefined : `${since.slice(0, 10)}T00:00:00.000Z`;
+  const answer = useAnswer("GET /api/console/requests", {
+    query: { key: keyId, limit: SHOWN_ROWS, from },
+  });
+  return (
+    <Panel
+      title="Recent requests"
+      actions={
+        <AppLink to="/usage" search={{ key: keyId }} size="sm">
+          View in usage
+        </AppLink>
+      }
+    >
+      <Answer of={answer} rows={5}>
+        {(list) => (
+          <DataTable
+            caption="Latest requests of this key"
+            columns={COLUMNS}
+            rows={list.data}
+            rowKey={(row) => row.request_id}
+            empty="No requests with this key in the last 30 days."
+          />
+        )}
+      </Answer>
+    </Panel>
+  );
+}

@@ -1,39 +1,35 @@
 import { Button, Text } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
-import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
+import { createContext, useContext, useMemo, useState, type ReactNode, lazy } from "react";
 
 import type { Key } from "../../../../src/account/console-api/contract.ts";
-import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount } from "../../ui/count.tsx";
-import { timeColumn } from "../../ui/columns.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { RowButton, RowLine } from "../../ui/row-parts.tsx";
 import tables from "../../ui/table.module.css";
-import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { Tip } from "../../ui/tip.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
-import { ChosenBar } from "./chosen-bar.tsx";
-import { canBeChosen } from "./chosen-keys.ts";
+import { ChosenBar, canBeChosen } from "./chosen-bar.tsx";
 import { expirySoon } from "./expiry-choice.ts";
-import { KEY_CAPS } from "./key-caps.ts";
-import { KeyDialogs } from "./key-dialogs.tsx";
-import { KeyName } from "./key-name.tsx";
+import { KEY_CAPS, strictestCap } from "./caps.ts";
+import { KeyName, RowButton, RowLine } from "./key-name.tsx";
 import { toKeyStatus } from "./match-keys.ts";
-import { strictestCap } from "./strictest-cap.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { WhenOpened } from "../../ui/dialog.tsx";
+import { Note } from "../../ui/note.tsx";
 
 export function KeyTable(props: {
   readonly rows: readonly Key[];
   readonly isFiltered: boolean;
   readonly onCreate: () => void;
-}): ReactNode {
+}) {
   const [edited, setEdited] = useState<Key>();
   const [disabled, setDisabled] = useState<Key>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -75,7 +71,7 @@ export function KeyTable(props: {
   );
 }
 
-function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
+function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
   const { gateway_url: gatewayUrl } = useSession().installation;
   const modelId = useSampleModel();
   const mayCreate = useMay("keys");
@@ -115,59 +111,44 @@ const COLUMNS: readonly Column<Key>[] = [
     isSortable: true,
     shownFrom: "wide",
   }),
-  {
-    id: "models",
-    label: "Models",
+  column(
+    "models",
+    "Models",
+    ({ models }) => (models === null ? "All" : <KeyModels models={models} />),
+    { shownFrom: "wide", sortValue: ({ models }) => models?.length ?? Infinity },
+  ),
+  timeColumn("expires", "Expires", (key) => key.expires_at, {
+    precision: "day",
+    otherwise: "Never",
     shownFrom: "wide",
-    render: ({ models }) => (models === null ? "All" : <KeyModels models={models} />),
-    sortValue: ({ models }) => models?.length ?? Infinity,
-  },
-  {
-    id: "expires",
-    label: "Expires",
-    shownFrom: "wide",
-    render: (key) =>
-      key.expires_at === null ? "Never" : <Time at={key.expires_at} precision="day" />,
     sortValue: (key) => key.expires_at ?? "9",
-  },
+  }),
   timeColumn("used", "Last used", (key) => key.last_used_at, {
     otherwise: "Never",
     sortValue: (key) => key.last_used_at ?? "",
     phone: "line",
   }),
-  {
-    id: "ceiling",
-    label: "Ceiling",
+  column("ceiling", "Ceiling", (key) => `${formatCount(key.rpm_ceiling)}/min`, {
     align: "right",
-    render: (key) => `${formatCount(key.rpm_ceiling)}/min`,
     sortValue: (key) => key.rpm_ceiling,
-  },
-  {
-    id: "rpm",
-    label: "Your limit",
+  }),
+  column("rpm", "Your limit", (key) => <OwnLimit limited={key} />, {
     align: "right",
-    render: (key) => <OwnLimit limited={key} />,
     sortValue: (key) => key.rpm ?? key.rpm_ceiling,
-  },
-  {
-    id: "cap",
-    label: "Cap",
+  }),
+  column("cap", "Cap", (key) => <Caps of={key} />, {
     align: "right",
     phone: "line",
-    render: (key) => <Caps of={key} />,
     sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
-  },
-  {
-    id: "spent",
-    label: "Spent this month",
+  }),
+  column("spent", "Spent this month", (key) => <Spent by={key} />, {
     align: "right",
     phone: "end",
-    render: (key) => <Spent by={key} />,
     sortValue: (key) => parseUsd(key.spent_month_usd),
-  },
+  }),
 ];
 
-function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
+function NameAndKey({ shown }: { readonly shown: Key }) {
   return (
     <RowLine className={tables.first}>
       {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
@@ -182,7 +163,7 @@ function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-function ChooseKey({ shown }: { readonly shown: Key }): ReactNode {
+function ChooseKey({ shown }: { readonly shown: Key }) {
   const choosing = useContext(ChoosingContext);
   if (choosing === undefined) return null;
   const { chosen, onChoose } = choosing;
@@ -201,13 +182,13 @@ function ChooseKey({ shown }: { readonly shown: Key }): ReactNode {
   );
 }
 
-function KeyModels({ models }: { readonly models: readonly string[] }): ReactNode {
+function KeyModels({ models }: { readonly models: readonly string[] }) {
   const [first = ""] = models;
   if (models.length === 1) return first;
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-function Spent({ by }: { readonly by: Key }): ReactNode {
+function Spent({ by }: { readonly by: Key }) {
   const cap = strictestCap(by, Date.now());
   return (
     <>
@@ -215,9 +196,9 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
       {cap === undefined ? null : (
         <div className={tables.deskOnly}>
           <ShareBar share={cap.share} />
-          <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+          <Note size="xs" style={{ whiteSpace: "nowrap" }}>
             {Math.floor(cap.share * 100)}% of {cap.name} cap
-          </Text>
+          </Note>
         </div>
       )}
     </>
@@ -225,7 +206,7 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
 }
 
 /** Shows the caps with their periods. The monthly cap is shown without its period. */
-function Caps({ of: key }: { readonly of: Key }): ReactNode {
+function Caps({ of: key }: { readonly of: Key }) {
   const set = KEY_CAPS.flatMap(({ period, field }) => {
     const usd = key[field];
     return usd === null ? [] : [{ period, usd }];
@@ -235,15 +216,15 @@ function Caps({ of: key }: { readonly of: Key }): ReactNode {
     period === "month" ? (
       <Money key={period} usd={usd} isBrief />
     ) : (
-      <Text key={period} size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      <Note key={period} size="xs" style={{ whiteSpace: "nowrap" }}>
         <Money usd={usd} isBrief /> a {period}
-      </Text>
+      </Note>
     ),
   );
 }
 
 /** Shows the first characters of a key, which are the only ones that are stored in the clear. */
-export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
+export function KeyLabel({ labelled }: { readonly labelled: Key }) {
   return (
     <Text
       span
@@ -258,7 +239,7 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   );
 }
 
-export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
+export function KeyStatusBadge({ stated }: { readonly stated: Key }) {
   const status = toKeyStatus(stated);
   if (status === "disabled") return <StatusBadge tone="quiet">disabled</StatusBadge>;
   if (status === "expired") return <StatusBadge tone="bad">expired</StatusBadge>;
@@ -272,16 +253,16 @@ function hasNews(key: Key): boolean {
 }
 
 /** Shows the key's own limit, and the effective limit if that is lower. */
-function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
+function OwnLimit({ limited }: { readonly limited: Key }) {
   const { rpm, rpm_ceiling: ceiling, rpm_effective: effective } = limited;
   const own = rpm === null ? "None" : `${formatCount(rpm)}/min`;
   if (limited.disabled_at !== null || effective >= Math.min(rpm ?? ceiling, ceiling)) return own;
   return (
     <>
       {own}
-      <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      <Note size="xs" style={{ whiteSpace: "nowrap" }}>
         now {formatCount(effective)}/min
-      </Text>
+      </Note>
     </>
   );
 }
@@ -292,26 +273,22 @@ function actionColumn(props: {
   readonly onDisable: (key: Key) => void;
 }): Column<Key> {
   const { mayChange, onEdit, onDisable } = props;
-  return {
-    id: "actions",
-    label: "Actions",
-    align: "right",
-    render: (key) =>
-      key.disabled_at === null ? (
-        <RowLine isEnd>
-          <RowAction mayChange={mayChange} label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
-            <SlidersHorizontal size={15} aria-hidden />
-          </RowAction>
-          <RowAction
-            mayChange={mayChange}
-            label={`Disable ${key.name}`}
-            onClick={() => onDisable(key)}
-          >
-            <Ban size={15} aria-hidden />
-          </RowAction>
-        </RowLine>
-      ) : null,
-  };
+  return actionsColumn((key) =>
+    key.disabled_at === null ? (
+      <RowLine isEnd>
+        <RowAction mayChange={mayChange} label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
+          <SlidersHorizontal size={15} aria-hidden />
+        </RowAction>
+        <RowAction
+          mayChange={mayChange}
+          label={`Disable ${key.name}`}
+          onClick={() => onDisable(key)}
+        >
+          <Ban size={15} aria-hidden />
+        </RowAction>
+      </RowLine>
+    ) : null,
+  );
 }
 
 function RowAction(props: {
@@ -319,12 +296,33 @@ function RowAction(props: {
   readonly label: string;
   readonly onClick: () => void;
   readonly children: ReactNode;
-}): ReactNode {
+}) {
   return (
     <Tip label={props.label}>
       <RowButton label={props.label} disabled={!props.mayChange} onClick={props.onClick}>
         {props.children}
       </RowButton>
     </Tip>
+  );
+}
+
+const EditKeyDialog = lazy(() => import("./edit-key-dialog.tsx"));
+const DisableKeyDialog = lazy(() => import("./disable-key-dialog.tsx"));
+
+export function KeyDialogs(props: {
+  readonly edited: Key | undefined;
+  readonly disabled: Key | undefined;
+  readonly onClose: () => void;
+}) {
+  const { edited, disabled, onClose } = props;
+  return (
+    <>
+      <WhenOpened opened={edited !== undefined}>
+        <EditKeyDialog edited={edited} onClose={onClose} />
+      </WhenOpened>
+      <WhenOpened opened={disabled !== undefined}>
+        <DisableKeyDialog disabled={disabled} onClose={onClose} />
+      </WhenOpened>
+    </>
   );
 }

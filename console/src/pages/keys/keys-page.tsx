@@ -1,27 +1,26 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { lazy, useRef, type ReactNode } from "react";
+import { lazy, useRef } from "react";
 
 import type { KeyList } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
-import { useFilters } from "../../app/use-filters.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { useMay } from "../../api/use-session.ts";
+import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { Answer, Loading } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
-import { WhenOpened } from "../../ui/when-opened.tsx";
+import { WhenOpened } from "../../ui/dialog.tsx";
 import { KeyTable } from "./key-table.tsx";
 import { matchKeys, toSearchTerm, type KeyStatus } from "./match-keys.ts";
-import { useSearchText } from "../../app/use-search-text.ts";
+import { Note } from "../../ui/note.tsx";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
-export function KeysPage(): ReactNode {
+export function KeysPage() {
   const answer = useAnswer("GET /api/console/keys");
   // The page's URL says whether the dialog is open, so that the palette and links can open it.
   const [filters, setFilters] = useFilters<{ create: string | undefined }>();
@@ -48,7 +47,14 @@ export function KeysPage(): ReactNode {
       }
     >
       <RoleNote need="keys" what="create and change keys" />
-      <Answer of={answer} skeleton={<KeyListSkeleton />}>
+      <Answer
+        of={answer}
+        skeleton={
+          <Panel>
+            <Loading rows={7} />
+          </Panel>
+        }
+      >
         {(list) => <KeyListPanel list={list} onCreate={create} />}
       </Answer>
       <WhenOpened opened={isOpened}>
@@ -65,7 +71,7 @@ export function KeysPage(): ReactNode {
   );
 }
 
-function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => void }): ReactNode {
+function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => void }) {
   const { list, onCreate } = props;
   const [filters, setFilters] = useFilters<{
     status: string | undefined;
@@ -116,21 +122,13 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
           isFiltered={search !== "" || list.data.length > 0}
           onCreate={onCreate}
         />
-        <Text size="sm" c="dimmed">
+        <Note>
           Monthly caps follow the calendar month in UTC and reset on{" "}
           <Time at={list.cap_reset_at} precision="day" />, weekly caps on{" "}
           <Time at={list.week_reset_at} precision="day" />, daily caps at 00:00 UTC. If the
           organization has a cap too, the strictest applies.
-        </Text>
+        </Note>
       </Stack>
-    </Panel>
-  );
-}
-
-function KeyListSkeleton(): ReactNode {
-  return (
-    <Panel>
-      <Loading rows={7} />
     </Panel>
   );
 }

@@ -1,5 +1,4 @@
 import { MultiSelect } from "@mantine/core";
-import type { ReactNode } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { MODELS_MAX } from "./key-forms.ts";
@@ -10,7 +9,7 @@ export interface ModelsFieldProps {
   readonly error: string | undefined;
 }
 
-export default function ModelsSelect(props: ModelsFieldProps): ReactNode {
+export default function ModelsSelect(props: ModelsFieldProps) {
   const listed = useAnswer("GET /api/models.json").data?.models ?? [];
   const { value, onChange, error } = props;
   return (

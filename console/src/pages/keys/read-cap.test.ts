@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { capInput, plainUsd, readCap } from "./read-cap.ts";
+import { capInput, plainUsd, readCap } from "./caps.ts";
 
 describe("a typed cap", () => {
   test.each(["", "   ", "$"])("changes nothing if it is blank (%j)", (text) => {

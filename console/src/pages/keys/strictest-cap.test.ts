@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { strictestCap } from "./strictest-cap.ts";
+import { strictestCap } from "./caps.ts";
 
 const MIDDLE_MS = Date.UTC(2026, 11, 9, 12);
 /** A Wednesday whose week ends after the month. */

@@ -1,16 +1,11 @@
 import { Autocomplete, NativeSelect } from "@mantine/core";
-import { useState, type ReactNode } from "react";
 
 import type { Key, LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { controlled } from "../../ui/controlled.ts";
-import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { DialogForm, inDialog } from "../keys/form-dialog.tsx";
-import { useSubmission } from "../keys/use-submission.ts";
-import { LIMIT_READERS } from "./edit-limit-dialog.tsx";
-import { pickCeilings, LIMIT_KINDS, readLimits, type Ceilings } from "./limit-change.ts";
-import { BLANK_LIMITS, LimitFields } from "./limit-fields.tsx";
+import { DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
+import { LIMIT_READERS, BLANK_LIMITS, LimitFields } from "./edit-limit-dialog.tsx";
+import { pickCeilings, readLimits, type Ceilings } from "./limit-change.ts";
 
 interface AddProps {
   readonly rows: readonly LimitRow[];
@@ -19,30 +14,27 @@ interface AddProps {
 
 export default inDialog("Add model limit", AddLimitForm);
 
-function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
+function AddLimitForm({ rows, onClose }: AddProps) {
   const models = useAnswer("GET /api/models.json");
   const keys = useAnswer("GET /api/console/keys").data?.data;
-  const change = useChange("POST /api/admission-limits", { refreshes: LIMIT_READERS });
-  const submission = useSubmission();
-  const [model, setModel] = useState("");
-  const [keyId, setKeyId] = useState("");
-  const [typed, setTyped] = useState(BLANK_LIMITS);
-  const [problems, setProblems] = useState<Problems>({});
+  const change = useChange("POST /api/admission-limits", LIMIT_READERS);
+  const form = useForm({ model: "", key_id: "", limits: BLANK_LIMITS });
+  const { model, key_id: keyId, limits } = form.typed;
   const ceilings = ceilingsUnder(rows, keyId);
 
   const send = (): void => {
-    const read = readLimits(typed, ceilings);
-    const found: Problems = {
+    const read = readLimits(limits, ceilings);
+    const found = {
       ...(model.trim() === "" ? { model: "Choose a model." } : {}),
       ...(read.isReady ? {} : read.problems),
       ...(read.isReady && Object.keys(read.values).length === 0
         ? { rpm: "Set at least one of the three limits." }
         : {}),
     };
-    setProblems(found);
+    form.setProblems(found);
     if (!read.isReady || Object.keys(found).length > 0) return;
     const key = keyId === "" ? {} : { key_id: keyId };
-    submission.run(async () => {
+    form.submission.run(async () => {
       await change.mutateAsync({
         body: { scope: "model", model: model.trim(), ...key, ...read.values },
       });
@@ -52,13 +44,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
   };
 
   return (
-    <DialogForm
-      submission={submission}
-      fields={["model", "key_id", ...LIMIT_KINDS]}
-      submitLabel="Add limit"
-      onSubmit={send}
-      onCancel={onClose}
-    >
+    <DialogForm form={form} submitLabel="Add limit" onSubmit={send} onCancel={onClose}>
       <Autocomplete
         label="Model"
         description="The model ID in the catalog."
@@ -67,27 +53,14 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
         limit={20}
         maxLength={200}
         value={model}
-        onChange={setModel}
-        error={problems.model ?? fieldError(submission.fault, "model")}
+        onChange={(to) => form.set({ model: to })}
+        error={form.errorOf("model")}
       />
-      <NativeSelect
-        label="Applies to"
-        data={keyOptions(rows, keys)}
-        {...controlled(keyId, setKeyId)}
-        error={fieldError(submission.fault, "key_id")}
-      />
-      <LimitFields
-        typed={typed}
-        onChange={setTyped}
-        ceilings={ceilings}
-        own={NO_LIMITS}
-        errorOf={(kind) => problems[kind] ?? fieldError(submission.fault, kind)}
-      />
+      <NativeSelect label="Applies to" data={keyOptions(rows, keys)} {...form.text("key_id")} />
+      <LimitFields form={form} ceilings={ceilings} own={NO_LIMITS} />
     </DialogForm>
   );
 }
-
-type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency", string>>>;
 
 const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 

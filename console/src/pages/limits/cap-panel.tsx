@@ -1,28 +1,25 @@
-import { Stack, Text } from "@mantine/core";
-import { useMemo, useState, type ReactNode } from "react";
+import { Stack } from "@mantine/core";
+import { useMemo, useState } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters } from "../../app/use-filters.ts";
+import { useFilters, useSearchText } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { moneyColumn } from "../../ui/columns.tsx";
+import { actionsColumn, column, moneyColumn, timeColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { capRows, type Cap, type CapRow } from "../keys/cap-left.ts";
-import { PERIOD_NAMES } from "../keys/key-caps.ts";
-import { useSearchText } from "../../app/use-search-text.ts";
+import { capRows, type Cap, type CapRow, PERIOD_NAMES } from "../keys/caps.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
-import { EditButton } from "./limit-panel.tsx";
-import { QuietNote } from "./quiet-note.tsx";
-import { tellingCaps } from "./quiet-rows.ts";
+import { EditButton, QuietNote } from "./limit-panel.tsx";
+import { tellingCaps } from "./limit-change.ts";
 import { ShareBar } from "./used-bar.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function CapPanel({ caps }: { readonly caps: readonly Cap[] }): ReactNode {
+export function CapPanel({ caps }: { readonly caps: readonly Cap[] }) {
   const keys = useAnswer("GET /api/console/keys", undefined, { refetchMs: REFRESH_MS });
   return (
     <Panel title="Caps">
@@ -33,7 +30,7 @@ export function CapPanel({ caps }: { readonly caps: readonly Cap[] }): ReactNode
   );
 }
 
-function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
+function CapTable(props: { readonly rows: readonly CapRow[] }) {
   const [edited, setEdited] = useState<CapRow>();
   const [filters, setFilters] = useFilters<{
     cap: string | undefined;
@@ -51,10 +48,10 @@ function CapTable(props: { readonly rows: readonly CapRow[] }): ReactNode {
   return (
     <>
       <Stack gap="md">
-        <Text size="sm" c="dimmed">
+        <Note>
           No request can exceed a cap. Months, weeks (from Monday), and days are in UTC. The maximum
           cost of requests in progress is included, and the strictest cap applies.
-        </Text>
+        </Note>
         {props.rows.length > SEARCHED_FROM ? (
           <SearchField label="Key with a cap" value={search} onChange={setSearch} />
         ) : null}
@@ -88,25 +85,17 @@ const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };
 
 function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] {
   return [
-    {
-      id: "scope",
-      label: "Scope",
-      render: ({ scope }) => (scope === "org" ? "Organization" : "Key"),
-    },
-    {
-      id: "name",
-      label: "For",
+    column("scope", "Scope", ({ scope }) => (scope === "org" ? "Organization" : "Key")),
+    column("name", "For", (cap) => <CapName cap={cap} />, {
       phone: "lead",
-      render: (cap) => <CapName cap={cap} />,
       sortValue: (cap) => cap.name,
-    },
-    {
-      id: "period",
-      label: "Period",
-      phone: "line",
-      render: ({ period, capUsd }) => (capUsd === null ? "–" : PERIOD_NAMES[period]),
-      sortValue: ({ period, capUsd }) => (capUsd === null ? "" : period),
-    },
+    }),
+    column(
+      "period",
+      "Period",
+      ({ period, capUsd }) => (capUsd === null ? "–" : PERIOD_NAMES[period]),
+      { phone: "line", sortValue: ({ period, capUsd }) => (capUsd === null ? "" : period) },
+    ),
     moneyColumn("cap", "Cap", ({ capUsd: usd }) => usd, {
       isBrief: true,
       otherwise: "No cap",
@@ -120,44 +109,28 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
       render: ({ capUsd, spentUsd, period }) => (
         <>
           <Money usd={spentUsd} isBrief />
-          {capUsd === null ? (
-            <Text size="xs" c="dimmed">
-              this {period}
-            </Text>
-          ) : null}
+          {capUsd === null ? <Note size="xs">this {period}</Note> : null}
         </>
       ),
       sortValue: ({ spentUsd }) => parseUsd(spentUsd),
     },
-    {
-      id: "flight",
-      label: "In progress",
-      align: "right",
-      render: ({ inFlightUsd }) =>
-        parseUsd(inFlightUsd) === 0n ? "–" : <Money usd={inFlightUsd} isBrief />,
-      sortValue: ({ inFlightUsd }) => parseUsd(inFlightUsd),
-    },
-    {
-      id: "left",
-      label: "Left",
+    moneyColumn(
+      "flight",
+      "In progress",
+      ({ inFlightUsd: usd }) => (parseUsd(usd) === 0n ? null : usd),
+      { isBrief: true, sortValue: ({ inFlightUsd }) => parseUsd(inFlightUsd) },
+    ),
+    column("left", "Left", (cap) => <Left cap={cap} />, {
       align: "right",
       phone: "line",
-      render: (cap) => <Left cap={cap} />,
       sortValue: ({ leftUsd }) => (leftUsd === undefined ? 1n << 62n : parseUsd(leftUsd)),
-    },
-    {
-      id: "reset",
-      label: "Resets",
+    }),
+    timeColumn("reset", "Resets", ({ capUsd, resetAt }) => (capUsd === null ? null : resetAt), {
+      precision: "day",
       shownFrom: "wide",
-      render: ({ capUsd, resetAt }) =>
-        capUsd === null ? "–" : <Time at={resetAt} precision="day" />,
-    },
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      phone: "end",
-      render: (cap) => (
+    }),
+    actionsColumn(
+      (cap) => (
         <EditButton
           // The organization's cap needs the right to manage billing.
           need={cap.key_id === null ? "billing" : "keys"}
@@ -165,11 +138,12 @@ function buildColumns(onEdit: (cap: CapRow) => void): readonly Column<CapRow>[] 
           onClick={() => onEdit(cap)}
         />
       ),
-    },
+      { phone: "end" },
+    ),
   ];
 }
 
-function CapName({ cap }: { readonly cap: CapRow }): ReactNode {
+function CapName({ cap }: { readonly cap: CapRow }) {
   if (cap.key_id === null) return cap.name;
   return (
     <AppLink to="/keys/$keyId" params={{ keyId: cap.key_id }} fw={500} inherit>
@@ -178,7 +152,7 @@ function CapName({ cap }: { readonly cap: CapRow }): ReactNode {
   );
 }
 
-function Left({ cap: { leftUsd, capUsd } }: { readonly cap: CapRow }): ReactNode {
+function Left({ cap: { leftUsd, capUsd } }: { readonly cap: CapRow }) {
   if (leftUsd === undefined || capUsd === null) return "–";
   const used = writeUsd(parseUsd(capUsd) - parseUsd(leftUsd));
   return (

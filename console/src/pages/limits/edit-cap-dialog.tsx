@@ -1,51 +1,49 @@
-import { useState, type ReactNode } from "react";
-
 import { useChange } from "../../api/use-answer.ts";
-import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { CapField } from "../keys/cap-field.tsx";
-import type { CapRow } from "../keys/cap-left.ts";
-import { editDialog, useConfirmation, type EditProps } from "../keys/edit-dialog.tsx";
-import { DialogForm } from "../keys/form-dialog.tsx";
-import { KEY_CAPS, KEY_READERS, PERIOD_NAMES } from "../keys/key-caps.ts";
-import { capInput, readCap } from "../keys/read-cap.ts";
-import { useSubmission } from "../keys/use-submission.ts";
+import { CapField } from "../keys/key-fields.tsx";
+import {
+  type CapRow,
+  KEY_CAPS,
+  KEY_READERS,
+  PERIOD_NAMES,
+  capInput,
+  readCap,
+} from "../keys/caps.ts";
+import {
+  editDialog,
+  useConfirmation,
+  type EditProps,
+  DialogForm,
+  useForm,
+} from "../../ui/form-dialog.tsx";
 
 export const EditCapDialog = editDialog(describeRow, EditCapForm);
 
-function EditCapForm({ edited, onClose }: EditProps<CapRow>): ReactNode {
+function EditCapForm({ edited, onClose }: EditProps<CapRow>) {
   const save = useSaveCap(edited);
-  const submission = useSubmission();
-  const [typed, setTyped] = useState("");
-  const isConfirmed = useConfirmation(submission);
-  const { field, label, applies } = ofPeriod(edited);
-  const [problem, setProblem] = useState<string>();
+  const form = useForm({ usd: "" });
+  const isConfirmed = useConfirmation(form.submission);
+  const cap = ofPeriod(edited);
   const send = (): void => {
-    const read = readCap(typed);
-    setProblem(read.kind === "problem" ? read.problem : undefined);
+    const read = readCap(form.typed.usd);
+    form.setProblems(read.kind === "problem" ? { [cap.field]: read.problem } : {});
     if (read.kind === "problem") return;
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
-    submission.run(async () => {
+    form.submission.run(async () => {
       await save(capUsd, isConfirmed(capUsd));
       notifyDone(`${describeRow(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
       onClose();
     });
   };
   return (
-    <DialogForm
-      submission={submission}
-      fields={[field]}
-      submitLabel="Save"
-      onSubmit={send}
-      onCancel={onClose}
-    >
+    <DialogForm form={form} submitLabel="Save" onSubmit={send} onCancel={onClose}>
       <CapField
-        {...{ label, applies }}
+        of={cap}
         currentUsd={edited.capUsd}
-        value={typed}
-        onChange={setTyped}
-        error={problem ?? fieldError(submission.fault, field)}
+        value={form.typed.usd}
+        onChange={(usd) => form.set({ usd })}
+        error={form.errorOf(cap.field)}
       />
     </DialogForm>
   );
@@ -60,8 +58,8 @@ function ofPeriod({ period }: CapRow): (typeof KEY_CAPS)[number] {
 }
 
 function useSaveCap(edited: CapRow): (capUsd: string, confirm: boolean) => Promise<void> {
-  const forKey = useChange("PATCH /api/console/keys/:key_id", { refreshes: KEY_READERS });
-  const forOrg = useChange("PATCH /api/console/org-cap", { refreshes: KEY_READERS });
+  const forKey = useChange("PATCH /api/console/keys/:key_id", KEY_READERS);
+  const forOrg = useChange("PATCH /api/console/org-cap", KEY_READERS);
   return async (capUsd, confirm) => {
     const { key_id: keyId } = edited;
     const sure = confirm && { confirm };

@@ -1,6 +1,7 @@
 import type { BodyOf, LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { CapRow } from "../keys/caps.ts";
 
-export type LimitBody = BodyOf<"POST /api/admission-limits">;
+type LimitBody = BodyOf<"POST /api/admission-limits">;
 export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
@@ -21,8 +22,8 @@ export interface TypedLimit {
 export type TypedLimits = Readonly<Record<LimitKind, TypedLimit>>;
 export type Ceilings = Readonly<Record<LimitKind, number | null>>;
 
-export type LimitValues = Pick<LimitBody, LimitKind>;
-export type ReadLimits =
+type LimitValues = Pick<LimitBody, LimitKind>;
+type ReadLimits =
   | { readonly isReady: true; readonly values: LimitValues }
   | { readonly isReady: false; readonly problems: Readonly<Partial<Record<LimitKind, string>>> };
 
@@ -70,4 +71,39 @@ function readLimit(text: string, ceiling: number | null): number | string {
   return ceiling === null
     ? "Enter a whole number of at least 1."
     : `Enter a whole number from 1 to ${ceiling}. Limits can be lowered, not raised.`;
+}
+
+/** Minimum number of keys that are worth hiding. If there are fewer, they are all shown. */
+const QUIET_MIN = 10;
+/** Share of a limit from which a key's use counts as notable, so that the key is not hidden. */
+const CLOSE_SHARE = 0.5;
+
+interface Telling<T> {
+  readonly rows: readonly T[];
+  readonly quiet: number;
+}
+
+/** Hides keys that have only the default limits and use less than half of them. */
+export function tellingLimits(rows: readonly LimitRow[]): Telling<LimitRow> {
+  return without(
+    rows,
+    (row) => row.scope === "key" && LIMIT_KINDS.every((kind) => !isClose(row, kind)),
+  );
+}
+
+export function tellingCaps(caps: readonly CapRow[]): Telling<CapRow> {
+  return without(caps, ({ scope, capUsd }) => scope === "key" && capUsd === null);
+}
+
+/** True if the limit is specific to this row, or at least half used. */
+function isClose(row: LimitRow, kind: (typeof LIMIT_KINDS)[number]): boolean {
+  const { own, source, used, effective } = row[kind];
+  if (own !== null || source === "contract") return true;
+  return used !== null && effective !== null && used > 0 && used >= effective * CLOSE_SHARE;
+}
+
+function without<T>(rows: readonly T[], isQuiet: (row: T) => boolean): Telling<T> {
+  const telling = rows.filter((row) => !isQuiet(row));
+  const quiet = rows.length - telling.length;
+  return quiet < QUIET_MIN ? { rows, quiet: 0 } : { rows: telling, quiet };
 }

@@ -1,27 +1,26 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
-import { useMemo, useState, type ReactNode } from "react";
+import { Group, Stack, Text, Badge } from "@mantine/core";
+import { useMemo, useState } from "react";
 
-import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
-import { useMay, type Need } from "../../api/use-may.ts";
-import { useFilters } from "../../app/use-filters.ts";
+import type { LimitRow, LimitValue } from "../../../../src/account/console-api/contract.ts";
+import { useMay, type Need } from "../../api/use-session.ts";
+import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { useSearchText } from "../../app/use-search-text.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
-import { KIND_LABELS, LIMIT_KINDS, toScope, type LimitKind } from "./limit-change.ts";
-import { QuietNote } from "./quiet-note.tsx";
-import { tellingLimits } from "./quiet-rows.ts";
-import { SourceBadge } from "./source-badge.tsx";
+import { KIND_LABELS, LIMIT_KINDS, toScope, type LimitKind, tellingLimits } from "./limit-change.ts";
 import { UsedBar } from "./used-bar.tsx";
+import { CompactButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** Shows and edits the limits of every scope, one kind at a time, with the used amounts. */
-export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
+export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
   const [filters, setFilters] = useFilters<{
     limit: string | undefined;
     q: string | undefined;
@@ -68,10 +67,10 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
             onChange={(to) => setFilters({ all: to ? "1" : undefined })}
           />
         ) : null}
-        <Text size="sm" c="dimmed">
+        <Note>
           You can lower limits but not raise them. To go above a default or a contract, contact
           support.
-        </Text>
+        </Note>
       </Stack>
       <EditLimitDialog
         edited={rows.find((row) => toRowId(row) === editedId)}
@@ -90,49 +89,34 @@ function buildColumns(
 ): readonly Column<LimitRow>[] {
   const orMost = (value: number | null): number => value ?? Number.MAX_SAFE_INTEGER;
   return [
-    { id: "scope", label: "Scope", render: (row) => SCOPE_LABELS[row.scope] },
-    {
-      id: "name",
-      label: "For",
+    column("scope", "Scope", (row) => SCOPE_LABELS[row.scope]),
+    column("name", "For", (row) => <ScopeName row={row} names={nameOf(row)} />, {
       phone: "lead",
-      render: (row) => <ScopeName row={row} names={nameOf(row)} />,
       sortValue: (row) => nameOf(row).name.toLowerCase(),
-    },
-    {
-      id: "ceiling",
-      label: "Default or contract",
+    }),
+    column("ceiling", "Default or contract", (row) => countOr(row[kind].ceiling, "No limit"), {
       align: "right",
-      render: (row) => countOr(row[kind].ceiling, "No limit"),
       sortValue: (row) => orMost(row[kind].ceiling),
-    },
-    {
-      id: "own",
-      label: "Your limit",
-      align: "right",
-      render: (row) => countOr(row[kind].own, row.scope === "endpoint" ? "–" : "None"),
-      sortValue: (row) => orMost(row[kind].own),
-    },
-    {
-      id: "effective",
-      label: "In effect",
+    }),
+    column(
+      "own",
+      "Your limit",
+      (row) => countOr(row[kind].own, row.scope === "endpoint" ? "–" : "None"),
+      { align: "right", sortValue: (row) => orMost(row[kind].own) },
+    ),
+    column("effective", "In effect", (row) => <Effective row={row} kind={kind} />, {
       align: "right",
       phone: "line",
-      render: (row) => <Effective row={row} kind={kind} />,
       sortValue: (row) => orMost(row[kind].effective),
-    },
-    {
-      id: "used",
-      label: kind === "concurrency" ? "In progress" : "Used in the last 60 s",
-      phone: "line",
-      render: (row) => <UsedBar value={row[kind]} miw={130} />,
-      sortValue: (row) => row[kind].used ?? -1,
-    },
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      phone: "end",
-      render: (row) =>
+    }),
+    column(
+      "used",
+      kind === "concurrency" ? "In progress" : "Used in the last 60 s",
+      (row) => <UsedBar value={row[kind]} miw={130} />,
+      { phone: "line", sortValue: (row) => row[kind].used ?? -1 },
+    ),
+    actionsColumn(
+      (row) =>
         toScope(row) === undefined ? null : (
           <EditButton
             need="keys"
@@ -140,11 +124,12 @@ function buildColumns(
             onClick={() => onEdit(toRowId(row))}
           />
         ),
-    },
+      { phone: "end" },
+    ),
   ];
 }
 
-function Effective({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind }): ReactNode {
+function Effective({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind }) {
   const { effective, source } = row[kind];
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
@@ -154,7 +139,7 @@ function Effective({ row, kind }: { readonly row: LimitRow; readonly kind: Limit
   );
 }
 
-function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }): ReactNode {
+function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }) {
   const { row, names } = props;
   if (row.scope === "key" && row.key_id !== null) {
     return (
@@ -167,11 +152,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
   return (
     <>
       <Copyable value={names.name} label="model ID" />
-      {names.key === undefined ? null : (
-        <Text size="xs" c="dimmed">
-          under the key {names.key}
-        </Text>
-      )}
+      {names.key === undefined ? null : <Note size="xs">under the key {names.key}</Note>}
     </>
   );
 }
@@ -212,16 +193,63 @@ export function EditButton(props: {
   readonly need: Need;
   readonly label: string;
   readonly onClick: () => void;
-}): ReactNode {
+}) {
   return (
-    <Button
-      size="compact-xs"
-      variant="default"
-      aria-label={props.label}
-      disabled={!useMay(props.need)}
-      onClick={props.onClick}
-    >
+    <CompactButton aria-label={props.label} disabled={!useMay(props.need)} onClick={props.onClick}>
       Edit
-    </Button>
+    </CompactButton>
   );
 }
+
+/** Tells how many keys are hidden because they have only defaults, with a button to show them. */
+export function QuietNote(props: {
+  readonly quiet: number;
+  /** Says what the hidden keys have, such as `"only the default limits"`. */
+  readonly have: string;
+  readonly isAll: boolean;
+  readonly onChange: (isAll: boolean) => void;
+}) {
+  const { quiet, have, isAll, onChange } = props;
+  if (quiet === 0) return null;
+  return (
+    <Group gap="sm">
+      <Text size="sm">
+        {quiet} keys have {have}.
+      </Text>
+      <CompactButton onClick={() => onChange(!isAll)}>
+        {isAll ? "Hide them" : "Show them"}
+      </CompactButton>
+    </Group>
+  );
+}
+
+export function SourceBadge({ source }: { readonly source: LimitValue["source"] }) {
+  if (source === null) return null;
+  return (
+    <Badge
+      variant="default"
+      radius="sm"
+      tt="none"
+      fw={500}
+      size="sm"
+      miw="max-content"
+      title={MEANINGS[source]}
+    >
+      {LABELS[source]}
+    </Badge>
+  );
+}
+
+const LABELS = {
+  default: "Default",
+  contract: "Contract",
+  self: "Your limit",
+  unfunded: "No credit yet",
+} as const;
+
+const MEANINGS = {
+  default: "Same for every organization",
+  contract: "Agreed with your organization. Only the operator can change it.",
+  self: "Set by your organization",
+  unfunded: "Until you add credit",
+} as const;

@@ -1,20 +1,22 @@
-import { Alert, Button } from "@mantine/core";
+import { Alert, Button, Paper, SimpleGrid, Text } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
-import { lazy, useState, type ReactNode } from "react";
+import { lazy, useState } from "react";
 
-import type { Limits } from "../../../../src/account/console-api/contract.ts";
+import type { Limits, LimitRow } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
-import { WhenOpened } from "../../ui/when-opened.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
+import { WhenOpened } from "../../ui/dialog.tsx";
 import { CapPanel } from "./cap-panel.tsx";
-import { LimitPanel } from "./limit-panel.tsx";
-import { OrgMeters } from "./org-meters.tsx";
+import { LimitPanel, SourceBadge } from "./limit-panel.tsx";
 import { RefusalPanel } from "./refusal-panel.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { KIND_LABELS, LIMIT_KINDS, type LimitKind } from "./limit-change.ts";
+import { ShareBar } from "./used-bar.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const AddLimitDialog = lazy(() => import("./add-limit-dialog.tsx"));
 
@@ -24,7 +26,7 @@ const LEAD =
 
 const REFRESH_MS = 10_000;
 
-export function LimitsPage(): ReactNode {
+function LimitsPage() {
   const answer = useAnswer("GET /api/console/limits", undefined, { refetchMs: REFRESH_MS });
   const [isAdding, setIsAdding] = useState(false);
   const mayChange = useMay("keys");
@@ -67,7 +69,7 @@ export function LimitsPage(): ReactNode {
   );
 }
 
-function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
+function UnfundedNote({ limits }: { readonly limits: Limits }) {
   const { unfunded_rpm: rpm } = useSession();
   if (limits.is_funded) return null;
   return (
@@ -83,5 +85,37 @@ function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
       </AppLink>{" "}
       and the limits below apply within seconds.
     </Alert>
+  );
+}
+
+function OrgMeters({ rows }: { readonly rows: readonly LimitRow[] }) {
+  const org = rows.find(({ scope }) => scope === "org");
+  if (org === undefined) return null;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 3 }} spacing={{ base: "xs", sm: "md" }}>
+      {LIMIT_KINDS.map((kind) => (
+        <Meter key={kind} row={org} kind={kind} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind }) {
+  const { used, effective, source } = row[kind];
+  return (
+    <Paper withBorder p="md" bg="var(--tm-surface)">
+      <Note>{KIND_LABELS[kind].label}</Note>
+      <Text fz="1.6rem" fw={600} lh={1.3} style={{ fontVariantNumeric: "tabular-nums" }}>
+        {used === null ? "–" : formatCount(used)}
+        <Text span c="dimmed" fz="md" fw={400}>
+          {effective === null ? " · No limit" : ` of ${formatCount(effective)}`}
+        </Text>
+      </Text>
+      <ShareBar share={used === null || effective === null ? 0 : used / Math.max(1, effective)} />
+      <Text component="div" size="xs" c="dimmed" mt="xs">
+        All keys combined, {used === null ? "current use unknown" : KIND_LABELS[kind].used}{" "}
+        <SourceBadge source={source} />
+      </Text>
+    </Paper>
   );
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
-import type { CapRow } from "../keys/cap-left.ts";
-import { tellingCaps, tellingLimits } from "./quiet-rows.ts";
+import type { CapRow } from "../keys/caps.ts";
+import { tellingCaps, tellingLimits } from "./limit-change.ts";
 
 const value = { ceiling: 300, own: null, effective: 300, source: "default", used: 0 } as const;
 const org: LimitRow = {

@@ -1,12 +1,12 @@
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
-import { useState, type ReactNode, type SyntheticEvent } from "react";
+import { useState, type SyntheticEvent } from "react";
 
 import type { AnswerOf } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { controlled } from "../../ui/controlled.ts";
+import { controlled } from "../../ui/fields.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
@@ -15,7 +15,7 @@ import { RefusalReasons } from "../usage/refusal-reasons.tsx";
  * Explains the refusal of a request. The request's ID is in the page's URL, so that the explanation
  * can be shared.
  */
-export function RefusalPanel(): ReactNode {
+export function RefusalPanel() {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
   const asked = filters.refused ?? "";
   const [typed, setTyped] = useState(asked);
@@ -47,7 +47,7 @@ export function RefusalPanel(): ReactNode {
   );
 }
 
-function Explanation({ requestId }: { readonly requestId: string }): ReactNode {
+function Explanation({ requestId }: { readonly requestId: string }) {
   const answer = useAnswer("GET /api/console/refusals/:request_id", {
     params: { request_id: requestId },
   });
@@ -60,9 +60,7 @@ function Explanation({ requestId }: { readonly requestId: string }): ReactNode {
   );
 }
 
-function Refusal(props: {
-  readonly refusal: AnswerOf<"GET /api/console/refusals/:request_id">;
-}): ReactNode {
+function Refusal(props: { readonly refusal: AnswerOf<"GET /api/console/refusals/:request_id"> }) {
   const { error_class: errorClass, at, request_id: requestId } = props.refusal;
   return (
     <Stack gap={6}>

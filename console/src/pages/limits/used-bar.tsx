@@ -1,23 +1,23 @@
 import { Progress, Text } from "@mantine/core";
-import type { ReactNode } from "react";
 
 import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { Note } from "../../ui/note.tsx";
 
-export function UsedBar(props: { readonly value: LimitValue; readonly miw?: number }): ReactNode {
+export function UsedBar(props: { readonly value: LimitValue; readonly miw?: number }) {
   const { used, effective } = props.value;
   if (used === null) {
     return (
-      <Text size="xs" c="dimmed" miw={props.miw}>
+      <Note size="xs" miw={props.miw}>
         unknown
-      </Text>
+      </Note>
     );
   }
   if (effective === null) {
     return (
-      <Text size="xs" c="dimmed" miw={props.miw}>
+      <Note size="xs" miw={props.miw}>
         {formatCount(used)}
-      </Text>
+      </Note>
     );
   }
   return (
@@ -31,7 +31,7 @@ export function UsedBar(props: { readonly value: LimitValue; readonly miw?: numb
 }
 
 /** Draws a share from 0 to 1. Screen readers skip the bar and read the figures next to it. */
-export function ShareBar({ share }: { readonly share: number }): ReactNode {
+export function ShareBar({ share }: { readonly share: number }) {
   const percent = Math.min(100, Math.max(0, share * 100));
   return (
     <Progress

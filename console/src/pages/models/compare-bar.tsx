@@ -1,9 +1,9 @@
 import { Button, Checkbox, Group, Paper, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
+import { checkable } from "../../ui/fields.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
-import { COMPARED_MAX, withPick, writePicks } from "./compare-picks.ts";
+import { COMPARED_MAX, withPick, writePicks } from "./model-filters.ts";
 import styles from "./models.module.css";
 
 export interface Picks {
@@ -11,7 +11,7 @@ export interface Picks {
   readonly change: (ids: readonly string[]) => void;
 }
 
-export function PickBox(props: { readonly model: Model; readonly picks: Picks }): ReactElement {
+export function PickBox(props: { readonly model: Model; readonly picks: Picks }) {
   const { model, picks } = props;
   const isPicked = picks.ids.includes(model.id);
   const isFull = !isPicked && picks.ids.length >= COMPARED_MAX;
@@ -19,17 +19,13 @@ export function PickBox(props: { readonly model: Model; readonly picks: Picks })
     <Checkbox
       size="xs"
       aria-label={`Compare ${model.name}`}
-      checked={isPicked}
+      {...checkable(isPicked, (isOn) => picks.change(withPick(picks.ids, model.id, isOn)))}
       disabled={isFull}
-      onChange={(event) => picks.change(withPick(picks.ids, model.id, event.currentTarget.checked))}
     />
   );
 }
 
-export function CompareBar(props: {
-  readonly models: readonly Model[];
-  readonly picks: Picks;
-}): ReactElement | null {
+export function CompareBar(props: { readonly models: readonly Model[]; readonly picks: Picks }) {
   const { models, picks } = props;
   if (picks.ids.length === 0) return null;
   const names = picks.ids.map((id) => models.find((each) => each.id === id)?.name ?? id);

@@ -1,20 +1,22 @@
 import { Anchor, Select, Skeleton, Stack, Text } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type { ComparedModel, ModelCosts } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { signInAddress } from "../../app/sign-in-address.ts";
+import { signInAddress } from "../../app/sign-in.ts";
+import { figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { compareUsd, computeShare, showUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { writePicks } from "./compare-picks.ts";
+import { writePicks } from "./model-filters.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 import styles from "./models.module.css";
+import { Note } from "../../ui/note.tsx";
 
 const TITLE = "Your last 30 days at these prices";
 
@@ -27,7 +29,7 @@ export interface CompareCostsProps {
 }
 
 /** Shows what the reader's requests of the last 30 days would have cost with each of the models. */
-export function CompareCosts(props: CompareCostsProps): ReactElement {
+export function CompareCosts(props: CompareCostsProps) {
   if (props.isSignedIn) return <OwnCosts {...props} />;
   return (
     <Panel title={TITLE}>
@@ -39,7 +41,7 @@ export function CompareCosts(props: CompareCostsProps): ReactElement {
   );
 }
 
-function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
+function OwnCosts({ ids, of, onOf }: CompareCostsProps) {
   const query = { models: writePicks(ids) ?? "", of };
   const costs = useAnswer("GET /api/console/model-costs", { query });
   const everything = useAnswer("GET /api/console/model-costs", {
@@ -76,7 +78,7 @@ function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
 
 const ALL = "*";
 
-function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
+function Costs({ costs }: { readonly costs: ModelCosts }) {
   const { traffic } = costs;
   const columns = useMemo(() => columnsFor(costs), [costs]);
   const missing = leftOut(costs);
@@ -100,26 +102,22 @@ function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
         rows={costs.models}
         rowKey={({ model }) => model}
       />
-      <Text size="sm" c="dimmed">
+      <Note>
         The same tokens at today's prices, with the provider that is tried first. Another model may
         use more or fewer tokens for the same prompts.
         {costs.is_by_request ? "" : " Requests with your own provider keys are among them."}
         {costs.models.some(({ listings }) => listings.some((each) => each.is_at_least))
           ? " “At least”: the price depends on the size of each prompt, and you sent too many requests to count each one."
           : ""}
-      </Text>
+      </Note>
       <LeftOut sentences={missing} />
     </Stack>
   );
 }
 
-function LeftOut({ sentences }: { readonly sentences: readonly string[] }): ReactElement | null {
+function LeftOut({ sentences }: { readonly sentences: readonly string[] }) {
   if (sentences.length === 0) return null;
-  return (
-    <Text size="sm" c="dimmed">
-      Not counted: {sentences.join("; ")}.
-    </Text>
-  );
+  return <Note>Not counted: {sentences.join("; ")}.</Note>;
 }
 
 function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedModel>[] {
@@ -151,15 +149,12 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
         </>
       ),
     },
-    {
-      id: "difference",
-      label: "Compared with what you paid",
-      align: "right",
-      phone: "line",
-      render: ({ listings }) => (
-        <span className={kit.figures}>{differenceLabel(listings[0], spent) ?? "–"}</span>
-      ),
-    },
+    figuresColumn(
+      "difference",
+      "Compared with what you paid",
+      ({ listings }) => differenceLabel(listings[0], spent) ?? "–",
+      { phone: "line" },
+    ),
     ...(models.some(({ listings }) => listings.length > 1) ? [OTHERS] : []),
     {
       id: "notes",
@@ -167,25 +162,22 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
       phone: "line",
       render: (model) =>
         costNotes(model).map((note) => (
-          <Text key={note} size="xs" c="dimmed">
+          <Note key={note} size="xs">
             {note}
-          </Text>
+          </Note>
         )),
     },
   ];
 }
 
-const OTHERS: Column<ComparedModel> = {
-  id: "others",
-  label: "With other providers",
-  align: "right",
-  render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
-};
+const OTHERS = figuresColumn<ComparedModel>("others", "With other providers", ({ listings }) =>
+  otherCosts(listings),
+);
 
 function CostBar(props: {
   readonly usd: string | null | undefined;
   readonly most: string | undefined;
-}): ReactElement | null {
+}) {
   const { usd, most } = props;
   if (usd == null || most === undefined) return null;
   const width = `${(computeShare(usd, most) * 100).toFixed(1)}%`;

@@ -3,7 +3,7 @@ import type {
   ModelProvider,
   PricesPerMillion,
 } from "../../../../src/account/console-api/contract.ts";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 import { labelChecked, instantLabel } from "./price-rows.ts";
@@ -11,7 +11,7 @@ import {
   defaultLabel,
   HOUR_WRITE,
   showPrice,
-  skuName,
+  SKU_NAMES,
   SKUS,
   tokenPrice,
   type Sku,
@@ -41,61 +41,36 @@ export function compareFacts(
   served: ServedModels = new Map(),
 ): readonly Fact[] {
   const firsts = models.map(({ providers }) => providers[0]);
+  const ofModel = (label: string, text: (model: Model, at: number) => string): Fact =>
+    plain(label, models.map(text));
+  const ofFirst = (label: string, text: (first: ModelProvider | undefined) => string): Fact =>
+    plain(label, firsts.map(text));
+  const sizes = (label: string, size: (first: ModelProvider) => number | null): Fact => {
+    const values = firsts.map((first) => (first === undefined ? null : size(first)));
+    return bestFact(label, values, Math.max, (tokens) => `${formatCount(tokens)} tokens`);
+  };
   return [
     ...SKUS.filter((sku) => sku !== HOUR_WRITE || firsts.some(pricesHours)).map((sku) =>
       priceFact(firsts, sku),
     ),
-    plain("Price by prompt size", firsts.map(sizesLabel)),
-    plain("Upcoming prices", firsts.map(changesLabel)),
-    plain(
-      "Prices checked",
-      firsts.map((each) => labelChecked(each?.checked ?? null)),
-    ),
-    sizeFact(
-      "Context",
-      firsts.map((each) => each?.context_length ?? null),
-    ),
-    sizeFact(
-      "Max output",
-      firsts.map((each) => (each?.billing === "token" ? each.max_output_tokens : null)),
-    ),
-    plain(
-      "Output",
-      models.map(({ modality }) => MODALITY_NAMES[modality]),
-    ),
-    plain(
-      "Accepts",
-      models.map(({ input_modalities }) => input_modalities.join(", ")),
-    ),
-    plain(
-      "Does not accept",
-      models.map((model) => lacking(model, models)),
-    ),
+    ofFirst("Price by prompt size", sizesLabel),
+    ofFirst("Upcoming prices", changesLabel),
+    ofFirst("Prices checked", (first) => labelChecked(first?.checked ?? null)),
+    sizes("Context", (first) => first.context_length),
+    sizes("Max output", (first) => (first.billing === "token" ? first.max_output_tokens : null)),
+    ofModel("Output", ({ modality }) => MODALITY_NAMES[modality]),
+    ofModel("Accepts", ({ input_modalities }) => input_modalities.join(", ")),
+    ofModel("Does not accept", (model) => lacking(model, models)),
     ...listServedFacts(models.map((model) => servedFirst(served, model))),
-    plain("Providers", models.map(providerNames)),
-    plain(
-      "Prompt logging",
-      models.map(({ providers }) => loggingLabel(providers).word),
-    ),
-    plain(
-      "Data centers",
-      firsts.map((each) => countryNames(each?.datacenters ?? [])),
-    ),
+    ofModel("Providers", providerNames),
+    ofModel("Prompt logging", ({ providers }) => loggingLabel(providers).word),
+    ofFirst("Data centers", (first) => countryNames(first?.datacenters ?? [])),
     ...(verdicts.every((word) => word === undefined)
       ? []
-      : [
-          plain(
-            "Verified",
-            models.map((_model, at) => verdicts[at] ?? "–"),
-          ),
-        ]),
-    plain(
-      "Released",
-      models.map(({ released }) => formatDay(released)),
-    ),
-    plain(
-      "Leaves on",
-      models.map((model) => lastDay(model)),
+      : [ofModel("Verified", (_model, at) => verdicts[at] ?? "–")]),
+    ofModel("Released", ({ released: day }) => (day === null ? "–" : dayLabel(day))),
+    ofModel("Leaves on", ({ deprecation_date: day }) =>
+      day === null ? "None announced" : dayLabel(day),
     ),
   ];
 }
@@ -150,51 +125,43 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
       ...(note === undefined ? {} : { note }),
     };
   });
-  return { label: `${skuName(sku)}, per million`, cells };
+  return { label: `${SKU_NAMES[sku]}, per million`, cells };
 }
 
 function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
+  const figures = (of: (each: ServedListing) => number | null) =>
+    served.map((each) => (each === undefined ? null : of(each)));
+  const speeds = figures((each) => each.tokensPerSecond);
   return [
-    toServedFact(
+    bestFact(
       "First token, p50",
-      served.map((each) => each?.ttftMs),
-      [Math.min, formatMs],
+      figures((each) => each.ttftMs),
+      Math.min,
+      formatMs,
     ),
-    toServedFact(
-      "Tokens per second",
-      served.map((each) => each?.tokensPerSecond),
-      [Math.max, (speed) => formatCount(Math.round(speed))],
-    ),
-    toServedFact(
+    bestFact("Tokens per second", speeds, Math.max, (speed) => formatCount(Math.round(speed))),
+    bestFact(
       "Succeeded, 30 days",
-      served.map((each) => each?.success),
-      [Math.max, formatShare],
+      figures((each) => each.success),
+      Math.max,
+      formatShare,
     ),
   ];
 }
 
-function toServedFact(
+/** Builds a row of measured numbers. If all known ones are equal, none is the best. */
+function bestFact(
   label: string,
-  figures: readonly (number | null | undefined)[],
-  [best, text]: readonly [(...figures: number[]) => number, (figure: number) => string],
+  figures: readonly (number | null)[],
+  best: (...figures: number[]) => number,
+  text: (figure: number) => string,
 ): Fact {
   const known = figures.flatMap((figure) => figure ?? []);
   const isSame = known.every((figure) => figure === known[0]);
   const cells = figures.map((figure) => ({
-    text: figure === null || figure === undefined ? "–" : text(figure),
+    text: figure === null ? "–" : text(figure),
     isBest: !isSame && figure === best(...known),
-  }));
-  return { label, cells };
-}
-
-function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {
-  const known = sizes.flatMap((size) => size ?? []);
-  const largest = known.length < 2 ? undefined : Math.max(...known);
-  const isSame = known.every((size) => size === known[0]);
-  const cells = sizes.map((size) => ({
-    text: size === null ? "–" : `${formatCount(size)} tokens`,
-    isBest: !isSame && size !== null && size === largest,
   }));
   return { label, cells };
 }
@@ -209,12 +176,4 @@ function providerNames({ providers }: Model): string {
   const names = providers.map(({ name }) => name);
   const [first = "–", ...others] = names;
   return others.length === 0 ? first : `${first}, then ${others.join(", ")}`;
-}
-
-function formatDay(day: string | null): string {
-  return day === null ? "–" : dayLabel(day);
-}
-
-function lastDay({ deprecation_date: day }: Model): string {
-  return day === null ? "None announced" : dayLabel(day);
 }

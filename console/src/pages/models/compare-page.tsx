@@ -1,7 +1,7 @@
-import { Select, Stack, Text } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { Select, Stack, Text, Button } from "@mantine/core";
+import { useMemo } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ListingTrust } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
@@ -12,14 +12,19 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
 import { CompareCosts } from "./compare-costs.tsx";
-import { COMPARED_MAX, readPicks, withPick, writePicks } from "./compare-picks.ts";
-import { CompareTable } from "./compare-table.tsx";
+import { COMPARED_MAX, readPicks, withPick, writePicks } from "./model-filters.ts";
+import kit from "../../ui/kit.module.css";
+import { NameLine } from "../../ui/name-line.tsx";
+import { TRUST, overbilledWords } from "../verification/verification-labels.ts";
+import { compareFacts, type FactCell } from "./compare-facts.ts";
+import styles from "./models.module.css";
+import { useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
 type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined>>>;
 
-export function ComparePage(): ReactElement {
+function ComparePage() {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
     <Page
@@ -35,7 +40,7 @@ export function ComparePage(): ReactElement {
   );
 }
 
-function TryButton(): ReactElement | null {
+function TryButton() {
   const [{ models }] = useFilters<CompareSearch>();
   const ids = readPicks(models);
   if (ids.length === 0) return null;
@@ -46,7 +51,7 @@ function TryButton(): ReactElement | null {
   );
 }
 
-function Comparison({ models }: { readonly models: readonly Model[] }): ReactElement {
+function Comparison({ models }: { readonly models: readonly Model[] }) {
   const [search, change] = useFilters<CompareSearch>();
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   const ids = readPicks(search.models);
@@ -81,11 +86,7 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
         <Panel>
           <Empty
             title="No models selected. Add one above, or select some in the list."
-            action={
-              <LinkButton to="/models" variant="default">
-                View all models
-              </LinkButton>
-            }
+            link={{ to: "/models", label: "View all models" }}
           />
         </Panel>
       ) : (
@@ -103,4 +104,95 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
       )}
     </Stack>
   );
+}
+
+function CompareTable(props: {
+  readonly models: readonly Model[];
+  readonly onRemove: (id: string) => void;
+}) {
+  const { models, onRemove } = props;
+  const verdicts = useFirstVerdicts(models);
+  const served = useServed();
+  return (
+    <div className={kit.tableScroll} tabIndex={0} role="group" aria-label="Models side by side">
+      <table className={`${kit.table} ${styles.compareTable}`}>
+        <caption className={kit.hidden}>Models side by side</caption>
+        <thead>
+          <tr>
+            <th scope="col">Fact</th>
+            {models.map((model) => (
+              <th key={model.id} scope="col">
+                <NameLine
+                  of={model.id}
+                  name={model.name}
+                  link={{ to: "/models/$", params: { _splat: model.id }, fw: 600 }}
+                />
+                <Button
+                  variant="subtle"
+                  size="compact-xs"
+                  aria-label={`Remove ${model.name}`}
+                  onClick={() => onRemove(model.id)}
+                >
+                  Remove
+                </Button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {compareFacts(models, verdicts, served?.of).map(({ label, cells }) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {cells.map((cell, at) => (
+                <td key={models[at]?.id ?? at}>
+                  <Cell cell={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cell({ cell }: { readonly cell: FactCell }) {
+  const { text, note, isBest } = cell;
+  return (
+    <>
+      <span className={isBest ? styles.best : undefined}>{text}</span>
+      {isBest ? <span className={kit.hidden}> (best)</span> : null}
+      {note === undefined ? null : <span className={styles.priceNote}>{note}</span>}
+    </>
+  );
+}
+
+/**
+ * Labels for the verification state of each model's first listing, for at most four models.
+ * Undefined while it loads, and for visitors, who may not see it.
+ */
+function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
+  const verdicts = [
+    useVerdict(models[0]),
+    useVerdict(models[1]),
+    useVerdict(models[2]),
+    useVerdict(models[3]),
+  ];
+  return verdicts.slice(0, models.length);
+}
+
+function useVerdict(model: Model | undefined): string | undefined {
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const listing = model?.providers[0];
+  const query = { model: model?.id, provider: listing?.provider };
+  const options = { enabled: isSignedIn && listing !== undefined };
+  const { data } = useAnswer("GET /api/console/verification", { query }, options);
+  const trust = data?.listings[0];
+  return trust === undefined ? undefined : verdictWord(trust);
+}
+
+function verdictWord(trust: ListingTrust): string {
+  const billing = overbilledWords(trust.overbilled_percent);
+  const words = [TRUST[trust.state].word, ...(billing === undefined ? [] : [billing])].join(", ");
+  return trust.suspect === null ? words : `${words}, but live answers break its promises`;
 }

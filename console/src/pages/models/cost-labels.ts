@@ -3,7 +3,7 @@ import type {
   ListingCost,
   ModelCosts,
 } from "../../../../src/account/console-api/contract.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 
 /** Writes a cost, such as `"$1.234567"` or `"at least $1.234567"`; undefined if it is unknown. */

@@ -1,25 +1,26 @@
 import { Text } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
 
+import type { Fact } from "../../ui/facts.tsx";
 import styles from "./models.module.css";
 
-export interface FactListProps {
-  readonly facts: readonly { readonly label: string; readonly value: ReactNode }[];
-}
+/** Facts that may be left out. */
+export type SomeFacts = readonly (Fact | false | undefined)[];
 
-export function FactList({ facts }: FactListProps): ReactElement {
+export function FactList({ facts }: { readonly facts: SomeFacts }) {
   return (
     <dl className={styles.facts}>
-      {facts.map(({ label, value }) => (
-        <div key={label}>
-          <Text component="dt" size="sm" c="dimmed">
-            {label}
-          </Text>
-          <Text component="dd" fw={500} className={styles.cardFact}>
-            {value}
-          </Text>
-        </div>
-      ))}
+      {facts
+        .filter((fact) => fact !== false && fact !== undefined)
+        .map(([label, value]) => (
+          <div key={label}>
+            <Text component="dt" size="sm" c="dimmed">
+              {label}
+            </Text>
+            <Text component="dd" fw={500} className={styles.cardFact}>
+              {value}
+            </Text>
+          </div>
+        ))}
     </dl>
   );
 }

@@ -1,4 +1,4 @@
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type {
   ListingTrust,
@@ -7,24 +7,22 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { numberColumn } from "../../ui/columns.tsx";
-import { formatShare } from "../../ui/count.tsx";
+import { numberColumn, column } from "../../ui/columns.tsx";
+import { formatShare } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { NameLine } from "../../ui/name-line.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { PolicyLinks } from "../providers/policy-links.tsx";
+import { PolicyLinks, ProviderStatus } from "../providers/provider-status.tsx";
 import { substitutedShare } from "../providers/provider-labels.ts";
-import { ProviderStatus } from "../providers/provider-status.tsx";
-import { ListingVerdict } from "../verification/listing-verdict.tsx";
+import { ListingVerdict } from "../verification/trust-badges.tsx";
 import { orderLabel } from "../verification/verification-labels.ts";
-import { CheckedNote } from "./checked-note.tsx";
+import { CheckedNote } from "./model-badges.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
-import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
+import { defaultLabel, showPrice, SKU_NAMES, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
 import type { ServedListing } from "./served.ts";
 import { useServed } from "./use-served.ts";
@@ -40,7 +38,7 @@ type Row = ModelProvider & {
 export function ListingTable(props: {
   readonly model: string;
   readonly listings: readonly ModelProvider[];
-}): ReactElement {
+}) {
   const { model, listings } = props;
   const providers = useAnswer("GET /api/providers.json").data?.providers;
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -72,10 +70,7 @@ export function ListingTable(props: {
 }
 
 /** Shows the model name in the provider's answers, if it differs from the listed name. */
-function ReportedModel(props: {
-  readonly provider: Provider | undefined;
-  readonly model: string;
-}): ReactElement {
+function ReportedModel(props: { readonly provider: Provider | undefined; readonly model: string }) {
   const { provider, model } = props;
   if (provider === undefined) return <>–</>;
   const found = provider.substitutions.find((each) => each.model === model);
@@ -112,58 +107,41 @@ const COLUMNS: readonly Column<Row>[] = [
       <NameLine
         of={provider}
         name={name}
-        link={
-          <AppLink
-            to="/providers/$providerId"
-            params={{ providerId: provider }}
-            size="sm"
-            fw={500}
-            className={styles.nowrap}
-          >
-            {name}
-          </AppLink>
-        }
+        link={{
+          to: "/providers/$providerId",
+          params: { providerId: provider },
+          fw: 500,
+          className: styles.nowrap,
+        }}
       />
     ),
   },
-  {
-    id: "place",
-    label: "Order",
-    align: "right",
-    render: ({ place, trust }) => orderLabel(place, trust),
-  },
-  {
-    id: "status",
-    label: "Status",
-    phone: "end",
-    render: ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
-  },
-  {
-    id: VERDICT,
-    phone: "line",
-    label: "Verdict",
-    render: ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
-  },
-  {
-    id: "reported",
-    label: "Model reported",
+  column("place", "Order", ({ place, trust }) => orderLabel(place, trust), { align: "right" }),
+  column(
+    "status",
+    "Status",
+    ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
+    { phone: "end" },
+  ),
+  column(
+    VERDICT,
+    "Verdict",
+    ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
+    { phone: "line" },
+  ),
+  column(
+    "reported",
+    "Model reported",
+    ({ known, model }) => <ReportedModel provider={known} model={model} />,
+    { shownFrom: "wide" },
+  ),
+  column("logging", "Prompt logging", (listing) => {
+    const { tone, word } = loggingLabel([listing]);
+    return <StatusBadge tone={tone}>{word}</StatusBadge>;
+  }),
+  column("datacenters", "Data centers", ({ datacenters }) => countryNames(datacenters), {
     shownFrom: "wide",
-    render: ({ known, model }) => <ReportedModel provider={known} model={model} />,
-  },
-  {
-    id: "logging",
-    label: "Prompt logging",
-    render: (listing) => {
-      const { tone, word } = loggingLabel([listing]);
-      return <StatusBadge tone={tone}>{word}</StatusBadge>;
-    },
-  },
-  {
-    id: "datacenters",
-    label: "Data centers",
-    shownFrom: "wide",
-    render: ({ datacenters }) => countryNames(datacenters),
-  },
+  }),
   ...ORDER.map(priceColumn),
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     phone: "line",
@@ -195,24 +173,21 @@ const COLUMNS: readonly Column<Row>[] = [
       </span>
     ),
   },
-  {
-    id: "quantization",
-    label: "Quantization",
+  column("quantization", "Quantization", ({ quantization }) => quantization ?? "–", {
     shownFrom: "asked",
-    render: ({ quantization }) => quantization ?? "–",
-  },
-  {
-    id: "capacity",
-    label: "Capacity",
-    shownFrom: "asked",
-    render: ({ capacity }) => <div className={styles.wide}>{capacityLabel(capacity)}</div>,
-  },
-  {
-    id: "policies",
-    label: "Policies",
-    shownFrom: "asked",
-    render: ({ known }) => (known === undefined ? "–" : <PolicyLinks provider={known} />),
-  },
+  }),
+  column(
+    "capacity",
+    "Capacity",
+    ({ capacity }) => <div className={styles.wide}>{capacityLabel(capacity)}</div>,
+    { shownFrom: "asked" },
+  ),
+  column(
+    "policies",
+    "Policies",
+    ({ known }) => (known === undefined ? "–" : <PolicyLinks provider={known} />),
+    { shownFrom: "asked" },
+  ),
 ];
 
 /**
@@ -224,7 +199,7 @@ const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "plac
 function priceColumn(sku: Sku): Column<Row> {
   return {
     id: sku,
-    label: skuName(sku),
+    label: SKU_NAMES[sku],
     align: "right",
     shownFrom: SHOWN_FROM[sku] ?? "asked",
     ...(SHOWN_FROM[sku] === "always" ? { phone: "line" as const } : {}),

@@ -1,13 +1,15 @@
-import { Badge, Group } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { Badge, Group, Anchor } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+import { ExternalLink } from "lucide-react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import kit from "../../ui/kit.module.css";
-import { changeLabel, nextChange } from "./price-rows.ts";
+import { changeLabel, nextChange, labelChecked } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
+import { webAddress } from "../providers/provider-labels.ts";
 
-export function ModelBadges({ model }: { readonly model: Model }): ReactElement {
+export function ModelBadges({ model }: { readonly model: Model }) {
   const logging = loggingLabel(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
@@ -24,7 +26,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   );
 }
 
-export function News({ model }: { readonly model: Model }): ReactElement {
+export function News({ model }: { readonly model: Model }) {
   return (
     <>
       {useNews(model).map(({ tone, word }) => (
@@ -55,10 +57,27 @@ function useNews(
   ];
 }
 
-function PlainBadge({ children }: { readonly children: React.ReactNode }): ReactElement {
+function PlainBadge({ children }: { readonly children: ReactNode }) {
   return (
     <Badge variant="default" radius="sm" tt="none" fw={500}>
       {children}
     </Badge>
+  );
+}
+
+export function CheckedNote({ listing }: { readonly listing: ModelProvider }) {
+  const { checked, name } = listing;
+  const address = webAddress(checked?.url ?? null);
+  if (address === undefined) return <>{labelChecked(checked)}</>;
+  return (
+    <Anchor
+      href={address}
+      target="_blank"
+      rel="noreferrer noopener"
+      size="sm"
+      aria-label={`${labelChecked(checked)}: prices of ${name}, in a new tab`}
+    >
+      {labelChecked(checked)} <ExternalLink size={12} aria-hidden />
+    </Anchor>
   );
 }

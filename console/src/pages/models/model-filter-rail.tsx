@@ -1,11 +1,17 @@
 import { Button, Checkbox, Select, Text } from "@mantine/core";
-import { useId, type ReactElement } from "react";
+import { useId } from "react";
 
 import type { ChangeHow } from "../../app/use-filters.ts";
-import { countryName } from "../../ui/country-name.ts";
-import { formatCount, formatMs } from "../../ui/count.tsx";
-import { readContext, readFigure, readPrice } from "./model-filters.ts";
-import type { ModelChoices, ModelSearch } from "./model-filters.ts";
+import { checkable } from "../../ui/fields.ts";
+import { countryName, formatCount, formatMs } from "../../ui/format.ts";
+import {
+  readContext,
+  readFigure,
+  readPrice,
+  type ModelChoices,
+  type ModelSearch,
+  RAIL_FILTERS,
+} from "./model-filters.ts";
 import { shortTokens } from "./model-labels.ts";
 import styles from "./models.module.css";
 import { showPrice } from "./price-labels.ts";
@@ -27,7 +33,7 @@ export interface ModelFilterRailProps {
  * The filters of the models page. They are kept in the page's URL, so that a view can be shared and
  * Back undoes a change.
  */
-export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
+export function ModelFilterRail(props: ModelFilterRailProps) {
   const { search, change, choices, hasFigures, found, onClose } = props;
   const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
   return (
@@ -47,8 +53,9 @@ export function ModelFilterRail(props: ModelFilterRailProps): ReactElement {
       ))}
       <Checkbox
         label="No prompt logging"
-        checked={search.logging === "none"}
-        onChange={(event) => choose({ logging: event.currentTarget.checked ? "none" : undefined })}
+        {...checkable(search.logging === "none", (isOn) =>
+          choose({ logging: isOn ? "none" : undefined }),
+        )}
       />
       <ChoiceField
         label="Accepts"
@@ -132,7 +139,7 @@ function StepSlider(props: {
   readonly slider: Slider;
   readonly value: string | undefined;
   readonly onChange: (value: string | undefined) => void;
-}): ReactElement {
+}) {
   const { slider, onChange } = props;
   const { label, steps, read, show } = slider;
   const id = useId();
@@ -171,25 +178,12 @@ function findPlace({ steps, read }: Slider, text: string): number {
   return far.indexOf(Math.min(...far));
 }
 
-export const CLEARED = {
-  q: undefined,
-  modality: undefined,
-  input: undefined,
-  context: undefined,
-  price: undefined,
-  output: undefined,
-  ttft: undefined,
-  speed: undefined,
-  parameter: undefined,
-  provider: undefined,
-  country: undefined,
-  logging: undefined,
-} as const;
+export const CLEARED: Wanted = Object.fromEntries(
+  ["q", "modality", ...RAIL_FILTERS].map((name) => [name, undefined]),
+);
 
 export function countFilters(search: ModelSearch): number {
-  const { q: _words, modality: _kind, ...inRail } = CLEARED;
-  return Object.keys(inRail).filter((name) => search[name as keyof typeof inRail] !== undefined)
-    .length;
+  return RAIL_FILTERS.filter((name) => search[name] !== undefined).length;
 }
 
 function ChoiceField(props: {
@@ -197,7 +191,7 @@ function ChoiceField(props: {
   readonly value: string | undefined;
   readonly choices: readonly { readonly value: string; readonly label: string }[];
   readonly onChange: (value: string | undefined) => void;
-}): ReactElement {
+}) {
   return (
     <Select
       label={props.label}

@@ -3,28 +3,23 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";
 
-export type ModelSearch = Readonly<
-  Partial<
-    Record<
-      | "q"
-      | "modality"
-      | "input"
-      | "context"
-      | "price"
-      | "output"
-      | "ttft"
-      | "speed"
-      | "parameter"
-      | "provider"
-      | "country"
-      | "logging"
-      | "sort"
-      | "compare"
-      | "page",
-      string | undefined
-    >
-  >
->;
+/** The filters behind the page's button. */
+export const RAIL_FILTERS = [
+  "input",
+  "context",
+  "price",
+  "output",
+  "ttft",
+  "speed",
+  "parameter",
+  "provider",
+  "country",
+  "logging",
+] as const;
+
+type Name = (typeof RAIL_FILTERS)[number] | "q" | "modality" | "sort" | "compare" | "page";
+
+export type ModelSearch = Readonly<Partial<Record<Name, string | undefined>>>;
 
 /**
  * Returns the matching models, in the given order. Filters that depend on the provider (price,
@@ -156,4 +151,23 @@ const MODALITIES: readonly Model["modality"][] = ["text", "image", "video", "dec
 
 function sorted(words: readonly string[]): readonly string[] {
   return [...new Set(words)].sort((a, b) => a.localeCompare(b, "en"));
+}
+
+export const COMPARED_MAX = 4;
+
+/** Reads the model IDs from the page's URL: the first four, without duplicates. */
+export function readPicks(text: string | undefined): readonly string[] {
+  const ids = (text ?? "").split(",").map((id) => id.trim());
+  return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
+}
+
+export function writePicks(ids: readonly string[]): string | undefined {
+  return ids.length === 0 ? undefined : ids.join(",");
+}
+
+/** Adds or removes a model; a fifth model is not added. */
+export function withPick(ids: readonly string[], id: string, isPicked: boolean): readonly string[] {
+  const others = ids.filter((each) => each !== id);
+  if (!isPicked) return others;
+  return others.length === COMPARED_MAX ? ids : [...others, id];
 }

@@ -3,8 +3,7 @@ import type {
   Model,
   ModelProvider,
 } from "../../../../src/account/console-api/contract.ts";
-import { formatCount } from "../../ui/count.tsx";
-import { countryName } from "../../ui/country-name.ts";
+import { formatCount, countryName } from "../../ui/format.ts";
 import { showUtc } from "../../ui/time.tsx";
 
 export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {

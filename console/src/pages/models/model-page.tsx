@@ -1,17 +1,18 @@
-import { Stack, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { useCallback, useMemo, type ReactElement } from "react";
+import { useCallback, useMemo } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
+import { column, figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_HINT } from "../../snippets/chat-snippets.ts";
 import { modelSnippets } from "../../snippets/media-snippets.ts";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -19,18 +20,19 @@ import { TrustBadges } from "../verification/trust-badges.tsx";
 import { FactList } from "./fact-list.tsx";
 import { ListingTable } from "./listing-table.tsx";
 import { ModelBadges } from "./model-badges.tsx";
-import { dayLabel } from "./model-labels.ts";
-import { ParameterChips } from "./parameter-chips.tsx";
-import { PriceCard } from "./price-card.tsx";
-import { PriceSheetPanel } from "./price-sheet-panel.tsx";
-import { priceLine } from "./price-labels.ts";
+import { dayLabel, parameterLabel } from "./model-labels.ts";
+import { priceLine, cardLineLabel, showPrice, SKU_NAMES, SKUS } from "./price-labels.ts";
 import { servedFirst } from "./served.ts";
 import { ServedPanel } from "./served-panel.tsx";
 import { useServed } from "./use-served.ts";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { priceRows, type PriceRow } from "./price-rows.ts";
+import styles from "./models.module.css";
+import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-export function ModelPage(): ReactElement {
+function ModelPage() {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");
   const model = catalog.data?.models.find((each) => each.id === id);
@@ -53,7 +55,7 @@ export function ModelPage(): ReactElement {
   );
 }
 
-function ModelLinks({ model }: { readonly model: Model }): ReactElement {
+function ModelLinks({ model }: { readonly model: Model }) {
   return (
     <>
       <LinkButton variant="default" to="/models/compare" search={{ models: model.id }}>
@@ -72,22 +74,18 @@ const TABS: Readonly<Record<Model["modality"], string>> = {
   decisions: "decisions",
 };
 
-function NoModel(): ReactElement {
+function NoModel() {
   return (
     <Panel>
       <Empty
         title="Model not found. It may have been removed."
-        action={
-          <LinkButton to="/models" variant="default">
-            View all models
-          </LinkButton>
-        }
+        link={{ to: "/models", label: "View all models" }}
       />
     </Panel>
   );
 }
 
-function ModelParts({ model }: { readonly model: Model }): ReactElement {
+function ModelParts({ model }: { readonly model: Model }) {
   const gatewayUrl = useMaybeSession()?.installation.gateway_url ?? globalThis.location.origin;
   return (
     <>
@@ -98,10 +96,10 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
         </Stack>
       </Panel>
       <Panel title="Providers, in routing order">
-        <Text size="sm" c="dimmed" mb="sm">
+        <Note mb="sm">
           Requests use the first healthy provider that can serve them, and you pay that provider's
           prices. Prices are per million tokens.
-        </Text>
+        </Note>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
       <ServedByProviders model={model} />
@@ -121,7 +119,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-function ServedByProviders({ model: { id, providers } }: { readonly model: Model }): ReactElement {
+function ServedByProviders({ model: { id, providers } }: { readonly model: Model }) {
   const of = useMemo(() => ({ model: id }), [id]);
   const nameOf = useCallback(
     ({ provider }: { readonly provider: string }) =>
@@ -131,7 +129,7 @@ function ServedByProviders({ model: { id, providers } }: { readonly model: Model
   return <ServedPanel of={of} nameOf={nameOf} label="Provider" />;
 }
 
-function ModelFacts({ model }: { readonly model: Model }): ReactElement {
+function ModelFacts({ model }: { readonly model: Model }) {
   const wire = model.decisions_wire;
   const served = useServed();
   const first = servedFirst(served?.of, model);
@@ -145,30 +143,20 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
   return (
     <FactList
       facts={[
-        { label: "Price", value: priceLine(model.providers) },
-        ...(first === undefined
-          ? []
-          : [
-              {
-                label: `Uptime, 30 days, ${served?.whose}`,
-                value: orDash(first.uptime, formatShare),
-              },
-              { label: "First token, p50", value: formatMs(first.ttftMs) },
-              { label: "Tokens per second", value: orDash(first.tokensPerSecond, formatCount) },
-            ]),
-        ...(trust === undefined
-          ? []
-          : [{ label: "Conformance", value: <TrustBadges trust={trust} /> }]),
-        { label: "Context", value: tokens(model.context_length) },
-        ...(model.modality === "text"
-          ? [{ label: "Max output", value: tokens(model.max_output_tokens) }]
-          : []),
-        { label: "Released", value: model.released === null ? "–" : dayLabel(model.released) },
-        ...(model.deprecation_date === null
-          ? []
-          : [{ label: "Leaves on", value: dayLabel(model.deprecation_date) }]),
-        { label: "Route", value: <code>{model.route}</code> },
-        ...(wire === null ? [] : [{ label: "Question grammar", value: <code>{wire}</code> }]),
+        ["Price", priceLine(model.providers)],
+        first !== undefined && [
+          `Uptime, 30 days, ${served?.whose}`,
+          orDash(first.uptime, formatShare),
+        ],
+        first !== undefined && ["First token, p50", formatMs(first.ttftMs)],
+        first !== undefined && ["Tokens per second", orDash(first.tokensPerSecond, formatCount)],
+        trust !== undefined && ["Conformance", <TrustBadges trust={trust} />],
+        ["Context", tokens(model.context_length)],
+        model.modality === "text" && ["Max output", tokens(model.max_output_tokens)],
+        ["Released", model.released === null ? "–" : dayLabel(model.released)],
+        model.deprecation_date !== null && ["Leaves on", dayLabel(model.deprecation_date)],
+        ["Route", <code>{model.route}</code>],
+        wire !== null && ["Question grammar", <code>{wire}</code>],
       ]}
     />
   );
@@ -180,4 +168,122 @@ function orDash(figure: number | null, show: (figure: number) => string): string
 
 function tokens(count: number | null): string {
   return count === null ? "–" : `${formatCount(count)} tokens`;
+}
+
+interface CardLine {
+  readonly key: string;
+  readonly provider: string;
+  readonly bills: string;
+  readonly tier: string;
+  readonly price: string;
+}
+
+function PriceCard(props: { readonly listings: readonly ModelProvider[] }) {
+  const lines = props.listings.flatMap(({ provider, name, price_card }) =>
+    price_card.map((line, at) => ({
+      key: `${provider}-${at}`,
+      provider: name,
+      bills: line.billable ?? line.unit,
+      tier: line.variant ?? "–",
+      price: cardLineLabel(line),
+    })),
+  );
+  if (lines.length === 0) return null;
+  return (
+    <Panel title="Price card">
+      <Note mb="sm">As published by the providers. Each request shows its actual cost.</Note>
+      <DataTable
+        caption="Price card"
+        columns={CARD_COLUMNS}
+        rows={lines}
+        rowKey={({ key }) => key}
+      />
+    </Panel>
+  );
+}
+
+const CARD_COLUMNS: readonly Column<CardLine>[] = [
+  column("provider", "Provider", ({ provider }) => provider),
+  column("bills", "Bills", ({ bills }) => bills),
+  column("tier", "Tier", ({ tier }) => tier),
+  figuresColumn("price", "Price", ({ price }) => price),
+];
+
+/** Shows prices that depend on the prompt's size or the date. Renders nothing without them. */
+function PriceSheetPanel(props: { readonly listings: readonly ModelProvider[] }) {
+  const rows = priceRows(props.listings);
+  if (rows.length === 0) return null;
+  return (
+    <Panel title={SHEETS}>
+      <Note mb="sm">
+        The size of the whole prompt, including cached tokens, sets the price of every token in the
+        request and its answer. The prices at the time the request was admitted apply.
+      </Note>
+      <DataTable
+        caption={SHEETS}
+        columns={sheetColumns(rows)}
+        rows={rows}
+        rowKey={({ key }) => key}
+      />
+    </Panel>
+  );
+}
+
+const SHEETS = "Prices by prompt size and date";
+
+function sheetColumns(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
+  const skus = SKUS.filter((sku) => rows.some(({ prices }) => prices[sku] !== undefined));
+  return [
+    column("provider", "Provider", ({ provider }) => provider),
+    column("when", "When", ({ when }) => when),
+    column("prompts", "Prompts", ({ prompts }) => prompts),
+    ...skus.map((sku) =>
+      figuresColumn<PriceRow>(sku, SKU_NAMES[sku], ({ prices: { [sku]: price } }) =>
+        price === undefined ? "Not offered" : showPrice(price),
+      ),
+    ),
+  ];
+}
+
+function ParameterChips({ model }: { readonly model: Model }) {
+  const parameters = Object.entries(model.parameters);
+  return (
+    <Stack gap="md">
+      <Chips label="Input" words={model.input_modalities} />
+      {parameters.length === 0 ? (
+        <Note>The providers list no parameters.</Note>
+      ) : (
+        <Chips
+          label="Parameters"
+          words={parameters.map(([name, descriptor]) => {
+            const words = parameterLabel(name, descriptor);
+            const some = providersWith(model, name);
+            return some === undefined ? words : `${words} (${some})`;
+          })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Names who accepts the parameter, such as `"only Lab A"`. Undefined if all or no providers do. */
+function providersWith({ providers }: Model, parameter: string): string | undefined {
+  const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
+  if (taking.length === providers.length || taking.length === 0) return undefined;
+  return `only ${taking.map(({ name }) => name).join(", ")}`;
+}
+
+function Chips(props: { readonly label: string; readonly words: readonly string[] }) {
+  return (
+    <div>
+      <Note mb={6}>{props.label}</Note>
+      <ul className={styles.chips} aria-label={props.label}>
+        {props.words.map((word) => (
+          <li key={word} className={styles.chipText}>
+            {word}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
 }

@@ -1,10 +1,9 @@
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 
 import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
-import { AppLink } from "../../ui/app-link.tsx";
 import { CopyIcon } from "../../ui/copyable.tsx";
-import { formatMs, formatPart, formatShare } from "../../ui/count.tsx";
-import { numberColumn } from "../../ui/columns.tsx";
+import { formatMs, formatPart, formatShare } from "../../ui/format.ts";
+import { numberColumn, column, figuresColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -32,7 +31,7 @@ export interface ModelTableProps {
 
 const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
-export function ModelTable(props: ModelTableProps): ReactElement {
+export function ModelTable(props: ModelTableProps) {
   const { models, search, picks, served, isNarrow, onNone } = props;
   const rows = useMemo(
     () => models.map((model) => rowOf(model, search, served)),
@@ -71,22 +70,16 @@ function columnsFor(
   isNarrow: boolean,
 ): readonly Column<Row>[] {
   return [
-    {
-      id: "model",
-      label: "Model",
+    column("model", "Model", ({ model }) => <ModelName model={model} picks={picks} />, {
       sharePercent: 40,
       phone: "lead",
       sortValue: ({ model }) => model.name,
-      render: ({ model }) => <ModelName model={model} picks={picks} />,
-    },
-    {
-      id: "context",
-      label: "Context",
+    }),
+    column("context", "Context", ({ model }) => shortTokens(model.context_length), {
       align: "right",
       phone: "line",
       sortValue: ({ model }) => model.context_length ?? undefined,
-      render: ({ model }) => shortTokens(model.context_length),
-    },
+    }),
     priceColumn("prompt", "Input / M"),
     priceColumn("completion", "Output / M"),
     ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
@@ -96,27 +89,22 @@ function columnsFor(
       isSortable: true,
       shownFrom: "wide",
     }),
-    {
-      id: "logging",
-      label: "Prompts",
-      shownFrom: "wide",
-      sortValue: ({ listings }) => loggingLabel(listings).word,
-      render: ({ listings }) => <span className={kit.figures}>{loggingLabel(listings).word}</span>,
-    },
-    {
-      id: "released",
-      label: "Released",
-      align: "right",
-      shownFrom: "wide",
-      sortValue: ({ model }) => model.released ?? undefined,
-      render: ({ model: { released } }) => (
-        <span className={kit.figures}>{released === null ? "–" : dayLabel(released)}</span>
-      ),
-    },
+    column(
+      "logging",
+      "Prompts",
+      ({ listings }) => <span className={kit.figures}>{loggingLabel(listings).word}</span>,
+      { shownFrom: "wide", sortValue: ({ listings }) => loggingLabel(listings).word },
+    ),
+    figuresColumn(
+      "released",
+      "Released",
+      ({ model: { released } }) => (released === null ? "–" : dayLabel(released)),
+      { shownFrom: "wide", sortValue: ({ model }) => model.released ?? undefined },
+    ),
   ];
 }
 
-function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Picks }): ReactElement {
+function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Picks }) {
   const { id, name, description } = model;
   return (
     <div className={styles.rowName}>
@@ -124,11 +112,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
       <NameLine
         of={id}
         name={name}
-        link={
-          <AppLink to="/models/$" params={{ _splat: id }} size="sm" fw={500}>
-            {name}
-          </AppLink>
-        }
+        link={{ to: "/models/$", params: { _splat: id }, fw: 500 }}
         badges={<CopyIcon value={id} label="model ID" />}
         note={
           <span title={description}>
@@ -168,21 +152,18 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
  * of its price card.
  */
 function priceColumn(sku: Sku, label: string): Column<Row> {
-  return {
-    id: sku,
-    label,
+  return column(sku, label, ({ listings }) => <Price listings={listings} sku={sku} />, {
     align: "right",
     phone: "line",
     sortValue: ({ listings }) => {
       const price = paidPrice(listings, sku);
       return price === undefined ? undefined : parseUsd(price);
     },
-    render: ({ listings }) => <Price listings={listings} sku={sku} />,
-  };
+  });
 }
 
 /** Shows the first provider's price and, if another provider is cheaper, the lowest one below. */
-function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }): ReactElement {
+function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }) {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);
   const lowest = lowestPrice(listings, sku);

@@ -1,11 +1,10 @@
-import { Anchor, Button, Skeleton, Stack, Text } from "@mantine/core";
+import { Anchor, Button, Skeleton, Stack } from "@mantine/core";
 import { SlidersHorizontal } from "lucide-react";
-import { useMemo, useState, type ReactElement } from "react";
+import { useMemo, useState } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters } from "../../app/use-filters.ts";
-import { useSearchText } from "../../app/use-search-text.ts";
+import { useFilters, useSearchText } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
@@ -13,15 +12,16 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
-import { readPicks, writePicks } from "./compare-picks.ts";
+import { readPicks, writePicks, listChoices, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
 import { CLEARED, countFilters, ModelFilterRail } from "./model-filter-rail.tsx";
-import { listChoices, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
 import { MODALITY_NAMES } from "./model-labels.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 import { useServed, type ServedFor } from "./use-served.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function ModelsPage(): ReactElement {
+export function ModelsPage() {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
     <Page
@@ -45,7 +45,7 @@ const RAIL = "model-filters";
 const TYPING_MS = 250;
 const STEP = { history: "step" } as const;
 
-function ModelList({ models }: { readonly models: readonly Model[] }): ReactElement {
+function ModelList({ models }: { readonly models: readonly Model[] }) {
   const [search, change] = useFilters<ModelSearch>();
   const [isOpen, setOpen] = useState(false);
   const [q, setQ] = useSearchText(
@@ -89,21 +89,19 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
             ...choices.modalities.map((each) => ({ value: each, label: MODALITY_NAMES[each] })),
           ]}
         />
-        <Button
-          variant="default"
-          size="xs"
+        <SmallButton
           aria-expanded={isOpen}
           aria-controls={RAIL}
           leftSection={<SlidersHorizontal size={14} aria-hidden />}
           onClick={() => setOpen(!isOpen)}
         >
           {set === 0 ? "Filters" : `Filters (${set})`}
-        </Button>
+        </SmallButton>
         {set === 0 && search.q === undefined && search.modality === undefined ? null : clear}
       </div>
-      <Text size="sm" c="dimmed" role="status" className={styles.note}>
+      <Note role="status" className={styles.note}>
         {speedNote(search, served)}
-      </Text>
+      </Note>
       <CompareBar models={models} picks={picks} />
       <div className={isOpen ? styles.withRail : undefined}>
         {isOpen ? (
@@ -146,7 +144,7 @@ function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   return `Speed, uptime and share of calls are those of ${served.whose} in the last 30 days${rest}.`;
 }
 
-function ModelsSkeleton(): ReactElement {
+function ModelsSkeleton() {
   return (
     <Stack gap="md" role="status" aria-label="Loading models">
       <Skeleton height={36} />

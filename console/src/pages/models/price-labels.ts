@@ -7,7 +7,7 @@ import { parseUsd, showUsd } from "../../ui/money-math.ts";
 /** A unit of usage that is billed by the token. */
 export type Sku = keyof PricesPerMillion;
 
-const NAMES: Readonly<Record<Sku, string>> = {
+export const SKU_NAMES: Readonly<Record<Sku, string>> = {
   prompt: "Input",
   cached_prompt: "Cached input",
   cache_write: "Cache write",
@@ -17,13 +17,9 @@ const NAMES: Readonly<Record<Sku, string>> = {
 };
 
 /** All SKUs, in the order in which pages list them. */
-export const SKUS = Object.keys(NAMES) as readonly Sku[];
+export const SKUS = Object.keys(SKU_NAMES) as readonly Sku[];
 /** 1-hour cache writes. A listing without a price for them charges them like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
-
-export function skuName(sku: Sku): string {
-  return NAMES[sku];
-}
 
 /**
  * Describes a price that the listing does not state, such as `"same as input"`. Undefined if the

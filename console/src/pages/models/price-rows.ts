@@ -4,7 +4,7 @@ import type {
   PricesPerMillion,
   PriceTier,
 } from "../../../../src/account/console-api/contract.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { dayLabel } from "./model-labels.ts";
 import { SKUS, type Sku } from "./price-labels.ts";

@@ -1,5 +1,5 @@
 import { Group } from "@mantine/core";
-import { useMemo, useState, type ReactElement } from "react";
+import { useMemo, useState } from "react";
 
 import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
@@ -32,7 +32,7 @@ const SPANS: readonly { readonly value: ServedSpan; readonly label: string }[] =
 ];
 
 /** Draws a figure over time, one line per listing. Its code is loaded after the page. */
-export default function ServedChart(props: ServedChartProps): ReactElement {
+export default function ServedChart(props: ServedChartProps) {
   const { caption, listings, lineOf, hasHours, nowMs } = props;
   const [metric, setMetric] = useState<ServedMetric>("p50");
   const [span, setSpan] = useState<ServedSpan>("30d");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { listDays, upLabel } from "./served-days.ts";
+import { listDays, upLabel } from "./served.ts";
 
 const NOW_MS = Date.parse("2026-11-24T13:00:00Z");
 

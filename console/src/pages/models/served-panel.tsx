@@ -1,19 +1,19 @@
-import { Stack, Text } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState, type ReactElement, type ReactNode } from "react";
+import { Stack } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 
 import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { Answer } from "../../ui/answer.tsx";
-import { numberColumn } from "../../ui/columns.tsx";
-import { formatMs, formatShare } from "../../ui/count.tsx";
+import { Answer, Loading } from "../../ui/answer.tsx";
+import { numberColumn, column } from "../../ui/columns.tsx";
+import { formatMs, formatShare } from "../../ui/format.ts";
 import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
+import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served.ts";
 import styles from "./models.module.css";
+import { Note } from "../../ui/note.tsx";
 
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
@@ -28,7 +28,7 @@ export interface ServedPanelProps {
  * all customers' calls if the operator publishes them. If the operator does not, visitors see
  * nothing.
  */
-export function ServedPanel(props: ServedPanelProps): ReactElement | null {
+export function ServedPanel(props: ServedPanelProps) {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   const asked = { query: props.of };
   const own = useAnswer("GET /api/console/listing-figures", asked, { enabled: isSignedIn });
@@ -48,10 +48,10 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
       }
     >
       <Stack gap="md">
-        <Text size="sm" c="dimmed">
+        <Note>
           Uptime is the share of hours with calls in which at least one call succeeded. Time to
           first token and speed are from streamed answers.
-        </Text>
+        </Note>
         {whose === "own" ? (
           <Answer of={own} rows={2}>
             {({ listings }) => <FiguresTable {...props} {...OWN} listings={listings} />}
@@ -89,7 +89,7 @@ function FiguresTable(
     readonly empty: string;
     readonly hasHours: boolean;
   },
-): ReactElement {
+) {
   const { label, nameOf, caption, listings, empty } = props;
   const [nowMs] = useState(() => Date.now());
   const line = label === "Provider" ? lineOfProvider : lineOfModel;
@@ -129,12 +129,8 @@ function buildColumns(
   nowMs: number,
 ): readonly Column<ListingFigures>[] {
   return [
-    { id: "name", label, render: nameOf },
-    {
-      id: "days",
-      label: "By day",
-      render: ({ days }) => <UptimeDays days={listDays(days, nowMs)} />,
-    },
+    column("name", label, nameOf),
+    column("days", "By day", ({ days }) => <UptimeDays days={listDays(days, nowMs)} />),
     numberColumn("uptime", "Uptime", ({ uptime }) => uptime, { show: formatShare }),
     numberColumn("success", "Succeeded", ({ success }) => success, { show: formatShare }),
     numberColumn("p50", "First token, p50", ({ ttft_p50_ms: ms }) => ms, { show: formatMs }),
@@ -144,7 +140,7 @@ function buildColumns(
   ];
 }
 
-function UptimeDays({ days }: { readonly days: readonly ServedDay[] }): ReactElement {
+function UptimeDays({ days }: { readonly days: readonly ServedDay[] }) {
   return (
     <span className={styles.days} role="img" aria-label={spokenDays(days)}>
       {days.map(({ day, uptime }) => (

@@ -1,8 +1,8 @@
 import { Group } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
@@ -10,12 +10,12 @@ import { Panel } from "../../ui/panel.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { CHANGES } from "./organization-tables.tsx";
 
-export function OperatorChangesPage(): ReactElement {
+export function OperatorChangesPage() {
   const [{ before }] = useFilters<{ before?: string }>();
   const query = before === undefined || before === "" ? {} : { before };
   const found = useAnswer("GET /api/operator/changes", { query });
   return (
-    <OperatorPage title="Changes" crumbs={[{ label: "Operator", to: "/operator" }]}>
+    <OperatorPage title="Changes">
       <Panel>
         <Answer of={found} rows={12}>
           {({ data, next_before: next }) => (
@@ -42,10 +42,10 @@ export function OperatorChangesPage(): ReactElement {
   );
 }
 
-const ORGANIZATION = {
-  id: "org",
-  label: "Organization",
-  render: ({ org_id: orgId }: { readonly org_id: string | null }) =>
+const ORGANIZATION = column(
+  "org",
+  "Organization",
+  ({ org_id: orgId }: { readonly org_id: string | null }) =>
     orgId === null ? (
       "–"
     ) : (
@@ -53,4 +53,4 @@ const ORGANIZATION = {
         Open
       </AppLink>
     ),
-};
+);

@@ -1,5 +1,4 @@
 import { useParams } from "@tanstack/react-router";
-import type { ReactElement } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -11,7 +10,7 @@ import { OperatorPage } from "./operator-frame.tsx";
  * Shows a customer's request to an operator, as the customer sees it. The server records each view
  * in the change log.
  */
-export function OperatorRequestPage(): ReactElement {
+export function OperatorRequestPage() {
   const { orgId = "", requestId = "" } = useParams({ strict: false });
   const asked = { params: { org_id: orgId, request_id: requestId } };
   const route = "GET /api/operator/organizations/:org_id/requests/:request_id";

@@ -1,34 +1,33 @@
-import { SimpleGrid, Stack, Text } from "@mantine/core";
-import type { ReactElement } from "react";
+import { SimpleGrid, Stack } from "@mantine/core";
 
 import type { OperatorDesk, OperatorFound } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters } from "../../app/use-filters.ts";
-import { useSearchText } from "../../app/use-search-text.ts";
+import { useFilters, useSearchText } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { formatCount } from "../../ui/count.tsx";
-import { moneyColumn, numberColumn } from "../../ui/columns.tsx";
-import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { moneyColumn, numberColumn, column } from "../../ui/columns.tsx";
+import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { addUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { TablePanel } from "../../ui/table-panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { dayLabel } from "../models/model-labels.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 import { figureColumns } from "./organization-tables.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const REFRESH_MS = 60_000;
 const TYPING_MS = 300;
 
-export function OperatorDeskPage(): ReactElement {
+export function OperatorDeskPage() {
   const desk = useAnswer("GET /api/operator/desk", undefined, { refetchMs: REFRESH_MS });
   return (
     <OperatorPage
       title="Operator"
+      crumbs={[]}
       lead="The whole installation, for its operators. Customers never see these pages."
     >
       <LookUp />
@@ -39,7 +38,7 @@ export function OperatorDeskPage(): ReactElement {
   );
 }
 
-function LookUp(): ReactElement {
+function LookUp() {
   const [search, change] = useFilters<{ q?: string }>();
   const [typed, ask] = useSearchText(
     search.q,
@@ -79,31 +78,26 @@ function LookUp(): ReactElement {
 }
 
 const FOUND: readonly Column<OperatorFound>[] = [
-  {
-    id: "what",
-    label: "Found",
-    render: ({ kind, id, label, org_id: orgId }) =>
-      kind === "request" ? (
-        <AppLink
-          to="/operator/organizations/$orgId/requests/$requestId"
-          params={{ orgId, requestId: id }}
-          size="sm"
-        >
-          {label}
-        </AppLink>
-      ) : (
-        label
-      ),
-  },
-  { id: "id", label: "ID", render: ({ id }) => id },
-  {
-    id: "org",
-    label: "Organization",
-    render: ({ org_id: orgId, org_name: name }) => <OrgLink orgId={orgId} name={name} />,
-  },
+  column("what", "Found", ({ kind, id, label, org_id: orgId }) =>
+    kind === "request" ? (
+      <AppLink
+        to="/operator/organizations/$orgId/requests/$requestId"
+        params={{ orgId, requestId: id }}
+        size="sm"
+      >
+        {label}
+      </AppLink>
+    ) : (
+      label
+    ),
+  ),
+  column("id", "ID", ({ id }) => id),
+  column("org", "Organization", ({ org_id: orgId, org_name: name }) => (
+    <OrgLink orgId={orgId} name={name} />
+  )),
 ];
 
-export function OrgLink(props: { readonly orgId: string; readonly name: string }): ReactElement {
+export function OrgLink(props: { readonly orgId: string; readonly name: string }) {
   const { orgId, name } = props;
   return (
     <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
@@ -112,7 +106,7 @@ export function OrgLink(props: { readonly orgId: string; readonly name: string }
   );
 }
 
-function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
+function Business({ desk }: { readonly desk: OperatorDesk }) {
   const { days, organizations, providers, empty, until } = desk;
   const requests = days.reduce((sum, day) => sum + day.requests, 0);
   const failed = days.reduce((sum, day) => sum + day.failed_requests, 0);
@@ -138,7 +132,7 @@ function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
           hint="Organizations with less than a cent"
         />
       </SimpleGrid>
-      <Text size="sm" c="dimmed">
+      <Note>
         Seven UTC days and today.{" "}
         {until === null ? (
           "No hour is counted yet."
@@ -147,13 +141,10 @@ function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
             Counted up to <Time at={until} />.
           </>
         )}
-      </Text>
+      </Note>
       <TablePanel
         title="Days"
-        columns={[
-          { id: "day", label: "Day", render: ({ day }) => dayLabel(day) },
-          ...figureColumns(),
-        ]}
+        columns={DAYS}
         rows={days}
         rowKey={({ day }) => day}
         empty="No calls yet. An hour is counted soon after it is over."
@@ -179,14 +170,7 @@ function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
       <TablePanel
         title="Top organizations"
         caption="Organizations by spend"
-        columns={[
-          {
-            id: "org",
-            label: "Organization",
-            render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
-          },
-          ...figureColumns(),
-        ]}
+        columns={TOP}
         rows={organizations}
         rowKey={({ org_id: id }) => id}
         empty="No organization has made a call yet."
@@ -196,24 +180,26 @@ function Business({ desk }: { readonly desk: OperatorDesk }): ReactElement {
 }
 
 const PROVIDERS: readonly Column<OperatorDesk["providers"][number]>[] = [
-  {
-    id: "provider",
-    label: "Provider",
-    render: ({ provider }) => (
-      <AppLink to="/providers/$providerId" params={{ providerId: provider }} size="sm">
-        {provider}
-      </AppLink>
-    ),
-  },
+  column("provider", "Provider", ({ provider }) => (
+    <AppLink to="/providers/$providerId" params={{ providerId: provider }} size="sm">
+      {provider}
+    </AppLink>
+  )),
   numberColumn("attempts", "Calls", ({ attempts }) => attempts),
   numberColumn("failed", "Failed", ({ failed }) => failed),
 ];
 
 const EMPTY: readonly Column<OperatorDesk["empty"][number]>[] = [
-  {
-    id: "org",
-    label: "Organization",
-    render: ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />,
-  },
+  column("org", "Organization", ({ org_id: orgId, name }) => <OrgLink orgId={orgId} name={name} />),
   moneyColumn("balance", "Balance", ({ balance_usd: usd }) => usd),
+];
+
+const DAYS: readonly Column<OperatorDesk["days"][number]>[] = [
+  column("day", "Day", ({ day }) => dayLabel(day)),
+  ...figureColumns(),
+];
+
+const TOP: readonly Column<OperatorDesk["organizations"][number]>[] = [
+  column("org", "Organization", ({ org_id, name }) => <OrgLink orgId={org_id} name={name} />),
+  ...figureColumns(),
 ];

@@ -1,26 +1,25 @@
 import { List, Text } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import type { OperatorHealth } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount } from "../../ui/count.tsx";
-import { numberColumn, timeColumn } from "../../ui/columns.tsx";
-import type { Column } from "../../ui/data-table.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { numberColumn, timeColumn, column } from "../../ui/columns.tsx";
+import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { TablePanel } from "../../ui/table-panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 30_000;
 
-export function OperatorHealthPage(): ReactElement {
+export function OperatorHealthPage() {
   const health = useAnswer("GET /api/operator/health", undefined, { refetchMs: REFRESH_MS });
   return (
-    <OperatorPage title="Health" crumbs={[{ label: "Operator", to: "/operator" }]}>
+    <OperatorPage title="Health">
       <Answer of={health} rows={12}>
         {(found) => (
           <>
@@ -55,28 +54,20 @@ export function OperatorHealthPage(): ReactElement {
 type Instance = OperatorHealth["instances"][number];
 
 const INSTANCES: readonly Column<Instance>[] = [
-  {
-    id: "number",
-    label: "Number",
-    render: ({ number }) => number,
-    sortValue: ({ number }) => number,
-  },
-  { id: "host", label: "Host", render: ({ host }) => host, sortValue: ({ host }) => host },
-  {
-    id: "state",
-    label: "State",
-    render: ({ is_alive: isAlive }) =>
-      isAlive ? (
-        <StatusBadge tone="ok">Alive</StatusBadge>
-      ) : (
-        <StatusBadge tone="quiet">Gone</StatusBadge>
-      ),
-  },
+  column("number", "Number", ({ number }) => number, { sortValue: ({ number }) => number }),
+  column("host", "Host", ({ host }) => host, { sortValue: ({ host }) => host }),
+  column("state", "State", ({ is_alive: isAlive }) =>
+    isAlive ? (
+      <StatusBadge tone="ok">Alive</StatusBadge>
+    ) : (
+      <StatusBadge tone="quiet">Gone</StatusBadge>
+    ),
+  ),
   timeColumn("lease", "Lease until", ({ lease_until: at }) => at, { precision: "second" }),
   numberColumn("open", "Open attempts", ({ open_attempts: open }) => open, { isSortable: true }),
 ];
 
-function Books({ books }: { readonly books: OperatorHealth["books"] }): ReactElement {
+function Books({ books }: { readonly books: OperatorHealth["books"] }) {
   if (books === null) {
     return <StatusBadge tone="bad">The books did not answer within a second</StatusBadge>;
   }
@@ -90,9 +81,15 @@ function Books({ books }: { readonly books: OperatorHealth["books"] }): ReactEle
           "Open attempts",
           `${formatCount(books.open_attempts)}, the oldest for ${formatCount(books.oldest_open_seconds)} s`,
         ],
-        ["Days prepared ahead", mark(books.partitions_ahead > 0, count(books.partitions_ahead))],
-        ["Days without sums", count(books.partitions_unsummed)],
-        ["Overdue periods", mark(books.unclosed_periods === 0, count(books.unclosed_periods))],
+        [
+          "Days prepared ahead",
+          mark(books.partitions_ahead > 0, formatCount(books.partitions_ahead)),
+        ],
+        ["Days without sums", formatCount(books.partitions_unsummed)],
+        [
+          "Overdue periods",
+          mark(books.unclosed_periods === 0, formatCount(books.unclosed_periods)),
+        ],
         ["Owed by customers", <Money key="owed" usd={books.owed_usd} isBrief />],
       ]}
     />
@@ -101,27 +98,24 @@ function Books({ books }: { readonly books: OperatorHealth["books"] }): ReactEle
 
 function Audit(props: {
   readonly audit: { readonly ended_at: string; readonly violations: number };
-}): ReactElement {
+}) {
   const { ended_at: at, violations } = props.audit;
   return (
     <>
-      <Time at={at} /> {mark(violations === 0, "No violations", `${count(violations)} violations`)}
+      <Time at={at} />{" "}
+      {mark(violations === 0, "No violations", `${formatCount(violations)} violations`)}
     </>
   );
 }
 
-function count(value: number): string {
-  return formatCount(value);
-}
-
-function mark(isWell: boolean, well: string, otherwise: string = well): ReactElement {
+function mark(isWell: boolean, well: string, otherwise: string = well) {
   return <StatusBadge tone={isWell ? "ok" : "bad"}>{isWell ? well : otherwise}</StatusBadge>;
 }
 
-function replicaText(replica: OperatorHealth["replica"]): ReactNode {
+function replicaText(replica: OperatorHealth["replica"]) {
   if (replica === null) return "None";
   const { lag_ms: lagMs } = replica;
-  return lagMs === null ? mark(false, "Not used at the moment") : `${count(lagMs)} ms behind`;
+  return lagMs === null ? mark(false, "Not used at the moment") : `${formatCount(lagMs)} ms behind`;
 }
 
 type Shown = readonly (readonly [label: string, value: ReactNode])[];
@@ -134,7 +128,7 @@ function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth
     ["Version", commit === null ? version : `${version} (${commit})`],
     ["Node.js", node],
     ["Schema", isSame ? level : `${level}; this program has ${schema.program}`],
-    ["Catalog", `${count(catalog.models)} models, ${count(catalog.listings)} listings`],
+    ["Catalog", `${formatCount(catalog.models)} models, ${formatCount(catalog.listings)} listings`],
     [
       "Catalog build",
       <Text key="build" size="sm" ff="monospace" style={{ wordBreak: "break-all" }}>

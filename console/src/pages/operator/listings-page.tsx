@@ -1,12 +1,13 @@
 import { Checkbox, Group, Stack } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type { OperatorListing } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { checkable } from "../../ui/fields.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge, type Tone } from "../../ui/badge.tsx";
-import { timeColumn } from "../../ui/columns.tsx";
+import { timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -14,12 +15,11 @@ import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 10_000;
 
-export function OperatorListingsPage(): ReactElement {
+export function OperatorListingsPage() {
   const found = useAnswer("GET /api/operator/listings", undefined, { refetchMs: REFRESH_MS });
   return (
     <OperatorPage
       title="Listings"
-      crumbs={[{ label: "Operator", to: "/operator" }]}
       lead="Circuits and pools as seen by the instance that answered. Other instances may differ for a few seconds."
     >
       <Panel>
@@ -31,7 +31,7 @@ export function OperatorListingsPage(): ReactElement {
   );
 }
 
-function Listings({ listings }: { readonly listings: readonly OperatorListing[] }): ReactElement {
+function Listings({ listings }: { readonly listings: readonly OperatorListing[] }) {
   const [search, change] = useFilters<{ q?: string; trouble?: string }>();
   const q = (search.q ?? "").toLowerCase();
   const isTroubleOnly = search.trouble === "yes";
@@ -54,10 +54,9 @@ function Listings({ listings }: { readonly listings: readonly OperatorListing[] 
         />
         <Checkbox
           label="Only with problems"
-          checked={isTroubleOnly}
-          onChange={(event) =>
-            change({ trouble: event.currentTarget.checked ? "yes" : "" }, { history: "step" })
-          }
+          {...checkable(isTroubleOnly, (isOn) =>
+            change({ trouble: isOn ? "yes" : "" }, { history: "step" }),
+          )}
         />
       </Group>
       <DataTable
@@ -97,30 +96,21 @@ const VERDICTS: Readonly<Record<OperatorListing["verdict"], readonly [Tone, stri
 };
 
 const COLUMNS: readonly Column<OperatorListing>[] = [
-  {
-    id: "listing",
-    label: "Provider and model",
-    render: ({ provider_name: name, model }) => `${name}: ${model}`,
+  column("listing", "Provider and model", ({ provider_name: name, model }) => `${name}: ${model}`, {
     sortValue: ({ listing_id: id }) => id,
-  },
-  {
-    id: "routed",
-    label: "Routed",
-    render: ({ not_routed: why }) => (why === null ? "Yes" : `No: ${why.replaceAll("_", " ")}`),
-    sortValue: ({ not_routed: why }) => why ?? "",
-  },
-  {
-    id: "circuit",
-    label: "Circuit",
-    render: ({ circuit }) => <Mark of={CIRCUITS[circuit]} />,
+  }),
+  column(
+    "routed",
+    "Routed",
+    ({ not_routed: why }) => (why === null ? "Yes" : `No: ${why.replaceAll("_", " ")}`),
+    { sortValue: ({ not_routed: why }) => why ?? "" },
+  ),
+  column("circuit", "Circuit", ({ circuit }) => <Mark of={CIRCUITS[circuit]} />, {
     sortValue: ({ circuit }) => circuit,
-  },
-  {
-    id: "pool",
-    label: "Pool",
-    render: (listing) => poolText(listing),
+  }),
+  column("pool", "Pool", (listing) => poolText(listing), {
     sortValue: ({ pool_usable_percent: percent }) => percent,
-  },
+  }),
   {
     id: "verdict",
     label: "Verdict",
@@ -136,7 +126,7 @@ const COLUMNS: readonly Column<OperatorListing>[] = [
   }),
 ];
 
-function Mark({ of: [tone, label] }: { readonly of: readonly [Tone, string] }): ReactElement {
+function Mark({ of: [tone, label] }: { readonly of: readonly [Tone, string] }) {
   return <StatusBadge tone={tone}>{label}</StatusBadge>;
 }
 

@@ -1,6 +1,5 @@
 import { Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
 
 import { Page, type PageProps } from "../../ui/page.tsx";
 import styles from "./operator.module.css";
@@ -15,9 +14,18 @@ const TABS = [
   { to: "/operator/health", label: "Health" },
 ] as const;
 
-export function OperatorPage({ children, ...page }: PageProps): ReactElement {
+const CRUMBS = [{ label: "Operator", to: "/operator" }];
+const FRESH =
+  "Changes need a sign-in within the last 12 hours and are in the change log under your account.";
+
+/** A page for operators. `isChanging` says above it what its changes need. */
+export function OperatorPage({
+  children,
+  isChanging = false,
+  ...page
+}: PageProps & { readonly isChanging?: boolean }) {
   return (
-    <Page {...page}>
+    <Page crumbs={CRUMBS} {...(isChanging && { lead: FRESH })} {...page}>
       <nav aria-label="Operator pages">
         <Group gap="xs">
           {TABS.map(({ to, label }) => (

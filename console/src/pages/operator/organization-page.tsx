@@ -1,20 +1,19 @@
-import { Button, Group } from "@mantine/core";
+import { Group } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import type { OperatorOrgPage } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { TablePanel } from "../../ui/table-panel.tsx";
+import { TablePanel } from "../../ui/data-table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
-import { ContractDialog } from "./contract-dialog.tsx";
-import { GrantDialog } from "./grant-dialog.tsx";
-import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
+import { ContractDialog, GrantDialog, LiftDialog } from "./organization-dialogs.tsx";
 import {
   CHANGES,
   figureColumns,
@@ -26,8 +25,10 @@ import {
   WALLET,
 } from "./organization-tables.tsx";
 import { CREDIT_LABELS } from "./organizations-page.tsx";
+import { SmallButton } from "../../ui/buttons.tsx";
+import type { Column } from "../../ui/use-table-state.ts";
 
-export function OperatorOrganizationPage(): ReactElement {
+export function OperatorOrganizationPage() {
   const { orgId = "" } = useParams({ strict: false });
   const found = useAnswer("GET /api/operator/organizations/:org_id", {
     params: { org_id: orgId },
@@ -39,7 +40,7 @@ export function OperatorOrganizationPage(): ReactElement {
         { label: "Operator", to: "/operator" },
         { label: "Organizations", to: "/operator/organizations" },
       ]}
-      lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
+      isChanging
     >
       <Answer of={found} rows={12}>
         {(page) => <Organization page={page} />}
@@ -50,7 +51,7 @@ export function OperatorOrganizationPage(): ReactElement {
 
 type Dialog = "grant" | "contract" | "lift";
 
-function Organization({ page }: { readonly page: OperatorOrgPage }): ReactElement {
+function Organization({ page }: { readonly page: OperatorOrgPage }) {
   const [opened, setOpened] = useState<Dialog>();
   const { org, restrictions } = page;
   const close = (): void => setOpened(undefined);
@@ -82,37 +83,25 @@ function Organization({ page }: { readonly page: OperatorOrgPage }): ReactElemen
   );
 }
 
-function Actions(props: {
-  readonly canLift: boolean;
-  readonly onOpen: (dialog: Dialog) => void;
-}): ReactElement {
+function Actions(props: { readonly canLift: boolean; readonly onOpen: (dialog: Dialog) => void }) {
   return (
     <Group gap="xs">
-      <Button size="xs" variant="default" onClick={() => props.onOpen("grant")}>
-        Grant credit
-      </Button>
-      <Button size="xs" variant="default" onClick={() => props.onOpen("contract")}>
-        Set contract limits
-      </Button>
+      <SmallButton onClick={() => props.onOpen("grant")}>Grant credit</SmallButton>
+      <SmallButton onClick={() => props.onOpen("contract")}>Set contract limits</SmallButton>
       {props.canLift ? (
-        <Button size="xs" variant="default" onClick={() => props.onOpen("lift")}>
-          Lift restrictions
-        </Button>
+        <SmallButton onClick={() => props.onOpen("lift")}>Lift restrictions</SmallButton>
       ) : null}
     </Group>
   );
 }
 
-function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
+function Tables({ page }: { readonly page: OperatorOrgPage }) {
   return (
     <>
       <TablePanel
         title="Usage of the last 30 days"
         caption="Usage of the last 30 days by model"
-        columns={[
-          { id: "model", label: "Model", render: ({ model }) => model },
-          ...figureColumns(),
-        ]}
+        columns={USAGE}
         rows={page.usage}
         rowKey={({ model }) => model}
         empty="No calls. An hour is counted soon after it is over."
@@ -174,3 +163,8 @@ function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
     </>
   );
 }
+
+const USAGE: readonly Column<OperatorOrgPage["usage"][number]>[] = [
+  column("model", "Model", ({ model }) => model),
+  ...figureColumns(),
+];

@@ -9,18 +9,14 @@ import type {
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount } from "../../ui/count.tsx";
-import { moneyColumn, numberColumn, timeColumn } from "../../ui/columns.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 
 export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
-  {
-    id: "state",
-    label: "State",
-    render: (restriction) => stateBadge(restriction),
-  },
-  { id: "family", label: "Requests", render: ({ family }) => family },
-  { id: "reason", label: "Reason", render: ({ reason }) => reason.replaceAll("_", " ") },
+  column("state", "State", (restriction) => stateBadge(restriction)),
+  column("family", "Requests", ({ family }) => family),
+  column("reason", "Reason", ({ reason }) => reason.replaceAll("_", " ")),
   timeColumn("since", "Since", ({ since }) => since),
   timeColumn("until", "Until", ({ until }) => until, { otherwise: "It is lifted" }),
 ];
@@ -37,34 +33,19 @@ function stateBadge(restriction: OperatorRestriction) {
 }
 
 export const limitColumns = (keys: OperatorOrgPage["keys"]): readonly Column<OperatorLimit>[] => [
-  {
-    id: "source",
-    label: "Set by",
+  column("source", "Set by", ({ source }) => (source === "contract" ? "Contract" : "Customer"), {
     phone: "end",
-    render: ({ source }) => (source === "contract" ? "Contract" : "Customer"),
-  },
-  { id: "for", label: "For", phone: "lead", render: (limit) => limitedThing(limit, keys) },
-  {
-    id: "rpm",
-    label: "Requests/min",
+  }),
+  column("for", "For", (limit) => limitedThing(limit, keys), { phone: "lead" }),
+  column("rpm", "Requests/min", ({ rpm }) => countOrDefault(rpm), {
     align: "right",
     phone: "line",
-    render: ({ rpm }) => countOrDefault(rpm),
-  },
-  {
-    id: "tpm",
-    label: "Tokens/min",
+  }),
+  column("tpm", "Tokens/min", ({ tpm }) => countOrDefault(tpm), { align: "right", phone: "line" }),
+  column("concurrency", "Concurrent", ({ concurrency }) => countOrDefault(concurrency), {
     align: "right",
     phone: "line",
-    render: ({ tpm }) => countOrDefault(tpm),
-  },
-  {
-    id: "concurrency",
-    label: "Concurrent",
-    align: "right",
-    phone: "line",
-    render: ({ concurrency }) => countOrDefault(concurrency),
-  },
+  }),
 ];
 
 function limitedThing(
@@ -83,19 +64,17 @@ function countOrDefault(value: number | null): string {
 
 export const WALLET: readonly Column<CreditEntry>[] = [
   timeColumn("at", "Date", ({ at }) => at),
-  { id: "kind", label: "Type", render: ({ kind }) => kind.replaceAll("_", " ") },
-  { id: "ref", label: "Reference", render: ({ ref }) => ref },
+  column("kind", "Type", ({ kind }) => kind.replaceAll("_", " ")),
+  column("ref", "Reference", ({ ref }) => ref),
   moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
 ];
 
 export const PURCHASES: readonly Column<Purchase>[] = [
   timeColumn("at", "Date", ({ created_at: at }) => at),
-  {
-    id: "id",
-    label: "Purchase",
-    render: ({ purchase_id: id }) => <Copyable value={id} label="purchase ID" short />,
-  },
-  { id: "status", label: "Status", render: ({ status }) => status.replaceAll("_", " ") },
+  column("id", "Purchase", ({ purchase_id: id }) => (
+    <Copyable value={id} label="purchase ID" short />
+  )),
+  column("status", "Status", ({ status }) => status.replaceAll("_", " ")),
   moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
 ];
 
@@ -108,13 +87,12 @@ export const CHANGES: readonly Column<OperatorChange>[] = [
     render: ({ actor_kind: kind, actor_id: id, actor_email: email }) =>
       email ?? `${kind.replaceAll("_", " ")} ${id}`,
   },
-  { id: "says", label: "Action", phone: "lead", render: ({ says }) => says },
-  {
-    id: "target",
-    label: "Object",
-    render: ({ target, target_email: email }) =>
-      email ?? <Copyable value={target} label="id" short />,
-  },
+  column("says", "Action", ({ says }) => says, { phone: "lead" }),
+  column(
+    "target",
+    "Object",
+    ({ target, target_email: email }) => email ?? <Copyable value={target} label="id" short />,
+  ),
 ];
 
 type Figures = Pick<
@@ -132,13 +110,9 @@ export function figureColumns<T extends Figures>(): readonly Column<T>[] {
 }
 
 export const KEYS: readonly Column<OperatorOrgPage["keys"][number]>[] = [
-  { id: "name", label: "Key", render: ({ name }) => name },
-  { id: "label", label: "Begins with", render: ({ label }) => label },
-  {
-    id: "state",
-    label: "State",
-    render: ({ disabled_at: at }) => (at === null ? "Active" : "Disabled"),
-  },
+  column("name", "Key", ({ name }) => name),
+  column("label", "Begins with", ({ label }) => label),
+  column("state", "State", ({ disabled_at: at }) => (at === null ? "Active" : "Disabled")),
   timeColumn("created", "Created", ({ created_at: at }) => at),
 ];
 
@@ -148,8 +122,8 @@ function roleName(role: string): string {
 }
 
 export const MEMBERS: readonly Column<OperatorOrgPage["members"][number]>[] = [
-  { id: "email", label: "Member", render: ({ email }) => email },
-  { id: "role", label: "Role", render: ({ role }) => roleName(role) },
+  column("email", "Member", ({ email }) => email),
+  column("role", "Role", ({ role }) => roleName(role)),
   timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at, {
     otherwise: "Not in the last weeks",
   }),

@@ -1,22 +1,21 @@
-import { Group, Stack, Text } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Group, Stack } from "@mantine/core";
 
 import type { OperatorOrg } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters } from "../../app/use-filters.ts";
+import { useFilters, useSearchText } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
+import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { useSearchText } from "../../app/use-search-text.ts";
 import { OperatorPage } from "./operator-frame.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const TYPING_MS = 250;
 
-export function OperatorOrganizationsPage(): ReactElement {
+export function OperatorOrganizationsPage() {
   const [search, change] = useFilters<{ q?: string; cursor?: string }>();
   const [typed, ask] = useSearchText(
     search.q,
@@ -27,7 +26,7 @@ export function OperatorOrganizationsPage(): ReactElement {
   const query = { ...(q === "" ? {} : { q }), ...(cursor === "" ? {} : { cursor }) };
   const found = useAnswer("GET /api/operator/organizations", { query });
   return (
-    <OperatorPage title="Organizations" crumbs={[{ label: "Operator", to: "/operator" }]}>
+    <OperatorPage title="Organizations">
       <Panel>
         <Stack gap="md">
           <SearchField label="Search by name, email or ID" value={typed} onChange={ask} />
@@ -79,9 +78,7 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
         <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm" fw={500}>
           {name}
         </AppLink>
-        <Text size="xs" c="dimmed">
-          {email}
-        </Text>
+        <Note size="xs">{email}</Note>
       </>
     ),
   },
@@ -95,12 +92,7 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
     isSortable: true,
     phone: "line",
   }),
-  {
-    id: "credit",
-    label: "Credit",
-    phone: "line",
-    render: ({ credit }) => CREDIT_LABELS[credit],
-  },
+  column("credit", "Credit", ({ credit }) => CREDIT_LABELS[credit], { phone: "line" }),
   {
     id: "restrictions",
     label: "Restrictions",

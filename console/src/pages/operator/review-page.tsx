@@ -1,5 +1,5 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { Group, Stack } from "@mantine/core";
+import { useState } from "react";
 
 import type {
   OperatorRestriction,
@@ -10,39 +10,36 @@ import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
+import { moneyColumn, timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { OrgLink } from "./desk-page.tsx";
-import { GrantDialog } from "./grant-dialog.tsx";
-import { LiftDialog } from "./lift-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
+import { GrantDialog, LiftDialog } from "./organization-dialogs.tsx";
 import { RESTRICTIONS } from "./organization-tables.tsx";
+import { CompactButton, SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function OperatorReviewPage(): ReactElement {
+export function OperatorReviewPage() {
   return (
-    <OperatorPage
-      title="Needs review"
-      crumbs={[{ label: "Operator", to: "/operator" }]}
-      lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
-    >
+    <OperatorPage title="Needs review" isChanging>
       <Purchases />
       <Restrictions />
     </OperatorPage>
   );
 }
 
-function Purchases(): ReactElement {
+function Purchases() {
   const found = useAnswer("GET /api/operator/purchases");
   const [granted, setGranted] = useState<WaitingPurchase>();
   return (
     <Panel title="Purchases">
       <Stack gap="md">
-        <Text size="sm" c="dimmed">
+        <Note>
           Parked: the payment did not match the order, so nothing was credited. Refund it at the
           payment provider, or grant the credit with the purchase ID as the reference, which counts
           only once.
-        </Text>
+        </Note>
         <Answer of={found} rows={4}>
           {({ data }) => (
             <DataTable
@@ -73,35 +70,27 @@ function purchaseColumns(
   onGrant: (purchase: WaitingPurchase) => void,
 ): readonly Column<WaitingPurchase>[] {
   return [
-    {
-      id: "id",
-      label: "Purchase",
-      render: ({ purchase_id: id }) => <Copyable value={id} label="purchase ID" short />,
-    },
+    column("id", "Purchase", ({ purchase_id: id }) => (
+      <Copyable value={id} label="purchase ID" short />
+    )),
     ORGANIZATION,
-    { id: "status", label: "Status", render: purchaseState },
+    column("status", "Status", purchaseState),
     moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
     timeColumn("at", "Date", ({ created_at: at }) => at),
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      render: (purchase) =>
-        purchase.status !== "parked" || purchase.is_granted ? null : (
-          <Button
-            size="compact-xs"
-            variant="default"
-            aria-label={`Grant credit for ${purchase.purchase_id}`}
-            onClick={() => onGrant(purchase)}
-          >
-            Grant credit
-          </Button>
-        ),
-    },
+    actionsColumn((purchase) =>
+      purchase.status !== "parked" || purchase.is_granted ? null : (
+        <CompactButton
+          aria-label={`Grant credit for ${purchase.purchase_id}`}
+          onClick={() => onGrant(purchase)}
+        >
+          Grant credit
+        </CompactButton>
+      ),
+    ),
   ];
 }
 
-function purchaseState({ status, is_granted: isGranted }: WaitingPurchase): ReactElement {
+function purchaseState({ status, is_granted: isGranted }: WaitingPurchase) {
   if (isGranted) return <StatusBadge tone="quiet">Granted by hand</StatusBadge>;
   return status === "parked" ? (
     <StatusBadge tone="bad">Parked</StatusBadge>
@@ -110,15 +99,15 @@ function purchaseState({ status, is_granted: isGranted }: WaitingPurchase): Reac
   );
 }
 
-const ORGANIZATION = {
-  id: "org",
-  label: "Organization",
-  render: ({ org_id, org_name }: { readonly org_id: string; readonly org_name: string }) => (
+const ORGANIZATION = column(
+  "org",
+  "Organization",
+  ({ org_id, org_name }: { readonly org_id: string; readonly org_name: string }) => (
     <OrgLink orgId={org_id} name={org_name} />
   ),
-};
+);
 
-function Restrictions(): ReactElement {
+function Restrictions() {
   const [search, change] = useFilters<{ past?: string }>();
   const past = search.past === "yes" ? "yes" : "no";
   const found = useAnswer("GET /api/operator/restrictions", { query: { past } });
@@ -129,13 +118,9 @@ function Restrictions(): ReactElement {
       title="Restrictions for unusual use"
       actions={
         <Group gap="xs">
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => change({ past: other }, { history: "step" })}
-          >
+          <SmallButton onClick={() => change({ past: other }, { history: "step" })}>
             {past === "yes" ? "Only those in effect" : "Show past ones"}
-          </Button>
+          </SmallButton>
         </Group>
       }
     >
@@ -163,21 +148,15 @@ function restrictionColumns(
   return [
     ORGANIZATION,
     ...RESTRICTIONS,
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      render: ({ org_id: orgId, org_name: name, in_effect: isInEffect }) =>
-        isInEffect ? (
-          <Button
-            size="compact-xs"
-            variant="default"
-            aria-label={`Lift the restrictions of ${name}`}
-            onClick={() => onLift(orgId)}
-          >
-            Lift
-          </Button>
-        ) : null,
-    },
+    actionsColumn(({ org_id: orgId, org_name: name, in_effect: isInEffect }) =>
+      isInEffect ? (
+        <CompactButton
+          aria-label={`Lift the restrictions of ${name}`}
+          onClick={() => onLift(orgId)}
+        >
+          Lift
+        </CompactButton>
+      ) : null,
+    ),
   ];
 }

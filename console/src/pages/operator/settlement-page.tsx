@@ -1,42 +1,31 @@
-import { Button, Group, Text, TextInput } from "@mantine/core";
-import { useState, type ReactElement, type ReactNode } from "react";
+import { Group } from "@mantine/core";
+import { useState } from "react";
 
 import type {
   OperatorClosing,
   OperatorPeriod,
   OperatorSettlement,
 } from "../../../../src/account/console-api/contract.ts";
-import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { timeColumn } from "../../ui/columns.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import type { Column } from "../../ui/data-table.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { fieldError } from "../../ui/field-errors.ts";
+import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
+import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { notifyDone } from "../../ui/notice.ts";
-import { TablePanel } from "../../ui/table-panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { DialogForm } from "../keys/form-dialog.tsx";
-import { useSubmission } from "../keys/use-submission.ts";
-import { CloseDialog } from "./close-dialog.tsx";
-import { DepositDialog } from "./deposit-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
+import { CloseDialog, DepositDialog, PaymentDialog } from "./settlement-dialogs.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
+import { SmallButton, CompactButton } from "../../ui/buttons.tsx";
 
-export function OperatorSettlementPage(): ReactElement {
+export function OperatorSettlementPage() {
   const found = useAnswer("GET /api/operator/settlement");
   const [{ provider, period }] = useFilters<{ provider?: string; period?: string }>();
   return (
-    <OperatorPage
-      title="Settlement"
-      crumbs={[{ label: "Operator", to: "/operator" }]}
-      lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
-    >
+    <OperatorPage title="Settlement" isChanging>
       {provider === undefined || period === undefined ? null : (
         <StatementPanel key={`${provider} ${period}`} provider={provider} period={period} />
       )}
@@ -47,7 +36,7 @@ export function OperatorSettlementPage(): ReactElement {
   );
 }
 
-function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
+function Settlement({ balances, periods }: OperatorSettlement) {
   const [paid, setPaid] = useState<OperatorPeriod>();
   const [opened, setOpened] = useState<"close" | "deposit">();
   const [closing, setClosing] = useState<OperatorClosing>();
@@ -78,24 +67,16 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
         onClosed={setClosing}
       />
       <DepositDialog opened={opened === "deposit"} onClose={close} />
-      <Dialog opened={paid !== undefined} title="Record payment" onClose={() => setPaid(undefined)}>
-        {paid === undefined ? null : (
-          <PaymentForm period={paid} onClose={() => setPaid(undefined)} />
-        )}
-      </Dialog>
+      <PaymentDialog edited={paid} onClose={() => setPaid(undefined)} />
     </>
   );
 }
 
-function OpenButton(props: { readonly label: string; readonly onOpen: () => void }): ReactElement {
-  return (
-    <Button size="xs" variant="default" onClick={props.onOpen}>
-      {props.label}
-    </Button>
-  );
+function OpenButton(props: { readonly label: string; readonly onOpen: () => void }) {
+  return <SmallButton onClick={props.onOpen}>{props.label}</SmallButton>;
 }
 
-function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): ReactNode {
+function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }) {
   return props.providers.map(({ provider, terms_from: from }) => (
     <Banner key={provider} tone="warn">
       {from === "default"
@@ -108,12 +89,9 @@ function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): R
 type Balance = OperatorSettlement["balances"][number];
 
 const BALANCES: readonly Column<Balance>[] = [
-  {
-    id: "provider",
-    label: "Provider",
-    render: ({ provider }) => provider,
+  column("provider", "Provider", ({ provider }) => provider, {
     sortValue: ({ provider }) => provider,
-  },
+  }),
   money("accrued", "Accrued", ({ accrued_usd: usd }) => usd),
   money("payable", "Payable", ({ payable_usd: usd }) => usd),
   money("deposit", "Deposit left", ({ deposit_usd: usd }) => usd),
@@ -122,33 +100,25 @@ const BALANCES: readonly Column<Balance>[] = [
 ];
 
 function money<T>(id: string, label: string, usdOf: (row: T) => string): Column<T> {
-  const render = (row: T): ReactNode =>
+  const render = (row: T) =>
     parseUsd(usdOf(row)) === 0n ? "–" : <Money usd={usdOf(row)} isBrief />;
-  return { id, label, align: "right", render };
+  return column(id, label, render, { align: "right" });
 }
 
 function periodColumns(onPay: (period: OperatorPeriod) => void): readonly Column<OperatorPeriod>[] {
   return [
-    {
-      id: "provider",
-      label: "Provider",
-      render: ({ provider }) => provider,
+    column("provider", "Provider", ({ provider }) => provider, {
       sortValue: ({ provider }) => provider,
-    },
+    }),
     timeColumn("start", "Period from", ({ start }) => start, { isSortable: true }),
     timeColumn("end", "To", ({ end }) => end),
     money("payable", "Payable", ({ payable_usd: usd }) => usd),
-    { id: "paid", label: "Paid", render: paidText },
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      render: (period) => <PeriodActions period={period} onPay={onPay} />,
-    },
+    column("paid", "Paid", paidText),
+    actionsColumn((period) => <PeriodActions period={period} onPay={onPay} />),
   ];
 }
 
-function paidText({ payment, mode }: OperatorPeriod): ReactNode {
+function paidText({ payment, mode }: OperatorPeriod) {
   if (payment !== null) return <Time at={payment.paid_at} precision="day" />;
   return mode === "prepaid" ? "From the deposit" : "Not yet";
 }
@@ -156,7 +126,7 @@ function paidText({ payment, mode }: OperatorPeriod): ReactNode {
 function PeriodActions(props: {
   readonly period: OperatorPeriod;
   readonly onPay: (period: OperatorPeriod) => void;
-}): ReactElement {
+}) {
   const { period } = props;
   const { provider, start, mode, payment } = period;
   return (
@@ -170,57 +140,13 @@ function PeriodActions(props: {
         Statement
       </LinkButton>
       {mode === "prepaid" || payment !== null ? null : (
-        <Button
-          size="compact-xs"
-          variant="default"
+        <CompactButton
           aria-label={`Record payment of ${provider} from ${start}`}
           onClick={() => props.onPay(period)}
         >
           Record payment
-        </Button>
+        </CompactButton>
       )}
     </Group>
-  );
-}
-
-function PaymentForm(props: {
-  readonly period: OperatorPeriod;
-  readonly onClose: () => void;
-}): ReactElement {
-  const { period, onClose } = props;
-  const pay = useChange("POST /api/operator/settlement/:provider_id/:period_start/payment", {
-    refreshes: ["GET /api/operator/settlement"],
-  });
-  const submission = useSubmission();
-  const [ref, setRef] = useState("");
-  const send = (): void =>
-    submission.run(async () => {
-      const params = { provider_id: period.provider, period_start: period.start };
-      const { is_new: isNew } = await pay.mutateAsync({ params, body: { ref: ref.trim() } });
-      const name = `The payment ${ref.trim()} to ${period.provider}`;
-      notifyDone(`${name} was ${isNew ? "recorded" : "already recorded"}`);
-      onClose();
-    });
-  return (
-    <DialogForm
-      submission={submission}
-      fields={["ref"]}
-      submitLabel="Record payment"
-      onSubmit={send}
-      onCancel={onClose}
-    >
-      <Text size="sm">
-        <Money usd={period.payable_usd} /> to {period.provider}, paid in full. This cannot be
-        undone. It needs a sign-in within the last 12 hours.
-      </Text>
-      <TextInput
-        label="Reference"
-        description="Identifies this payment permanently: recording it again changes nothing."
-        data-autofocus
-        maxLength={200}
-        {...controlled(ref, setRef)}
-        error={fieldError(submission.fault, "ref")}
-      />
-    </DialogForm>
   );
 }

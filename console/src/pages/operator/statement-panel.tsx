@@ -1,5 +1,5 @@
-import { Button, Stack } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { Stack, Text } from "@mantine/core";
+import { useState } from "react";
 
 import type {
   OperatorComparison,
@@ -8,17 +8,15 @@ import type {
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount } from "../../ui/count.tsx";
-import { moneyColumn, numberColumn, timeColumn } from "../../ui/columns.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { CompareDialog } from "./compare-dialog.tsx";
-import { Comparison } from "./comparison.tsx";
+import { CompareDialog } from "./settlement-dialogs.tsx";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Banner } from "../../ui/banner.tsx";
 
-export function StatementPanel(props: {
-  readonly provider: string;
-  readonly period: string;
-}): ReactElement {
+export function StatementPanel(props: { readonly provider: string; readonly period: string }) {
   const { provider, period } = props;
   const found = useAnswer("GET /api/operator/settlement/:provider_id/:period_start", {
     params: { provider_id: provider, period_start: period },
@@ -28,11 +26,7 @@ export function StatementPanel(props: {
   return (
     <Panel
       title={`Statement of ${provider}, ${period.slice(0, 10)}`}
-      actions={
-        <Button size="xs" variant="default" onClick={() => setIsOpened(true)}>
-          Compare statement
-        </Button>
-      }
+      actions={<SmallButton onClick={() => setIsOpened(true)}>Compare statement</SmallButton>}
     >
       <CompareDialog
         opened={isOpened}
@@ -70,22 +64,70 @@ type Model = OperatorStatement["models"][number];
 type Reconciliation = OperatorStatement["reconciliations"][number];
 
 const MODELS: readonly Column<Model>[] = [
-  { id: "model", label: "Model", render: ({ model }) => model, sortValue: ({ model }) => model },
+  column("model", "Model", ({ model }) => model, { sortValue: ({ model }) => model }),
   numberColumn("attempts", "Attempts", ({ attempts }) => attempts, { isSortable: true }),
-  { id: "cost", label: "Cost", align: "right", render: ({ cost_usd: usd }) => `$${usd}` },
+  column("cost", "Cost", ({ cost_usd: usd }) => `$${usd}`, { align: "right" }),
   moneyColumn("debit", "Charged to customers", ({ debit_usd: usd }) => usd),
 ];
 
 const RECONCILIATIONS: readonly Column<Reconciliation>[] = [
   timeColumn("at", "Compared", ({ recorded_at: at }) => at),
-  { id: "theirs", label: "Theirs", align: "right", render: ({ their_usd: usd }) => `$${usd}` },
-  { id: "ours", label: "Ours", align: "right", render: ({ our_usd: usd }) => `$${usd}` },
-  { id: "result", label: "Result", render: (each) => renderResult(each) },
+  column("theirs", "Theirs", ({ their_usd: usd }) => `$${usd}`, { align: "right" }),
+  column("ours", "Ours", ({ our_usd: usd }) => `$${usd}`, { align: "right" }),
+  column("result", "Result", (each) => renderResult(each)),
 ];
 
-function renderResult(each: Reconciliation): ReactElement {
+function renderResult(each: Reconciliation) {
   const { their_usd: theirs, our_usd: ours, differing_lines: lines } = each;
   if (theirs === ours && (lines ?? 0) === 0) return <StatusBadge tone="ok">Equal</StatusBadge>;
   const text = lines === null ? "Differs" : `Differs in ${formatCount(lines)} lines`;
   return <StatusBadge tone="bad">{text}</StatusBadge>;
+}
+
+function Comparison({ found }: { readonly found: OperatorComparison }) {
+  const { lines, first_differences: differences } = found;
+  return (
+    <Stack gap="xs" role="status">
+      <Banner tone={found.is_equal ? "info" : "warn"}>
+        {found.is_equal ? "The statement equals ours. " : "The statement differs from ours. "}
+        Theirs ${found.their_usd}, ours ${found.our_usd}, difference ${found.difference_usd}.
+        {found.their_lines_usd === null ? "" : ` Their lines add up to $${found.their_lines_usd}.`}
+      </Banner>
+      {lines === null ? null : (
+        <Text size="sm">
+          {formatCount(lines.compared)} lines compared: {formatCount(lines.differing)} differ,{" "}
+          {formatCount(lines.only_theirs)} only theirs, {formatCount(lines.only_ours)} only ours,{" "}
+          {formatCount(lines.unknown_claimed)} with a cost that we do not know.
+        </Text>
+      )}
+      {differences.length === 0 ? null : (
+        <DataTable
+          caption="First lines that differ"
+          columns={DIFFERENCES}
+          rows={differences}
+          rowKey={({ of, id, kind }) => `${of} ${id} ${kind}`}
+        />
+      )}
+    </Stack>
+  );
+}
+
+type Difference = OperatorComparison["first_differences"][number];
+
+const KINDS: Readonly<Record<Difference["kind"], string>> = {
+  differs: "Differs",
+  only_theirs: "Only theirs",
+  only_ours: "Only ours",
+  unknown_claimed: "Our cost is unknown",
+};
+
+const DIFFERENCES: readonly Column<Difference>[] = [
+  column("id", "Line", ({ of, id }) => `${of} ${id}`),
+  column("kind", "Result", ({ kind }) => KINDS[kind]),
+  column("theirs", "Theirs", (each) => dollars(each.their_usd), { align: "right" }),
+  column("ours", "Ours", (each) => dollars(each.our_usd), { align: "right" }),
+];
+
+function dollars(usd: string | null) {
+  return usd === null ? "—" : `$${usd}`;
 }

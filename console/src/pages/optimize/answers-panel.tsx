@@ -1,28 +1,26 @@
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { Download } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import type {
   OptimizeAnswer,
   OptimizeSearch,
 } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatMs } from "../../ui/count.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { answersCsv } from "./answers-csv.ts";
-import { promptRows, SEARCHES_MAX, type PromptRow } from "./kept-search.ts";
+import { promptRows, SEARCHES_MAX, type PromptRow, useKeptSearch } from "./kept-search.ts";
 import classes from "./optimize.module.css";
-import { useKeptSearch } from "./use-kept-search.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;
 
 /** Shows the answers of an Optimize search by prompt. Only this browser stores them. */
-export function AnswersPanel(props: {
-  readonly search: OptimizeSearch;
-  readonly orgId: string;
-}): ReactElement {
+export function AnswersPanel(props: { readonly search: OptimizeSearch; readonly orgId: string }) {
   const { search } = props;
   const { kept, isSaved } = useKeptSearch(search, props.orgId);
   const [from, setFrom] = useState(0);
@@ -33,14 +31,12 @@ export function AnswersPanel(props: {
       title="Answers"
       actions={
         rows.length === 0 ? null : (
-          <Button
-            size="xs"
-            variant="default"
+          <SmallButton
             leftSection={<Download size={14} aria-hidden />}
             onClick={() => saveCsv(answersCsv(rows, search.models), search.search_id)}
           >
             Download CSV
-          </Button>
+          </SmallButton>
         )
       }
     >
@@ -63,22 +59,19 @@ export function AnswersPanel(props: {
             before this browser could fetch them. Keep this page open while a search runs.
           </Text>
         )}
-        <Text size="xs" c="dimmed">
+        <Note size="xs">
           {isSaved
             ? `Prompts and answers are kept in this browser only, for your last ${SEARCHES_MAX} searches.`
             : "This browser cannot keep data. The answers are gone when you leave this page."}{" "}
           The server holds answers in memory for up to ten minutes after a search ends. Answers are
           cut after 16,000 characters.
-        </Text>
+        </Note>
       </Stack>
     </Panel>
   );
 }
 
-function Grid(props: {
-  readonly rows: readonly PromptRow[];
-  readonly models: readonly string[];
-}): ReactElement {
+function Grid(props: { readonly rows: readonly PromptRow[]; readonly models: readonly string[] }) {
   return (
     <div className={classes.answers} role="group" tabIndex={0} aria-label="Answers by prompt">
       <table className={classes.grid}>
@@ -105,11 +98,7 @@ function Grid(props: {
                 >
                   {row.at + 1}. {row.prompt ?? "This browser does not have the prompt."}
                 </div>
-                {row.winner === null ? (
-                  <Text size="xs" c="dimmed">
-                    The judge chose no answer.
-                  </Text>
-                ) : null}
+                {row.winner === null ? <Note size="xs">The judge chose no answer.</Note> : null}
               </th>
               {props.models.map((model) => (
                 <td key={model}>
@@ -136,7 +125,7 @@ function Cell(props: {
   readonly answer: OptimizeAnswer | undefined;
   readonly isBest: boolean;
   readonly label: string;
-}): ReactElement {
+}) {
   const { answer } = props;
   if (answer === undefined) return <Text c="dimmed">–</Text>;
   return (
@@ -162,25 +151,20 @@ function Pager(props: {
   readonly from: number;
   readonly count: number;
   readonly onFrom: (from: number) => void;
-}): ReactElement {
+}) {
   const { from, count, onFrom } = props;
   const to = Math.min(from + PAGE_ROWS, count);
   return (
     <Group gap="xs">
-      <Text size="sm" c="dimmed">
+      <Note>
         Prompts {from + 1}–{to} of {formatCount(count)}
-      </Text>
-      <Button
-        size="xs"
-        variant="default"
-        disabled={from === 0}
-        onClick={() => onFrom(from - PAGE_ROWS)}
-      >
+      </Note>
+      <SmallButton disabled={from === 0} onClick={() => onFrom(from - PAGE_ROWS)}>
         Previous
-      </Button>
-      <Button size="xs" variant="default" disabled={to === count} onClick={() => onFrom(to)}>
+      </SmallButton>
+      <SmallButton disabled={to === count} onClick={() => onFrom(to)}>
         Next
-      </Button>
+      </SmallButton>
     </Group>
   );
 }

@@ -7,111 +7,86 @@ import {
   Select,
   SimpleGrid,
   Stack,
-  Text,
   Textarea,
   TextInput,
 } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useState, type FormEvent, type ReactElement } from "react";
+import type { FormEvent } from "react";
 
 import type { Model, OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
-import { controlled } from "../../ui/controlled.ts";
-import { formatCount } from "../../ui/count.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { fieldError } from "../../ui/field-errors.ts";
+import { formatCount } from "../../ui/format.ts";
 import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
-import { ForRole } from "../../ui/for-role.tsx";
+import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
 import { createKeptSearch, searchShelf } from "./kept-search.ts";
 import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 import { SearchEstimate } from "./search-estimate.tsx";
+import { useForm, UnplacedFault, type Problems } from "../../ui/form-dialog.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
 const NAME_CHARS_MAX = 64;
 const TOKENS_MAX = 4_096;
 const TOKENS_DEFAULT = 512;
-const FIELDS = [
-  "name",
-  "prompts",
-  "models",
-  "objective",
-  "judge_model",
-  "max_tokens",
-  "budget_usd",
-];
 
+/** The form as typed, by the names of the API. */
 interface Draft {
   readonly name: string;
   readonly prompts: string;
   readonly models: readonly string[];
   readonly objective: OptimizeSearch["objective"];
-  readonly judge: string | null;
-  readonly maxTokens: number | undefined;
-  readonly budget: string;
+  readonly judge_model: string | null;
+  readonly max_tokens: number | undefined;
+  readonly budget_usd: string;
 }
 
-type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
-
-export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
-  const [draft, setDraft] = useState<Draft>(EMPTY);
-  const [problems, setProblems] = useState<Problems>({});
-  const start = useChange("POST /api/console/optimize", {
-    refreshes: ["GET /api/console/optimize"],
-  });
+export function NewSearchForm({ models }: { readonly models: readonly Model[] }) {
+  const form = useForm(EMPTY, (problems, changed) =>
+    Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))),
+  );
+  const draft = form.typed;
+  const start = useChange("POST /api/console/optimize", ["GET /api/console/optimize"]);
   const navigate = useNavigate();
   const { org } = useSession();
   const prompts = readPrompts(draft.prompts);
-  const isFieldFault = FIELDS.some((name) => fieldError(start.error, name) !== undefined);
 
-  function change(changed: Partial<Draft>): void {
-    setDraft((before) => ({ ...before, ...changed }));
-    const open = Object.entries(problems).filter(([name]) => !(name in changed));
-    setProblems(Object.fromEntries(open));
-  }
-  async function submit(event: FormEvent): Promise<void> {
+  function submit(event: FormEvent): void {
     event.preventDefault();
     const found = findProblems(draft, prompts);
-    setProblems(found);
+    form.setProblems(found);
     if (Object.keys(found).length > 0) return;
-    const { name, objective, judge, maxTokens, budget } = draft;
-    try {
+    const { objective, judge_model: judge, max_tokens: maxTokens } = draft;
+    form.submission.run(async () => {
       const search = await start.mutateAsync({
         body: {
-          name: name.trim(),
+          name: draft.name.trim(),
           objective,
           models: [...draft.models],
           prompts: [...prompts],
-          budget_usd: budget.trim().replace(/^\$/, ""),
+          budget_usd: draft.budget_usd.trim().replace(/^\$/, ""),
           ...(judge === null ? {} : { judge_model: judge }),
           ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
         },
       });
       await searchShelf.keep(createKeptSearch(search.search_id, org?.org_id ?? "", prompts));
-      await navigate({
-        to: "/optimize/$searchId",
-        params: { searchId: search.search_id },
-      });
-    } catch {
-      // Nothing to do: the form shows `start.error` at its field or below the fields.
-    }
+      await navigate({ to: "/optimize/$searchId", params: { searchId: search.search_id } });
+    });
   }
 
   const options = useModelOptions(models);
   return (
     <Panel title="New search">
       <ForRole need="keys">
-        <form onSubmit={(event) => void submit(event)} noValidate>
+        <form onSubmit={submit} noValidate>
           <Stack gap="md">
             <TextInput
               label="Name"
               description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
               maxLength={NAME_CHARS_MAX}
-              {...controlled(draft.name, (name) => change({ name }))}
-              error={problems.name ?? fieldError(start.error, "name")}
+              {...form.text("name")}
             />
             <Textarea
               label="Prompts"
@@ -119,30 +94,29 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                 "3 to 50 prompts, one per line. Separate prompts of several lines with a line of three dashes " +
                 "(---). They are sent to the models; only this browser keeps them."
               }
-              {...controlled(draft.prompts, (text) => change({ prompts: text }))}
-              error={problems.prompts ?? fieldError(start.error, "prompts")}
+              {...form.text("prompts")}
               autosize
               minRows={5}
               maxRows={16}
             />
-            <Text size="xs" c="dimmed" aria-live="polite">
+            <Note size="xs" aria-live="polite">
               {prompts.length === 1 ? "1 prompt" : `${formatCount(prompts.length)} prompts`}
-            </Text>
+            </Note>
             <MultiSelect
               {...options}
               label="Models"
               description={`2 to ${MODELS_MAX} candidates, by name or ID`}
               value={[...draft.models]}
-              onChange={(chosen) => change({ models: chosen })}
+              onChange={(chosen) => form.set({ models: chosen })}
               maxValues={MODELS_MAX}
               hidePickedOptions
-              error={problems.models ?? fieldError(start.error, "models")}
+              error={form.errorOf("models")}
             />
             <Radio.Group
               label="Objective"
               value={draft.objective}
-              onChange={(value) => change({ objective: value })}
-              error={fieldError(start.error, "objective")}
+              onChange={(value) => form.set({ objective: value })}
+              error={form.errorOf("objective")}
             >
               <SimpleGrid cols={{ base: 1, sm: 3 }} mt="xs">
                 {OBJECTIVES.map(({ value, label, help }) => (
@@ -159,11 +133,11 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                     ? "Picks the best answer"
                     : "Optional: adds a win rate"
                 }
-                value={draft.judge}
-                onChange={(judge) => change({ judge })}
+                value={draft.judge_model}
+                onChange={(judge) => form.set({ judge_model: judge })}
                 clearable
                 clearButtonProps={{ "aria-label": "No judge" }}
-                error={problems.judge ?? fieldError(start.error, "judge_model")}
+                error={form.errorOf("judge_model")}
               />
               <NumberInput
                 label="Max output tokens"
@@ -172,31 +146,30 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
                 min={1}
                 max={TOKENS_MAX}
                 allowDecimal={false}
-                value={draft.maxTokens ?? ""}
+                value={draft.max_tokens ?? ""}
                 onChange={(value) =>
-                  change({ maxTokens: typeof value === "number" ? value : undefined })
+                  form.set({ max_tokens: typeof value === "number" ? value : undefined })
                 }
-                error={fieldError(start.error, "max_tokens")}
+                error={form.errorOf("max_tokens")}
               />
               <TextInput
                 label="Budget, dollars"
                 description="The search stops before it exceeds this"
                 inputMode="decimal"
-                {...controlled(draft.budget, (budget) => change({ budget }))}
-                error={problems.budget ?? fieldError(start.error, "budget_usd")}
+                {...form.text("budget_usd")}
               />
             </SimpleGrid>
-            {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
+            <UnplacedFault fault={form.submission.fault} placed={form.placed} />
             <RoleNote need="keys" what="start a search" />
             <Group justify="space-between" align="center">
               <SearchEstimate
                 models={draft.models}
                 prompts={prompts}
-                judge={draft.judge}
-                maxTokens={draft.maxTokens}
-                budgetUsd={parseBudget(draft.budget)}
+                judge={draft.judge_model}
+                maxTokens={draft.max_tokens}
+                budgetUsd={parseBudget(draft.budget_usd)}
               />
-              <Button type="submit" loading={start.isPending}>
+              <Button type="submit" loading={form.submission.isBusy}>
                 Start search
               </Button>
             </Group>
@@ -212,23 +185,23 @@ const EMPTY: Draft = {
   prompts: "",
   models: [],
   objective: "lowest_cost",
-  judge: null,
-  maxTokens: undefined,
-  budget: "1.00",
+  judge_model: null,
+  max_tokens: undefined,
+  budget_usd: "1.00",
 };
 
 function findProblems(draft: Draft, prompts: readonly string[]): Problems {
-  const budget = readUsdInput(draft.budget);
+  const budget = readUsdInput(draft.budget_usd);
   const wrongPrompts = promptsProblem(prompts);
   return {
     ...(draft.name.trim() === "" ? { name: "Give the search a name." } : {}),
     ...(wrongPrompts === undefined ? {} : { prompts: wrongPrompts }),
     ...(draft.models.length < 2 ? { models: "Choose at least two models to compare." } : {}),
-    ...(draft.objective === "best_judged" && draft.judge === null
-      ? { judge: "Choose a judge model." }
+    ...(draft.objective === "best_judged" && draft.judge_model === null
+      ? { judge_model: "Choose a judge model." }
       : {}),
     ...(budget === undefined || budget === 0n
-      ? { budget: "Enter an amount above $0, with at most six decimals." }
+      ? { budget_usd: "Enter an amount above $0, with at most six decimals." }
       : {}),
   };
 }

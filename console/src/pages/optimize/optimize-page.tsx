@@ -1,11 +1,9 @@
-import type { ReactElement } from "react";
-
 import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { moneyColumn, timeColumn } from "../../ui/columns.tsx";
+import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -14,13 +12,10 @@ import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
 
-export function OptimizePage(): ReactElement {
-  const searches = useAnswer("GET /api/console/optimize");
-  const isRunning = searches.data?.data.some(({ state }) => state === "running") === true;
-  // The hook is called again for the same cached route, to poll it while an Optimize search runs.
-  useAnswer("GET /api/console/optimize", undefined, {
-    enabled: isRunning,
-    ...(isRunning ? { refetchMs: POLL_MS } : {}),
+export function OptimizePage() {
+  const searches = useAnswer("GET /api/console/optimize", undefined, {
+    refetchMs: (last) =>
+      last?.data.some(({ state }) => state === "running") === true ? POLL_MS : undefined,
   });
   const catalog = useAnswer("GET /api/catalog.json");
   return (
@@ -64,20 +59,14 @@ const COLUMNS: readonly Column<OptimizeSearch>[] = [
     ),
     sortValue: ({ name }) => name,
   },
-  {
-    id: "state",
-    label: "State",
-    render: ({ state }) => {
-      const [tone, words] = STATES[state];
-      return <StatusBadge tone={tone}>{words}</StatusBadge>;
-    },
-  },
-  { id: "objective", label: "Objective", render: ({ objective }) => objectiveLabel(objective) },
-  {
-    id: "best",
-    label: "Best so far",
-    render: ({ results }) => <code>{results.find(({ rank }) => rank === 1)?.model ?? "–"}</code>,
-  },
+  column("state", "State", ({ state }) => {
+    const [tone, words] = STATES[state];
+    return <StatusBadge tone={tone}>{words}</StatusBadge>;
+  }),
+  column("objective", "Objective", ({ objective }) => objectiveLabel(objective)),
+  column("best", "Best so far", ({ results }) => (
+    <code>{results.find(({ rank }) => rank === 1)?.model ?? "–"}</code>
+  )),
   moneyColumn("spent", "Spent", ({ spent_usd: spent }) => spent),
   moneyColumn("budget", "Budget", ({ budget_usd: budget }) => budget, { isBrief: true }),
   timeColumn("created", "Started", ({ created_at: at }) => at, { isSortable: true }),

@@ -2,22 +2,21 @@ import { Button, Progress, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Square } from "lucide-react";
-import { useEffect, useRef, useState, type ReactElement } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import type {
   OptimizeResult,
   OptimizeSearch,
 } from "../../../../src/account/console-api/contract.ts";
 import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
-import { moneyColumn } from "../../ui/columns.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
+import { moneyColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
@@ -25,7 +24,7 @@ import { Money } from "../../ui/money.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
@@ -36,20 +35,18 @@ import {
   STATES,
   findWinner,
 } from "./optimize-labels.ts";
+import { Note } from "../../ui/note.tsx";
 
 const POLL_MS = 2_000;
 const CRUMBS = [{ label: "Optimize", to: "/optimize" }];
 
-export function OptimizeSearchPage(): ReactElement {
+export function OptimizeSearchPage() {
   const { searchId = "" } = useParams({ strict: false }) as { readonly searchId?: string };
   const asked = { params: { search_id: searchId } };
-  const search = useAnswer("GET /api/console/optimize/:search_id", asked);
-  const isRunning = search.data?.state === "running";
-  // The hook is called again for the same cached route, to poll it while the Optimize search runs.
-  useAnswer("GET /api/console/optimize/:search_id", asked, {
-    enabled: isRunning,
-    ...(isRunning ? { refetchMs: POLL_MS } : {}),
+  const search = useAnswer("GET /api/console/optimize/:search_id", asked, {
+    refetchMs: (last) => (last?.state === "running" ? POLL_MS : undefined),
   });
+  const isRunning = search.data?.state === "running";
   useBalanceAtEnd(isRunning);
   return (
     <Page
@@ -75,7 +72,7 @@ function useBalanceAtEnd(isRunning: boolean): void {
   }, [client, isRunning]);
 }
 
-function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
+function Lead({ search }: { readonly search: OptimizeSearch }) {
   const [tone, words] = STATES[search.state];
   return (
     <span>
@@ -91,7 +88,7 @@ function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
   );
 }
 
-function SearchView({ search }: { readonly search: OptimizeSearch }): ReactElement {
+function SearchView({ search }: { readonly search: OptimizeSearch }) {
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
   const best = findWinner(search);
   const { org } = useSession();
@@ -156,10 +153,10 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
             sort={{ id: "rank", direction: "ascending" }}
             empty={<Text c="dimmed">No answers yet.</Text>}
           />
-          <Text size="xs" c="dimmed">
+          <Note size="xs">
             Cost per answer is the cost of a model's calls divided by its answers. The judge's calls
             count toward the total spend, but not toward any model's cost.
-          </Text>
+          </Note>
         </Stack>
       </Panel>
       {mayRead ? (
@@ -177,12 +174,13 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
   );
 }
 
-function StopButton({ search }: { readonly search: OptimizeSearch | undefined }): ReactElement {
+function StopButton({ search }: { readonly search: OptimizeSearch | undefined }) {
   const [isAsking, setAsking] = useState(false);
   const mayStop = useMay("keys");
-  const stop = useChange("POST /api/console/optimize/:search_id/stop", {
-    refreshes: ["GET /api/console/optimize", "GET /api/console/optimize/:search_id"],
-  });
+  const stop = useChange("POST /api/console/optimize/:search_id/stop", [
+    "GET /api/console/optimize",
+    "GET /api/console/optimize/:search_id",
+  ]);
   const name = search?.name ?? "";
   return (
     <>
@@ -217,12 +215,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
 const LAST_RANK = 1_000;
 
 const COLUMNS: readonly Column<OptimizeResult>[] = [
-  {
-    id: "rank",
-    label: "Rank",
-    render: ({ rank }) => rank ?? "–",
-    sortValue: ({ rank }) => rank ?? LAST_RANK,
-  },
+  column("rank", "Rank", ({ rank }) => rank ?? "–", { sortValue: ({ rank }) => rank ?? LAST_RANK }),
   {
     id: "model",
     label: "Model",
@@ -233,29 +226,22 @@ const COLUMNS: readonly Column<OptimizeResult>[] = [
     ),
     sortValue: ({ model }) => model,
   },
-  {
-    id: "answers",
-    label: "Answers",
-    align: "right",
-    render: ({ calls, failed }) => `${formatCount(calls - failed)} of ${formatCount(calls)}`,
-    sortValue: ({ calls, failed }) => calls - failed,
-  },
+  column(
+    "answers",
+    "Answers",
+    ({ calls, failed }) => `${formatCount(calls - failed)} of ${formatCount(calls)}`,
+    { align: "right", sortValue: ({ calls, failed }) => calls - failed },
+  ),
   moneyColumn("each", "Cost per answer", ({ cost_per_call_usd: each }) => each, {
     sortValue: ({ cost_per_call_usd: each }) => (each === null ? -1n : parseUsd(each)),
   }),
   moneyColumn("cost", "Total cost", ({ cost_usd: cost }) => cost, { isSortable: true }),
-  {
-    id: "ttft",
-    label: "Time to first token, p50",
+  column("ttft", "Time to first token, p50", ({ ttft_p50_ms: ms }) => formatMs(ms), {
     align: "right",
-    render: ({ ttft_p50_ms: ms }) => formatMs(ms),
     sortValue: ({ ttft_p50_ms: ms }) => ms ?? Number.MAX_SAFE_INTEGER,
-  },
-  {
-    id: "wins",
-    label: "Win rate",
+  }),
+  column("wins", "Win rate", ({ win_rate: share }) => (share === null ? "–" : formatShare(share)), {
     align: "right",
-    render: ({ win_rate: share }) => (share === null ? "–" : formatShare(share)),
     sortValue: ({ win_rate: share }) => share ?? -1,
-  },
+  }),
 ];

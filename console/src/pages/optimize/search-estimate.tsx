@@ -1,11 +1,10 @@
 import { Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
 
 import type { OptimizeEstimate } from "../../../../src/account/console-api/contract.ts";
 import { call, type ApiFault } from "../../api/client.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
 import { countCalls, promptsProblem } from "./optimize-labels.ts";
 
@@ -19,9 +18,7 @@ export interface EstimateAsked {
 }
 
 /** Shows the most that the Optimize search in the form can cost, which the server quotes. */
-export function SearchEstimate(
-  props: EstimateAsked & { readonly budgetUsd: string | undefined },
-): ReactElement {
+export function SearchEstimate(props: EstimateAsked & { readonly budgetUsd: string | undefined }) {
   const { budgetUsd, models, prompts, judge, maxTokens } = props;
   const [asked] = useDebouncedValue(
     JSON.stringify({ models, prompts, judge, maxTokens }),
@@ -56,7 +53,7 @@ function EstimateLines(props: {
   readonly estimate: OptimizeEstimate | undefined;
   readonly fault: ApiFault | null;
   readonly budgetUsd: string | undefined;
-}): ReactElement {
+}) {
   const { calls, estimate, fault, budgetUsd } = props;
   const many = `${formatCount(calls)} calls`;
   if (estimate === undefined) {

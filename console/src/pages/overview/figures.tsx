@@ -1,5 +1,4 @@
 import { SimpleGrid } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import type {
   Overview,
@@ -8,16 +7,15 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { ChangeMark } from "../../ui/change-mark.tsx";
+import { ChangeMark, FigureCard } from "../../ui/figure-card.tsx";
 import type { Amount, Unit } from "../../ui/charts/measure.ts";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
-import { FigureCard } from "../../ui/figure-card.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { parseUsd, computeShare, showCents, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 
-export function Figures({ overview }: { readonly overview: Overview }): ReactElement {
+export function Figures({ overview }: { readonly overview: Overview }) {
   const { balance } = useSession();
   const { last_24h: day, before, org_cap_usd, cap_reset_at } = overview;
   const reset = showUtc(cap_reset_at, "day");
@@ -78,10 +76,7 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
   );
 }
 
-function BalanceHint(props: {
-  readonly heldUsd: string;
-  readonly lasts: Overview["lasts"];
-}): ReactElement {
+function BalanceHint(props: { readonly heldUsd: string; readonly lasts: Overview["lasts"] }) {
   const { heldUsd, lasts } = props;
   const pace = lasts === null ? undefined : `at ${showCents(lasts.per_day_usd)} a day`;
   return (
@@ -102,7 +97,7 @@ function DayChange(props: {
   readonly unit: Unit;
   readonly overview: Overview;
   readonly of: (day: UsageFigures) => Amount;
-}): ReactElement {
+}) {
   const { last_24h: now, before } = props.overview;
   const was = before.last_24h === null ? undefined : props.of(before.last_24h);
   return (
@@ -122,7 +117,7 @@ function countRejected({ by_status }: UsageFigures): number {
 }
 
 /** Counts rejections by cause: the most frequent ones, then all others. Links to the requests. */
-function Causes({ overview }: { readonly overview: Overview }): ReactElement {
+function Causes({ overview }: { readonly overview: Overview }) {
   const { last_24h, rejected_for: causes } = overview;
   const all = countRejected(last_24h);
   if (all === 0) return <>None</>;

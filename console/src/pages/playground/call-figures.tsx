@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -12,7 +12,7 @@ export function CallFigures(props: {
   /** True if the page already shows the request ID elsewhere. */
   readonly hasOwnId?: boolean;
   readonly children: ReactNode;
-}): ReactElement {
+}) {
   const { provider, costUsd, requestId } = props.call;
   return (
     <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>

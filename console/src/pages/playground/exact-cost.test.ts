@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { exactCost } from "./exact-cost.ts";
+import { exactCost } from "./gateway.ts";
 
 test("a cost keeps all its digits", () => {
   expect(exactCost('{"usage":{"prompt_tokens":1,"cost":9007199254740993.000001}}')).toBe(

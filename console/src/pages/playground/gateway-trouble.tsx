@@ -1,8 +1,7 @@
 import { Alert, Group, Stack, Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
-import type { ReactElement } from "react";
 
-import { signInAddress } from "../../app/sign-in-address.ts";
+import { signInAddress } from "../../app/sign-in.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { sentence } from "../../ui/sentence.ts";
@@ -14,7 +13,7 @@ export function GatewayTrouble(props: {
   readonly errorType: string | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
-}): ReactElement {
+}) {
   const { title, errorType, message, requestId } = props;
   return (
     <Alert
@@ -45,7 +44,7 @@ export function GatewayTrouble(props: {
   );
 }
 
-export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactElement {
+export function FaultTrouble({ fault }: { readonly fault: unknown }) {
   const known = fault instanceof GatewayFault ? fault : undefined;
   return (
     <GatewayTrouble
@@ -57,7 +56,7 @@ export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactEleme
   );
 }
 
-function NextStep(props: { readonly errorType: string | undefined }): ReactElement | null {
+function NextStep(props: { readonly errorType: string | undefined }) {
   const { errorType } = props;
   if (errorType === "insufficient_quota") {
     return (

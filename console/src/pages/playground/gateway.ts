@@ -1,6 +1,5 @@
 import { presentOrgHeaders } from "../../api/client.ts";
 import { writeUsd } from "../../ui/money-math.ts";
-import { exactCost } from "./exact-cost.ts";
 
 const ROOT = "/playground/v1";
 
@@ -68,8 +67,10 @@ export async function sendJson(
 ): Promise<JsonAnswer> {
   const response = await send(path, options);
   const answer = await response.text();
+  const json = parseJson(answer);
+  if (json === undefined) throw new GatewayFault(response.status, undefined);
   return {
-    json: parseAnswer(answer, response.status),
+    json,
     bodyText: answer,
     costUsd: exactCost(answer),
     requestId: response.headers.get("x-request-id") ?? undefined,
@@ -118,10 +119,25 @@ export function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function parseAnswer(answer: string, status: number): unknown {
+/** Parses a JSON text; undefined if it is none. */
+export function parseJson(json: string): unknown {
   try {
-    return JSON.parse(answer);
+    return JSON.parse(json);
   } catch {
-    throw new GatewayFault(status, undefined);
+    return undefined;
   }
+}
+
+/**
+ * Finds the cost in an answer's JSON, in dollars with six decimals; undefined if there is none. It
+ * is read from the JSON text, because `JSON.parse` would round it to a float.
+ */
+export function exactCost(answerText: string): string | undefined {
+  let found: string | undefined;
+  for (const [, digits = ""] of answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)) {
+    found = digits;
+  }
+  if (found === undefined) return undefined;
+  const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found) ?? [];
+  return whole === undefined ? undefined : `${whole}.${fraction.padEnd(6, "0")}`;
 }

@@ -1,6 +1,6 @@
 import { ActionIcon, Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { Trash2 } from "lucide-react";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import classes from "./playground.module.css";
 
@@ -16,7 +16,7 @@ export function KeptList(props: {
   readonly openId?: string;
   readonly onOpen: (id: string) => void;
   readonly onForget: (id: string) => void;
-}): ReactElement {
+}) {
   return (
     <Stack gap={4} component="ul" className={classes.plainList}>
       {props.rows.map(({ id, title, detail }) => (

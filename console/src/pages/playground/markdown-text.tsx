@@ -1,10 +1,10 @@
-import type { ReactElement, ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { markdownTree, type MarkdownElement, type MarkdownNode } from "./markdown-tree.ts";
 import classes from "./playground.module.css";
 
-export default function MarkdownText({ text }: { readonly text: string }): ReactElement {
+export default function MarkdownText({ text }: { readonly text: string }) {
   return <div className={classes.rich}>{drawn(markdownTree(text))}</div>;
 }
 
@@ -14,7 +14,7 @@ function drawn(nodes: readonly MarkdownNode[]): readonly ReactNode[] {
   );
 }
 
-function Drawn({ element }: { readonly element: MarkdownElement }): ReactElement {
+function Drawn({ element }: { readonly element: MarkdownElement }) {
   const { tag, children } = element;
   if (tag === "block") {
     const { language = "" } = element;

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { Code } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
@@ -16,7 +16,7 @@ export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
   /** Builds the body of the request. Undefined if the form has a problem, which it then shows. */
   readonly bodyOf: () => Body | undefined;
-}): ReactElement {
+}) {
   const { gateway_url: gatewayUrl } = useSession().installation;
   const [body, setBody] = useState<Body>();
   return (

@@ -1,9 +1,10 @@
-import { Select, Text, type OptionsFilter } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { Select, type OptionsFilter } from "@mantine/core";
+import { useMemo } from "react";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { priceLine } from "../models/price-labels.ts";
+import { Note } from "../../ui/note.tsx";
 
 export interface ModelPickerProps {
   readonly label: string;
@@ -13,7 +14,7 @@ export interface ModelPickerProps {
   readonly onChange: (modelId: string) => void;
 }
 
-export function ModelPicker({ label, models, value, onChange }: ModelPickerProps): ReactElement {
+export function ModelPicker({ label, models, value, onChange }: ModelPickerProps) {
   const options = useModelOptions(models);
   return (
     <Select
@@ -57,7 +58,7 @@ const matching: OptionsFilter = ({ options, search }) => {
   );
 };
 
-function ModelOption({ model }: { readonly model: Model }): ReactElement {
+function ModelOption({ model }: { readonly model: Model }) {
   return (
     <NameLine
       of={model.id}
@@ -67,14 +68,14 @@ function ModelOption({ model }: { readonly model: Model }): ReactElement {
   );
 }
 
-export function ModelNote({ model }: { readonly model: Model }): ReactElement {
+export function ModelNote({ model }: { readonly model: Model }) {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (
-    <Text size="xs" c="dimmed" mt={4}>
+    <Note size="xs" mt={4}>
       {[LOGGING_LABELS[describeLogging(model)], ...kinds.map((kind) => `accepts ${kind}`)].join(
         " · ",
       )}
-    </Text>
+    </Note>
   );
 }
 

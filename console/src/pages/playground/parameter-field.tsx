@@ -1,7 +1,8 @@
 import { NativeSelect, Switch, Textarea, TextInput } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import type { Descriptor } from "../../../../src/account/console-api/contract.ts";
+import { checkable } from "../../ui/fields.ts";
 import classes from "./playground.module.css";
 
 export interface ParameterFieldProps {
@@ -12,7 +13,7 @@ export interface ParameterFieldProps {
   readonly onChange: (value: string | number | boolean | undefined) => void;
 }
 
-export function ParameterField(props: ParameterFieldProps): ReactElement {
+export function ParameterField(props: ParameterFieldProps) {
   const { name, descriptor, value, onChange } = props;
   const label =
     PARAMETER_LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
@@ -48,14 +49,13 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
   return (
     <Switch
       label={name === "response_format" ? "JSON output" : label}
-      checked={value === true}
-      onChange={(event) => onChange(event.currentTarget.checked || undefined)}
+      {...checkable(value === true, (isOn) => onChange(isOn || undefined))}
     />
   );
 }
 
 /** A number field of the browser, because Mantine's would add 12 KB to the playground. */
-function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
+function NumberField(props: ParameterFieldProps & { readonly label: string }) {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
   // The typed text stays as long as it means the current value. Otherwise "0.50" would become
@@ -107,7 +107,7 @@ function Slider(props: {
   readonly value: unknown;
   readonly isUnset: boolean;
   readonly onSlide: (to: number) => void;
-}): ReactElement {
+}) {
   const { min, max, isWhole } = props.range;
   const isWide = isWhole && min > 0 && max / min > FACTOR_WIDE;
   const [from, to] = isWide ? [Math.log2(min), Math.log2(max)] : [min, max];

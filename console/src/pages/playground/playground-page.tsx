@@ -1,4 +1,4 @@
-import { Tabs, Text, Title } from "@mantine/core";
+import { Tabs, Title } from "@mantine/core";
 import {
   lazy,
   Suspense,
@@ -6,20 +6,19 @@ import {
   useState,
   type ComponentType,
   type LazyExoticComponent,
-  type ReactElement,
 } from "react";
 
 import type { Model, Provider } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
-import { Answer } from "../../ui/answer.tsx";
+import { Answer, Loading } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
+import { RoleNote } from "../../ui/for-role.tsx";
 import { pickSampleModel } from "../../snippets/pick-sample-model.ts";
 import type { TabProps } from "./tab-props.ts";
 import classes from "./playground.module.css";
+import { Note } from "../../ui/note.tsx";
 
 interface TabOf {
   readonly id: string;
@@ -58,7 +57,7 @@ const TABS: readonly TabOf[] = [
 ];
 
 /** `/playground`: makes the same calls as a program with a key, but the session authorizes them. */
-export function PlaygroundPage(): ReactElement {
+export function PlaygroundPage() {
   const catalog = useAnswer("GET /api/catalog.json");
   const providers = useAnswer("GET /api/providers.json");
   useEffect(() => {
@@ -80,7 +79,7 @@ export function PlaygroundPage(): ReactElement {
   );
 }
 
-function Waiting(): ReactElement {
+function Waiting() {
   return (
     <>
       <div className={classes.head}>
@@ -91,7 +90,7 @@ function Waiting(): ReactElement {
   );
 }
 
-function PageTitle(): ReactElement {
+function PageTitle() {
   return (
     <Title order={1} size="h3">
       Playground
@@ -102,7 +101,7 @@ function PageTitle(): ReactElement {
 function PlaygroundTabs(props: {
   readonly models: readonly Model[];
   readonly providers: readonly Provider[];
-}): ReactElement {
+}) {
   const { models } = props;
   const [sample] = useState(() => pickSampleModel(models, props.providers));
   const [filters, setFilters] = useFilters<{
@@ -129,9 +128,9 @@ function PlaygroundTabs(props: {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Text size="xs" c="dimmed" className={classes.lead}>
+        <Note size="xs" className={classes.lead}>
           Requests are billed to your organization, up to 60 per minute.
-        </Text>
+        </Note>
       </div>
       {TABS.map((tab) => (
         <Tabs.Panel key={tab.id} value={tab.id} className={classes.panel}>
@@ -157,7 +156,7 @@ function TabContent(props: {
   /** Model to start with if the page's URL names none. Ignored if the tab does not list it. */
   readonly sample: string | undefined;
   readonly onModels: (modelIds: readonly string[]) => void;
-}): ReactElement {
+}) {
   const { tab, models, onModels } = props;
   const known = [...new Set(props.asked)].filter((id) => models.some((each) => each.id === id));
   const first = models.find(({ id }) => id === props.sample) ?? models[0];

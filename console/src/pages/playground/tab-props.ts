@@ -1,6 +1,8 @@
-import { useState } from "react";
+import { useState, useCallback } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 
 import type { Model } from "../../../../src/account/console-api/contract.ts";
+import { refreshAnswers } from "../../api/use-answer.ts";
 
 export interface TabProps {
   readonly models: readonly Model[];
@@ -28,4 +30,10 @@ export function usePickedModel(props: TabProps): readonly [Model, (modelId: stri
       props.onModels([modelId]);
     },
   ];
+}
+
+/** Returns a function that reads the balance in the header again, for use after a paid call. */
+export function useFreshBalance(): () => void {
+  const client = useQueryClient();
+  return useCallback(() => void refreshAnswers(client, []), [client]);
 }

@@ -1,19 +1,20 @@
 import { Button, Code, List, Stack, Text, Textarea } from "@mantine/core";
-import { useState, type FormEvent, type ReactElement } from "react";
+import { useState, type FormEvent } from "react";
 
 import type { AnswerOf } from "../../../../src/account/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
-import { controlled } from "../../ui/controlled.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { controlled } from "../../ui/fields.ts";
+import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
-export function ForProvidersPage(): ReactElement {
+export function ForProvidersPage() {
   return (
     <Page
       title="For providers"
@@ -67,9 +68,9 @@ export function ForProvidersPage(): ReactElement {
 
 type Checked = AnswerOf<"POST /api/manifest-check">;
 
-function ManifestCheck(): ReactElement {
+function ManifestCheck() {
   const [text, setText] = useState("");
-  const check = useChange("POST /api/manifest-check", { refreshes: [] });
+  const check = useChange("POST /api/manifest-check");
   function submit(event: FormEvent): void {
     event.preventDefault();
     check.mutate({ body: { manifest: text } });
@@ -102,7 +103,7 @@ function ManifestCheck(): ReactElement {
   );
 }
 
-function Verdict({ checked }: { readonly checked: Checked }): ReactElement {
+function Verdict({ checked }: { readonly checked: Checked }) {
   const { listings, problems, found } = checked;
   if (listings !== null) {
     const many = listings === 1 ? "1 listing" : `${formatCount(listings)} listings`;
@@ -125,13 +126,9 @@ function Verdict({ checked }: { readonly checked: Checked }): ReactElement {
 }
 
 const PROBLEMS: readonly Column<Checked["problems"][number]>[] = [
-  {
-    id: "place",
-    label: "Place",
-    render: ({ pointer }) => (pointer === "" ? "The whole text" : pointer),
-  },
-  { id: "message", label: "Problem", render: ({ message }) => message },
-  { id: "rule", label: "Rule", render: ({ rule }) => rule },
+  column("place", "Place", ({ pointer }) => (pointer === "" ? "The whole text" : pointer)),
+  column("message", "Problem", ({ message }) => message),
+  column("rule", "Rule", ({ rule }) => rule),
 ];
 
 const CHECKS: readonly (readonly [string, string])[] = [

@@ -1,6 +1,6 @@
 import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
-import { formatShare } from "../../ui/count.tsx";
+import { formatShare } from "../../ui/format.ts";
 
 export const PROVIDER_STATUS: Readonly<
   Record<Provider["status"], { word: string; tone: Tone; meaning: string }>

@@ -1,6 +1,6 @@
 import { Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type {
   ListingTrust,
@@ -10,11 +10,12 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
+import { column, numberColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
-import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -22,25 +23,23 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { CheckedNote } from "../models/checked-note.tsx";
-import { FactList, type FactListProps } from "../models/fact-list.tsx";
+import { CheckedNote } from "../models/model-badges.tsx";
+import { FactList, type SomeFacts } from "../models/fact-list.tsx";
 import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
 import styles from "../models/models.module.css";
 import { priceLine } from "../models/price-labels.ts";
 import { changeLabel, nextChange } from "../models/price-rows.ts";
 import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
-import { ListingVerdict } from "../verification/listing-verdict.tsx";
-import { TrustSummary } from "../verification/trust-summary.tsx";
+import { ListingVerdict, TrustSummary } from "../verification/trust-badges.tsx";
 import { countTrust, orderLabel } from "../verification/verification-labels.ts";
-import { PolicyLinks } from "./policy-links.tsx";
+import { PolicyLinks, ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
-import { ProviderStatus } from "./provider-status.tsx";
 
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
 const REFRESH_MS = 30_000;
 
-export function ProviderPage(): ReactElement {
+export function ProviderPage() {
   const { providerId = "" } = useParams({ strict: false });
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   const provider = providers.data?.providers.find(({ id }) => id === providerId);
@@ -58,17 +57,10 @@ export function ProviderPage(): ReactElement {
   );
 }
 
-function NoProvider(): ReactElement {
+function NoProvider() {
   return (
     <Panel>
-      <Empty
-        title="Provider not found."
-        action={
-          <LinkButton to="/providers" variant="default">
-            View all providers
-          </LinkButton>
-        }
-      />
+      <Empty title="Provider not found." link={{ to: "/providers", label: "View all providers" }} />
     </Panel>
   );
 }
@@ -83,19 +75,14 @@ function substitutionLabel({ substitutions }: Provider): string {
 }
 
 /** Figures measured over all customers' calls. Empty if the operator does not publish them. */
-function figuresOfAll({
-  success_24h: success,
-  ttft_p50_ms: ttftMs,
-}: Provider): FactListProps["facts"] {
+function figuresOfAll({ success_24h: success, ttft_p50_ms: ttftMs }: Provider): SomeFacts {
   return [
-    ...(success === null
-      ? []
-      : [{ label: "Success rate of all customers, 24 hours", value: formatShare(success) }]),
-    ...(ttftMs === null ? [] : [{ label: "Time to first token, p50", value: formatMs(ttftMs) }]),
+    success !== null && ["Success rate of all customers, 24 hours", formatShare(success)],
+    ttftMs !== null && ["Time to first token, p50", formatMs(ttftMs)],
   ];
 }
 
-function ProviderParts({ provider }: { readonly provider: Provider }): ReactElement {
+function ProviderParts({ provider }: { readonly provider: Provider }) {
   const logging = loggingLabel([provider]);
   const { datacenters } = provider;
   const trusts = useTrusts(provider.id);
@@ -116,16 +103,11 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
           </Group>
           <FactList
             facts={[
-              { label: "Status now", value: PROVIDER_STATUS[provider.status].meaning },
-              ...(trust === undefined
-                ? []
-                : [{ label: "Verified listings", value: <TrustSummary count={trust} /> }]),
+              ["Status now", PROVIDER_STATUS[provider.status].meaning],
+              trust !== undefined && ["Verified listings", <TrustSummary count={trust} />],
               ...figuresOfAll(provider),
-              { label: "Substituted models", value: substitutionLabel(provider) },
-              {
-                label: "Data centers",
-                value: countryNames(datacenters),
-              },
+              ["Substituted models", substitutionLabel(provider)],
+              ["Data centers", countryNames(datacenters)],
             ]}
           />
         </Stack>
@@ -145,12 +127,12 @@ function useTrusts(provider: string): readonly ListingTrust[] | undefined {
     ?.listings;
 }
 
-function ServedModelsPanel({ providerId }: { readonly providerId: string }): ReactElement {
+function ServedModelsPanel({ providerId }: { readonly providerId: string }) {
   const of = useMemo(() => ({ provider: providerId }), [providerId]);
   return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
 }
 
-function modelLink({ model }: { readonly model: string }): ReactElement {
+function modelLink({ model }: { readonly model: string }) {
   return (
     <AppLink to="/models/$" params={{ _splat: model }} size="sm">
       {model}
@@ -158,7 +140,7 @@ function modelLink({ model }: { readonly model: string }): ReactElement {
   );
 }
 
-function ServedModels({ providerId }: { readonly providerId: string }): ReactElement {
+function ServedModels({ providerId }: { readonly providerId: string }) {
   const catalog = useAnswer("GET /api/catalog.json");
   const models = catalog.data?.models;
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -187,7 +169,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   );
 }
 
-function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
+function ListingChanges({ model, listing }: Omit<ServedModel, "place">) {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;
   const lines = [
@@ -225,75 +207,51 @@ const COLUMNS: readonly Column<Row>[] = [
       <NameLine
         of={model.id}
         name={model.name}
-        link={
-          <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
-            {model.name}
-          </AppLink>
-        }
+        link={{ to: "/models/$", params: { _splat: model.id }, fw: 500 }}
         note={<Copyable value={model.id} label="model ID" />}
       />
     ),
   },
-  {
-    id: "verdict",
-    label: "Verdict",
-    phone: "line",
-    render: ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
-  },
-  {
-    id: "price",
-    label: "Price",
-    phone: "line",
-    render: ({ listing }) => <span className={kit.figures}>{priceLine([listing])}</span>,
-  },
-  {
-    id: "changes",
-    label: "Changes",
-    render: ({ model, listing }) => <ListingChanges model={model} listing={listing} />,
-  },
-  {
-    id: "checked",
-    label: "Prices checked",
+  column(
+    "verdict",
+    "Verdict",
+    ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
+    { phone: "line" },
+  ),
+  column(
+    "price",
+    "Price",
+    ({ listing }) => <span className={kit.figures}>{priceLine([listing])}</span>,
+    { phone: "line" },
+  ),
+  column("changes", "Changes", ({ model, listing }) => (
+    <ListingChanges model={model} listing={listing} />
+  )),
+  column("checked", "Prices checked", ({ listing }) => <CheckedNote listing={listing} />, {
     shownFrom: "wide",
-    render: ({ listing }) => <CheckedNote listing={listing} />,
-  },
-  {
-    id: "reads",
-    label: "Accepts",
+  }),
+  column("reads", "Accepts", ({ model }) => model.input_modalities.join(", "), {
     shownFrom: "wide",
-    render: ({ model }) => model.input_modalities.join(", "),
-  },
-  {
-    id: "place",
-    label: "Order",
-    align: "right",
-    sortValue: ({ place }) => place,
-    render: ({ place, model, trust }) => orderLabel(`${place} of ${model.providers.length}`, trust),
-  },
-  {
-    id: "context",
-    label: "Context",
-    align: "right",
+  }),
+  column(
+    "place",
+    "Order",
+    ({ place, model, trust }) => orderLabel(`${place} of ${model.providers.length}`, trust),
+    { align: "right", sortValue: ({ place }) => place },
+  ),
+  numberColumn("context", "Context", ({ listing }) => listing.context_length, {
     shownFrom: "wide",
     sortValue: ({ listing }) => listing.context_length ?? 0,
-    render: ({ listing }) => (
-      <span className={kit.figures}>
-        {listing.context_length === null ? "–" : formatCount(listing.context_length)}
-      </span>
-    ),
-  },
-  {
-    id: "quantization",
-    label: "Quantization",
+  }),
+  column("quantization", "Quantization", ({ listing }) => listing.quantization ?? "–", {
     shownFrom: "wide",
-    render: ({ listing }) => listing.quantization ?? "–",
-  },
-  {
-    id: "capacity",
-    label: "Capacity",
-    shownFrom: "asked",
-    render: ({ listing }) => <div className={styles.wide}>{capacityLabel(listing.capacity)}</div>,
-  },
+  }),
+  column(
+    "capacity",
+    "Capacity",
+    ({ listing }) => <div className={styles.wide}>{capacityLabel(listing.capacity)}</div>,
+    { shownFrom: "asked" },
+  ),
 ];
 
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));

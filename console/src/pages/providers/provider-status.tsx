@@ -1,11 +1,12 @@
-import type { ReactElement } from "react";
+import { Anchor, Group } from "@mantine/core";
+import { ExternalLink } from "lucide-react";
 
 import type { Provider } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Tip } from "../../ui/tip.tsx";
-import { PROVIDER_STATUS } from "./provider-labels.ts";
+import { PROVIDER_STATUS, webAddress } from "./provider-labels.ts";
 
-export function ProviderStatus(props: { readonly status: Provider["status"] }): ReactElement {
+export function ProviderStatus(props: { readonly status: Provider["status"] }) {
   const { word, tone, meaning } = PROVIDER_STATUS[props.status];
   return (
     <Tip label={meaning}>
@@ -13,5 +14,36 @@ export function ProviderStatus(props: { readonly status: Provider["status"] }): 
         <StatusBadge tone={tone}>{word}</StatusBadge>
       </span>
     </Tip>
+  );
+}
+
+interface PolicyLinksProps {
+  readonly provider: Provider;
+}
+
+export function PolicyLinks({ provider }: PolicyLinksProps) {
+  const links = [
+    { label: "Privacy", address: webAddress(provider.privacy_policy_url) },
+    { label: "Terms", address: webAddress(provider.terms_of_service_url) },
+    { label: "Status page", address: webAddress(provider.status_page_url) },
+  ];
+  return (
+    <Group gap="sm" wrap="nowrap">
+      {links.map(({ label, address }) =>
+        address === undefined ? null : (
+          <Anchor
+            key={label}
+            href={address}
+            target="_blank"
+            rel="noreferrer noopener"
+            size="sm"
+            aria-label={`${label} of ${provider.name}, in a new tab`}
+            style={{ whiteSpace: "nowrap" }}
+          >
+            {label} <ExternalLink size={12} aria-hidden />
+          </Anchor>
+        ),
+      )}
+    </Group>
   );
 }

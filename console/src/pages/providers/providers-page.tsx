@@ -1,15 +1,16 @@
 import { Checkbox, Group, Stack } from "@mantine/core";
-import { useMemo, type ReactElement } from "react";
+import { useMemo } from "react";
 
 import type { Provider, ProviderFigures } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { checkable } from "../../ui/fields.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { numberColumn } from "../../ui/columns.tsx";
-import { formatCount, formatMs, formatPart, formatShare } from "../../ui/count.tsx";
+import { numberColumn, column } from "../../ui/columns.tsx";
+import { formatCount, formatMs, formatPart, formatShare } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -18,16 +19,15 @@ import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { countryNames, loggingLabel } from "../models/model-labels.ts";
 import { useServed } from "../models/use-served.ts";
-import { TrustSummary } from "../verification/trust-summary.tsx";
+import { TrustSummary } from "../verification/trust-badges.tsx";
 import { countTrust, type TrustCount } from "../verification/verification-labels.ts";
-import { PolicyLinks } from "./policy-links.tsx";
-import { ProviderStatus } from "./provider-status.tsx";
+import { PolicyLinks, ProviderStatus } from "./provider-status.tsx";
 
 const REFRESH_MS = 30_000;
 
 type ProviderSearch = Readonly<Partial<Record<"q" | "logging", string | undefined>>>;
 
-export function ProvidersPage(): ReactElement {
+export function ProvidersPage() {
   const providers = useAnswer("GET /api/providers.json", undefined, { refetchMs: REFRESH_MS });
   return (
     <Page
@@ -49,7 +49,7 @@ export function ProvidersPage(): ReactElement {
   );
 }
 
-function ProviderList({ providers }: { readonly providers: readonly Provider[] }): ReactElement {
+function ProviderList({ providers }: { readonly providers: readonly Provider[] }) {
   const [search, change] = useFilters<ProviderSearch>();
   const q = (search.q ?? "").toLowerCase();
   const isSignedIn = useMaybeSession()?.state === "signed_in";
@@ -82,10 +82,9 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
         />
         <Checkbox
           label="No prompt logging"
-          checked={search.logging === "none"}
-          onChange={(event) =>
-            change({ logging: event.currentTarget.checked ? "none" : "" }, { history: "step" })
-          }
+          {...checkable(search.logging === "none", (isOn) =>
+            change({ logging: isOn ? "none" : "" }, { history: "step" }),
+          )}
         />
       </Group>
       <DataTable
@@ -127,11 +126,7 @@ const COLUMNS: readonly Column<Row>[] = [
       <NameLine
         of={id}
         name={name}
-        link={
-          <AppLink to="/providers/$providerId" params={{ providerId: id }} size="sm" fw={500}>
-            {name}
-          </AppLink>
-        }
+        link={{ to: "/providers/$providerId", params: { providerId: id }, fw: 500 }}
         note={[
           models.length === 1 ? "1 model" : `${formatCount(models.length)} models`,
           ...(datacenters.length === 0 ? [] : [`runs in ${countryNames(datacenters)}`]),
@@ -139,19 +134,16 @@ const COLUMNS: readonly Column<Row>[] = [
       />
     ),
   },
-  {
-    id: "status",
-    label: "Status now",
+  column("status", "Status now", ({ status }) => <ProviderStatus status={status} />, {
     phone: "end",
     sortValue: ({ status }) => ["healthy", "cooling", "open"].indexOf(status),
-    render: ({ status }) => <ProviderStatus status={status} />,
-  },
-  {
-    id: VERIFIED,
-    label: "Verified listings",
-    sortValue: ({ trust }) => trust?.verified ?? 0,
-    render: ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
-  },
+  }),
+  column(
+    VERIFIED,
+    "Verified listings",
+    ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
+    { sortValue: ({ trust }) => trust?.verified ?? 0 },
+  ),
   numberColumn("uptime", "Uptime", ({ figures }) => figures?.uptime, {
     show: formatShare,
     ...SERVED,
@@ -174,12 +166,9 @@ const COLUMNS: readonly Column<Row>[] = [
       return <StatusBadge tone={tone}>{word}</StatusBadge>;
     },
   },
-  {
-    id: "policies",
-    label: "Policies",
+  column("policies", "Policies", (provider) => <PolicyLinks provider={provider} />, {
     shownFrom: "wide",
-    render: (provider) => <PolicyLinks provider={provider} />,
-  },
+  }),
 ];
 
 /** IDs of the columns with measured speed, reliability or share of calls. */

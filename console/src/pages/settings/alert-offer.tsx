@@ -1,20 +1,18 @@
 import { Alert, Button, Stack, Text } from "@mantine/core";
 import { BellRing } from "lucide-react";
-import type { ReactNode } from "react";
 
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { compareUsd, parseUsd, showCents, writeUsd } from "../../ui/money-math.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 
 /** Offers to turn on the usual alerts if nobody would learn that requests are being rejected. */
-export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: string }): ReactNode {
+export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: string }) {
   const { user } = useSession();
   const mayChange = useMay("billing");
   const { data } = useAnswer("GET /api/console/alerts", undefined, { enabled: mayChange });
-  const refreshes = { refreshes: ["GET /api/console/alerts"] } as const;
+  const refreshes = ["GET /api/console/alerts"] as const;
   const rules = useChange("PATCH /api/console/alerts", refreshes);
   const destination = useChange("POST /api/console/alerts/destinations", refreshes);
   const isSilent = data?.can_email === true && data.destinations.length === 0;

@@ -1,19 +1,29 @@
-import { SimpleGrid, Skeleton } from "@mantine/core";
-import type { ReactNode } from "react";
+import { SimpleGrid, Skeleton, Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
+import { useState, type FormEvent } from "react";
 
-import { useAnswer } from "../../api/use-answer.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
-import { AlertLogPanel } from "./alert-log-panel.tsx";
-import { AlertRulesPanel } from "./alert-rules-panel.tsx";
+import { RoleNote, ForRole } from "../../ui/for-role.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
+import type { Alerts, AlertDelivery } from "../../../../src/account/console-api/contract.ts";
+import { controlled, fieldError, checkable } from "../../ui/fields.ts";
+import { Fault } from "../../ui/fault.tsx";
+import { notifyDone, notices } from "../../ui/notice.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { changedRules, typedRules, type EventName } from "./alert-rules.ts";
+import { useMay } from "../../api/use-session.ts";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn, column } from "../../ui/columns.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { CompactButton } from "../../ui/buttons.tsx";
 
 const LEAD =
   "Alerts report a low balance, caps that are nearly used and other events, each once until its figure " +
   "has recovered.";
 
-export function AlertsPage(): ReactNode {
+function AlertsPage() {
   const answer = useAnswer("GET /api/console/alerts");
   return (
     <SettingsFrame title="Alerts" lead={LEAD}>
@@ -31,11 +41,165 @@ export function AlertsPage(): ReactNode {
   );
 }
 
-function AlertsSkeleton(): ReactNode {
+function AlertsSkeleton() {
   return (
     <SimpleGrid cols={1}>
       <Skeleton height={360} radius="md" />
       <Skeleton height={160} radius="md" />
     </SimpleGrid>
+  );
+}
+
+const PERCENTS = [50, 80, 90, 100];
+
+const EVENTS = [
+  ["purchases", "Credit from a purchase was added"],
+  ["restrictions", "Requests are restricted after unusual use"],
+  ["key_expiry", "A key expires in 7 days, in 1 day, or has expired"],
+  ["provider_trouble", "A provider failed most of your calls in an hour"],
+] as const satisfies readonly (readonly [EventName, string])[];
+
+function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }) {
+  const [opened, setOpened] = useState(rules);
+  const [typed, setTyped] = useState(() => typedRules(rules));
+  const change = useChange("PATCH /api/console/alerts", ["GET /api/console/alerts"]);
+
+  function save(event: FormEvent): void {
+    event.preventDefault();
+    change.mutate(
+      { body: changedRules(opened, typed) },
+      {
+        onSuccess: ({ rules: saved }) => {
+          setOpened(saved);
+          setTyped(typedRules(saved));
+          notifyDone("Alerts were saved");
+        },
+      },
+    );
+  }
+
+  const wrongAmount = fieldError(change.error, "balance_below_usd");
+  return (
+    <Panel title="What to report">
+      <ForRole need="billing">
+        <form onSubmit={save}>
+          <Stack gap="lg" maw={480} align="flex-start">
+            <TextInput
+              label="Balance below, in dollars"
+              description={rules.balance_follows ? FOLLOWS : "Leave blank for no alert."}
+              inputMode="decimal"
+              maxLength={16}
+              {...controlled(typed.below, (below) => setTyped({ ...typed, below }))}
+              error={wrongAmount}
+              w="100%"
+            />
+            <Checkbox.Group
+              label="Share of a cap used"
+              description="Of the organization's monthly cap and of each key's monthly, weekly and daily cap."
+              value={[...typed.percents]}
+              onChange={(percents) => setTyped({ ...typed, percents })}
+            >
+              <Group gap="lg" mt="xs">
+                {[...new Set([...PERCENTS, ...rules.cap_percents])].map((percent) => (
+                  <Checkbox key={percent} value={String(percent)} label={`${percent}%`} />
+                ))}
+              </Group>
+            </Checkbox.Group>
+            {EVENTS.map(([name, label]) => (
+              <Checkbox
+                key={name}
+                label={label}
+                {...checkable(typed[name], (isOn) => setTyped({ ...typed, [name]: isOn }))}
+              />
+            ))}
+            {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
+            <Button type="submit" loading={change.isPending}>
+              Save alerts
+            </Button>
+          </Stack>
+        </form>
+      </ForRole>
+    </Panel>
+  );
+}
+
+const FOLLOWS =
+  "A fifth of your last purchase, at least $5, until you set another. Leave blank for none.";
+
+const REFRESH_MS = 5_000;
+
+function AlertLogPanel() {
+  const deliveries = useAnswer("GET /api/console/alerts/deliveries", undefined, {
+    refetchMs: REFRESH_MS,
+  });
+  return (
+    <Panel title="Recent alerts">
+      <Answer of={deliveries} rows={3}>
+        {({ data }) => (
+          <DataTable
+            caption="Recent alerts and their deliveries"
+            columns={COLUMNS}
+            rows={data}
+            rowKey={({ event_id: id, destination_id: to }) => `${id} ${to ?? ""}`}
+            empty="No alerts yet."
+          />
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+const COLUMNS: readonly Column<AlertDelivery>[] = [
+  timeColumn("at", "Time", ({ at }) => at),
+  column("kind", "Alert", ({ label }) => label),
+  column("channel", "Channel", ({ channel }) => (channel === null ? "" : CHANNELS[channel])),
+  column("address", "Destination", ({ address }) => (
+    <span style={{ overflowWrap: "anywhere" }}>{address ?? "None"}</span>
+  )),
+  column("state", "Delivery", (delivery) => <State delivery={delivery} />),
+  column("tries", "Tries", ({ tries }) => tries ?? "", { align: "right" }),
+  column("answer", "Last answer", ({ last_answer: answer }) => answer ?? ""),
+  column("again", "Actions", (delivery) => <SendAgain delivery={delivery} />, { align: "right" }),
+];
+
+const CHANNELS = { email: "E-mail", webhook: "Webhook" } as const;
+
+function SendAgain({ delivery }: { readonly delivery: AlertDelivery }) {
+  const { destination_id: id, event_id: eventId, address } = delivery;
+  const again = useChange("POST /api/console/alerts/destinations/:destination_id/send-again", [
+    "GET /api/console/alerts/deliveries",
+  ]);
+  const maySend = useMay("billing");
+  if (delivery.state !== "failed" || id === null || !maySend) return null;
+  return (
+    <CompactButton
+      aria-label={`Send again: ${delivery.label} to ${address ?? ""}`}
+      loading={again.isPending}
+      onClick={() =>
+        again.mutate(
+          { params: { destination_id: id }, body: { event_id: eventId } },
+          notices(`“${delivery.label}” was queued again`),
+        )
+      }
+    >
+      Send again
+    </CompactButton>
+  );
+}
+
+function State({ delivery }: { readonly delivery: AlertDelivery }) {
+  const { state, tries, next_try_at: next } = delivery;
+  if (state === null) return "Not sent";
+  if (state === "delivered") return <StatusBadge tone="ok">Delivered</StatusBadge>;
+  if (state === "failed") return <StatusBadge tone="bad">Failed</StatusBadge>;
+  return (
+    <>
+      <StatusBadge tone="quiet">Waiting</StatusBadge>{" "}
+      {tries === 0 || next === null ? null : (
+        <>
+          next try <Time at={next} />
+        </>
+      )}
+    </>
   );
 }

@@ -1,46 +1,65 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
-import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-query";
-import { Download } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { Group, NativeSelect, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
 
 import type {
   ChangeKind,
   ChangesFilter,
   ShownChange,
 } from "../../../../src/account/console-api/contract.ts";
-import { buildAddress, call, type ApiFault } from "../../api/client.ts";
+import { buildAddress, call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { controlled } from "../../ui/fields.ts";
+import { column } from "../../ui/columns.tsx";
 import { AppLink, type Target } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Fault } from "../../ui/fault.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
+import { usePages, OlderPages } from "../../ui/older-pages.tsx";
+import { DownloadLink } from "../../ui/buttons.tsx";
 
-export function ChangesPage(): ReactElement {
+export function ChangesPage() {
   const [filter, setFilter] = useState<ChangesFilter>({});
-  const changes = useChanges(filter);
+  const changes = usePages<ShownChange>([ROUTE, "pages", filter], async (before, signal) => {
+    const query = { ...filter, ...(before === null ? {} : { before }) };
+    const { data, next_before: next } = await call(ROUTE, { query, signal });
+    return { data, next };
+  });
   return (
     <SettingsFrame
       title="Changes"
       lead="Who changed what in your organization, and when. Keys and other secrets are never included."
-      actions={<Files filter={filter} />}
+      actions={
+        <DownloadLink href={buildAddress("/api/console/changes.csv", {}, { ...filter })}>
+          CSV
+        </DownloadLink>
+      }
     >
       <Panel title="Change log" actions={<Filters filter={filter} onChange={setFilter} />}>
-        <Lines changes={changes} />
+        <OlderPages of={changes} rows={8}>
+          {(rows) => (
+            <DataTable
+              caption="Changes of the organization"
+              columns={COLUMNS}
+              rows={rows}
+              rowKey={({ position }) => String(position)}
+              empty="No changes of this kind"
+            />
+          )}
+        </OlderPages>
       </Panel>
     </SettingsFrame>
   );
 }
+
+const ROUTE = "GET /api/console/changes";
 
 interface FiltersProps {
   readonly filter: ChangesFilter;
   readonly onChange: (filter: ChangesFilter) => void;
 }
 
-function Filters({ filter, onChange }: FiltersProps): ReactElement {
+function Filters({ filter, onChange }: FiltersProps) {
   const { data } = useAnswer("GET /api/console/members");
   const people = (data?.members ?? []).map(({ account_id: value, email: label }) => {
     return { value, label };
@@ -55,22 +74,19 @@ function Filters({ filter, onChange }: FiltersProps): ReactElement {
         aria-label="Type of change"
         size="xs"
         data={KINDS}
-        value={filter.kind ?? ""}
-        onChange={(event) => change("kind", event.currentTarget.value)}
+        {...controlled(filter.kind ?? "", (text) => change("kind", text))}
       />
       <NativeSelect
         aria-label="Changed by"
         size="xs"
         data={[{ value: "", label: "Anyone" }, ...people]}
-        value={filter.by ?? ""}
-        onChange={(event) => change("by", event.currentTarget.value)}
+        {...controlled(filter.by ?? "", (text) => change("by", text))}
       />
       <TextInput
         aria-label="Until this day (UTC)"
         type="date"
         size="xs"
-        value={filter.until ?? ""}
-        onChange={(event) => change("until", event.currentTarget.value)}
+        {...controlled(filter.until ?? "", (text) => change("until", text))}
       />
     </Group>
   );
@@ -96,77 +112,14 @@ const KINDS: { readonly value: ChangeKind | ""; readonly label: string }[] = [
   { value: "session", label: "Sign-ins" },
 ];
 
-type Changes = UseInfiniteQueryResult<readonly ShownChange[], ApiFault>;
-
-function useChanges(filter: ChangesFilter): Changes {
-  return useInfiniteQuery({
-    queryKey: ["GET /api/console/changes", "pages", filter],
-    queryFn: ({ pageParam, signal }) =>
-      call("GET /api/console/changes", {
-        query: { ...filter, ...(pageParam === null ? {} : { before: pageParam }) },
-        signal,
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_before,
-    select: ({ pages }) => pages.flatMap((page) => page.data),
-  });
-}
-
-function Files({ filter }: { readonly filter: ChangesFilter }): ReactElement {
-  const search = new URLSearchParams(filter).toString();
-  return (
-    <Button
-      component="a"
-      href={buildAddress(`/api/console/changes.csv${search === "" ? "" : `?${search}`}`)}
-      download
-      size="xs"
-      variant="default"
-      leftSection={<Download size={14} aria-hidden />}
-    >
-      CSV
-    </Button>
-  );
-}
-
-function Lines({ changes }: { readonly changes: Changes }): ReactElement {
-  const { data, isError, error } = changes;
-  if (data === undefined) {
-    if (!isError) return <Loading rows={8} />;
-    return <Fault error={error} retry={() => void changes.refetch()} />;
-  }
-  return (
-    <Stack gap="md">
-      <DataTable
-        caption="Changes of the organization"
-        columns={COLUMNS}
-        rows={data}
-        rowKey={({ position }) => String(position)}
-        empty={<Empty title="No changes of this kind" />}
-      />
-      {isError ? <Fault error={error} /> : null}
-      {changes.hasNextPage ? (
-        <Group justify="center">
-          <Button
-            variant="default"
-            loading={changes.isFetchingNextPage}
-            onClick={() => void changes.fetchNextPage()}
-          >
-            Show older
-          </Button>
-        </Group>
-      ) : null}
-    </Stack>
-  );
-}
-
 const COLUMNS: readonly Column<ShownChange>[] = [
-  { id: "at", label: "Date", render: ({ at }) => <Time at={at} precision="minute" /> },
-  { id: "what", label: "Change", render: (change) => <Sentence change={change} /> },
-  { id: "from", label: "From", render: ({ client_network }) => client_network ?? "" },
+  column("at", "Date", ({ at }) => <Time at={at} precision="minute" />),
+  column("what", "Change", (change) => <Sentence change={change} />),
+  column("from", "From", ({ client_network }) => client_network ?? ""),
 ];
 
 /** Describes a change in a sentence, in which the name of the target links to the target's page. */
-function Sentence({ change }: { readonly change: ShownChange }): ReactElement {
+function Sentence({ change }: { readonly change: ShownChange }) {
   const { actor, says, target_name: name } = change;
   const place = toTarget(change);
   const at = name === null || place === undefined ? -1 : says.indexOf(name);

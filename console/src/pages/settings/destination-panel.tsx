@@ -1,20 +1,20 @@
 import { Alert, Button, Group } from "@mantine/core";
 import { Info } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
-import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { timeColumn } from "../../ui/columns.tsx";
+import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
-import { AddDestinationDialog } from "./add-destination-dialog.tsx";
-import { DestinationActions } from "./destination-actions.tsx";
+import { AddDestinationDialog, EditDestinationDialog } from "./destination-dialogs.tsx";
+import { useChange } from "../../api/use-answer.ts";
+import { notices } from "../../ui/notice.ts";
 
-export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
+export function DestinationPanel({ alerts }: { readonly alerts: Alerts }) {
   const mayChange = useMay("billing");
   const own = useSession().user?.email ?? "";
   const isThere = alerts.destinations.some(({ address }) => address === own);
@@ -74,7 +74,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
   );
 }
 
-function Unavailable({ alerts }: { readonly alerts: Alerts }): ReactNode {
+function Unavailable({ alerts }: { readonly alerts: Alerts }) {
   const { can_email: canMail, can_webhook: canPost } = alerts;
   if (canMail && canPost) return null;
   const mail = "E-mail is not available here. Ask the operator to configure a mail server.";
@@ -92,26 +92,15 @@ function buildColumns(
   onSecret: (secret: string) => void,
 ): readonly Column<AlertDestination>[] {
   return [
-    {
-      id: "address",
-      label: "Destination",
-      render: ({ address }) => <span style={{ overflowWrap: "anywhere" }}>{address}</span>,
-    },
-    {
-      id: "events",
-      label: "Events",
-      render: (destination) => describeEvents(destination, kinds),
-    },
-    { id: "status", label: "Status", render: (each) => <Status destination={each} /> },
+    column("address", "Destination", ({ address }) => (
+      <span style={{ overflowWrap: "anywhere" }}>{address}</span>
+    )),
+    column("events", "Events", (destination) => describeEvents(destination, kinds)),
+    column("status", "Status", (each) => <Status destination={each} />),
     timeColumn("created", "Added", ({ created_at: at }) => at, { precision: "day" }),
-    {
-      id: "actions",
-      label: "Actions",
-      align: "right",
-      render: (destination) => (
-        <DestinationActions destination={destination} kinds={kinds} onSecret={onSecret} />
-      ),
-    },
+    actionsColumn((destination) => (
+      <DestinationActions destination={destination} kinds={kinds} onSecret={onSecret} />
+    )),
   ];
 }
 
@@ -130,7 +119,7 @@ const DISABLED = {
   stopped: { tone: "quiet", label: "Stopped by its reader" },
 } as const;
 
-function Status({ destination }: { readonly destination: AlertDestination }): ReactNode {
+function Status({ destination }: { readonly destination: AlertDestination }) {
   const { disabled_reason: reason, failing_since: failingSince } = destination;
   if (reason !== null) {
     const { tone, label } = DISABLED[reason];
@@ -140,5 +129,59 @@ function Status({ destination }: { readonly destination: AlertDestination }): Re
     <StatusBadge tone="ok">Active</StatusBadge>
   ) : (
     <StatusBadge tone="warn">Failing</StatusBadge>
+  );
+}
+
+function DestinationActions(props: {
+  readonly destination: AlertDestination;
+  readonly kinds: Alerts["kinds"];
+  readonly onSecret: (secret: string) => void;
+}) {
+  const { destination, kinds, onSecret } = props;
+  const { address, disabled_at: disabledAt } = destination;
+  const params = { destination_id: destination.destination_id };
+  const mayChange = useMay("billing");
+  const [isEditing, setIsEditing] = useState(false);
+  const test = useChange("POST /api/console/alerts/destinations/:destination_id/test", [
+    "GET /api/console/alerts/deliveries",
+  ]);
+  const remove = useChange("POST /api/console/alerts/destinations/:destination_id/remove", [
+    "GET /api/console/alerts",
+    "GET /api/console/alerts/deliveries",
+  ]);
+  const queued = `A test to ${address} was queued; its result is listed below`;
+  const common = { size: "compact-xs", variant: "default" } as const;
+  if (!mayChange) return null;
+  return (
+    <Group gap={6} wrap="nowrap" justify="flex-end">
+      {disabledAt === null ? (
+        <Button
+          {...common}
+          aria-label={`Send test to ${address}`}
+          loading={test.isPending}
+          onClick={() => test.mutate({ params }, notices(queued))}
+        >
+          Send test
+        </Button>
+      ) : null}
+      <Button {...common} aria-label={`Edit ${address}`} onClick={() => setIsEditing(true)}>
+        Edit
+      </Button>
+      <Button
+        {...common}
+        aria-label={`Remove ${address}`}
+        loading={remove.isPending}
+        onClick={() => remove.mutate({ params }, notices(`${address} was removed`))}
+      >
+        Remove
+      </Button>
+      <EditDestinationDialog
+        opened={isEditing}
+        destination={destination}
+        kinds={kinds}
+        onClose={() => setIsEditing(false)}
+        onRotated={onSecret}
+      />
+    </Group>
   );
 }

@@ -1,30 +1,46 @@
-import { Button, Group } from "@mantine/core";
-import { useState, type ReactNode } from "react";
+import { Button, Group, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 
-import { ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
+import { ROLE_WORDS, ROLES } from "../../../../src/kernel/core/roles.ts";
 import type {
   Invitation,
   SentInvitation,
   Team,
+  RoleName,
 } from "../../../../src/account/console-api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useChange, refreshAnswers } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { timeColumn } from "../../ui/columns.tsx";
+import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { notices, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { InvitationLink } from "./invitation-link.tsx";
+import { call } from "../../api/client.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { DialogForm, useLast, useForm } from "../../ui/form-dialog.tsx";
+import { CodeBlock } from "../../ui/code-block.tsx";
+import { CompactButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
+export function InvitationPanel({ team }: { readonly team: Team }) {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();
   return (
     <Panel title="Open invitations">
       <DataTable
         caption="Open invitations"
-        columns={mayManage ? [...COLUMNS, actionsColumn(setSent)] : COLUMNS}
+        columns={
+          mayManage
+            ? [
+                ...COLUMNS,
+                actionsColumn<Invitation>((invitation) => (
+                  <Actions invitation={invitation} onSent={setSent} />
+                )),
+              ]
+            : COLUMNS
+        }
         rows={team.invitations}
         rowKey={({ invitation_id: id }) => id}
         empty="No open invitations."
@@ -35,44 +51,28 @@ export function InvitationPanel({ team }: { readonly team: Team }): ReactNode {
 }
 
 const COLUMNS: readonly Column<Invitation>[] = [
-  {
-    id: "email",
-    label: "Email",
-    render: ({ email }) => <span style={{ overflowWrap: "anywhere" }}>{email}</span>,
-  },
-  { id: "role", label: "Role", render: ({ role }) => ROLE_WORDS[role].name },
-  {
-    id: "expires",
-    label: "Expires",
-    render: ({ expires_at: at, is_expired: isExpired }) =>
-      isExpired ? <StatusBadge tone="warn">Expired</StatusBadge> : <Time at={at} />,
-  },
+  column("email", "Email", ({ email }) => (
+    <span style={{ overflowWrap: "anywhere" }}>{email}</span>
+  )),
+  column("role", "Role", ({ role }) => ROLE_WORDS[role].name),
+  column("expires", "Expires", ({ expires_at: at, is_expired: isExpired }) =>
+    isExpired ? <StatusBadge tone="warn">Expired</StatusBadge> : <Time at={at} />,
+  ),
   timeColumn("mailed", "Sent by email", ({ mailed_at: at }) => at, { otherwise: "No" }),
 ];
-
-function actionsColumn(onSent: (sent: SentInvitation) => void): Column<Invitation> {
-  return {
-    id: "actions",
-    label: "Actions",
-    align: "right",
-    render: (invitation) => <Actions invitation={invitation} onSent={onSent} />,
-  };
-}
 
 function Actions(props: {
   readonly invitation: Invitation;
   readonly onSent: (sent: SentInvitation) => void;
-}): ReactNode {
+}) {
   const { email, invitation_id } = props.invitation;
   const refreshes = ["GET /api/console/members"] as const;
-  const renew = useChange("POST /api/console/invitations/:invitation_id/renew", { refreshes });
-  const revoke = useChange("POST /api/console/invitations/:invitation_id/revoke", { refreshes });
+  const renew = useChange("POST /api/console/invitations/:invitation_id/renew", refreshes);
+  const revoke = useChange("POST /api/console/invitations/:invitation_id/revoke", refreshes);
   const asked = { params: { invitation_id } };
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
-      <Button
-        size="compact-xs"
-        variant="default"
+      <CompactButton
         aria-label={`Send again to ${email}`}
         loading={renew.isPending}
         onClick={() =>
@@ -87,16 +87,122 @@ function Actions(props: {
         }
       >
         Send again
-      </Button>
-      <Button
-        size="compact-xs"
-        variant="default"
+      </CompactButton>
+      <CompactButton
         aria-label={`Revoke the invitation of ${email}`}
         loading={revoke.isPending}
         onClick={() => revoke.mutate(asked, notices(`The invitation of ${email} was revoked`))}
       >
         Revoke
-      </Button>
+      </CompactButton>
     </Group>
   );
 }
+
+export function InviteDialog(props: {
+  readonly opened: boolean;
+  readonly canEmail: boolean;
+  readonly onClose: () => void;
+}) {
+  const [sent, setSent] = useState<SentInvitation>();
+  const close = (): void => {
+    props.onClose();
+    setSent(undefined);
+  };
+  return (
+    <>
+      <Dialog
+        opened={props.opened && sent === undefined}
+        title="Invite to the organization"
+        onClose={close}
+      >
+        <InviteForm canEmail={props.canEmail} onSent={setSent} onCancel={close} />
+      </Dialog>
+      <InvitationLink sent={sent} onClose={close} />
+    </>
+  );
+}
+
+function InviteForm(props: {
+  readonly canEmail: boolean;
+  readonly onSent: (sent: SentInvitation) => void;
+  readonly onCancel: () => void;
+}) {
+  const client = useQueryClient();
+  const first: { readonly email: string; readonly role: RoleName } = {
+    email: "",
+    role: "developer",
+  };
+  const form = useForm(first);
+  const submit = (): void =>
+    form.submission.run(async () => {
+      const { email, role } = form.typed;
+      const body = { email: email.trim(), role };
+      const sent = await call("POST /api/console/invitations", { body });
+      await refreshAnswers(client, ["GET /api/console/members"]);
+      props.onSent(sent);
+    });
+  return (
+    <DialogForm form={form} submitLabel="Invite" onSubmit={submit} onCancel={props.onCancel}>
+      <TextInput
+        label="Email"
+        description="Only the person who signs in with this address can accept."
+        type="email"
+        {...form.text("email")}
+        data-autofocus
+      />
+      <Radio.Group label="Role" value={form.typed.role} onChange={(role) => form.set({ role })}>
+        <Stack gap="xs" mt="xs">
+          {ROLES.map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={ROLE_WORDS[each].name}
+              description={ROLE_WORDS[each].meaning}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Note>
+        {props.canEmail
+          ? "The link is sent by email, and you can copy it too. It works for 7 days."
+          : "Email is not available here: you copy the link and pass it on. It works for 7 days."}
+      </Note>
+    </DialogForm>
+  );
+}
+
+/** Shows the link of an invitation once; the server cannot show it again. */
+function InvitationLink(props: {
+  readonly sent: SentInvitation | undefined;
+  readonly onClose: () => void;
+}) {
+  const shown = useLast(props.sent);
+  return (
+    <Dialog
+      opened={props.sent !== undefined}
+      onClose={props.onClose}
+      title={`Invitation for ${shown?.invitation.email ?? ""}`}
+    >
+      {shown === undefined ? null : (
+        <Stack gap="md">
+          <Text size="sm">{MAIL_WORDS[shown.mail]}</Text>
+          <CodeBlock code={shown.link} label="Invitation link" />
+          <Note>
+            The link is shown only now. It opens the organization only to {shown.invitation.email}.
+          </Note>
+          <Group justify="flex-end">
+            <Button onClick={props.onClose}>Done</Button>
+          </Group>
+        </Stack>
+      )}
+    </Dialog>
+  );
+}
+
+const MAIL_WORDS: Readonly<Record<SentInvitation["mail"], string>> = {
+  sent: "The invitation was sent by email. You can pass on the link yourself too.",
+  off: "Email is not available here. Copy the link and pass it on.",
+  bound: "Enough invitations were sent by email today. Copy the link and pass it on.",
+  failed: "The mail server did not take the email. Copy the link and pass it on.",
+};

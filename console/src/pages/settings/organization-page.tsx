@@ -1,24 +1,26 @@
-import { Button, Group, Stack, Switch, TextInput } from "@mantine/core";
-import { useState, type FormEvent, type ReactElement } from "react";
+import { Button, Group, Stack, Switch, TextInput, Text } from "@mantine/core";
+import { useState, type FormEvent } from "react";
+import { Download } from "lucide-react";
 
 import type { Settings } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
-import { useMay } from "../../api/use-may.ts";
+import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { controlled } from "../../ui/controlled.ts";
+import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { fieldError } from "../../ui/field-errors.ts";
-import { ForRole } from "../../ui/for-role.tsx";
+import { ForRole, RoleNote } from "../../ui/for-role.tsx";
 import { notices, notifyDone } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
-import { DataPanel } from "./data-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
+import { buildAddress } from "../../api/client.ts";
+import { Support } from "../../app/repair-link.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { Note } from "../../ui/note.tsx";
 
-export function OrganizationPage(): ReactElement {
+function OrganizationPage() {
   const settings = useAnswer("GET /api/console/settings");
   return (
     <SettingsFrame title="Organization">
@@ -47,11 +49,9 @@ export function OrganizationPage(): ReactElement {
   );
 }
 
-function NameForm({ name }: { readonly name: string }): ReactElement {
+function NameForm({ name }: { readonly name: string }) {
   const [typed, setTyped] = useState(name);
-  const change = useChange("PATCH /api/console/settings", {
-    refreshes: ["GET /api/console/settings"],
-  });
+  const change = useChange("PATCH /api/console/settings", ["GET /api/console/settings"]);
   const isChanged = typed.trim() !== name;
 
   function save(event: FormEvent): void {
@@ -96,23 +96,59 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-function KeyPowers({ org }: { readonly org: Settings["org"] }): ReactElement {
+function KeyPowers({ org }: { readonly org: Settings["org"] }) {
   const mayChange = useMay("organization");
-  const change = useChange("PATCH /api/console/settings", {
-    refreshes: ["GET /api/console/settings"],
-  });
+  const change = useChange("PATCH /api/console/settings", ["GET /api/console/settings"]);
   return (
     <Switch
       label="Let keys lower organization limits"
       description="When off, a key can lower only its own limits."
-      checked={org.keys_may_set_org_limits}
-      disabled={change.isPending || !mayChange}
-      onChange={(event) =>
+      {...checkable(org.keys_may_set_org_limits, (isOn) =>
         change.mutate(
-          { body: { keys_may_set_org_limits: event.currentTarget.checked } },
+          { body: { keys_may_set_org_limits: isOn } },
           notices(`Settings of “${org.name}” were saved`),
-        )
-      }
+        ),
+      )}
+      disabled={change.isPending || !mayChange}
     />
+  );
+}
+
+function DataPanel() {
+  const { installation } = useSession();
+  return (
+    <Panel title="Your data">
+      <Stack gap="md" align="flex-start">
+        <Text size="sm">
+          The file contains everything stored about your organization except its{" "}
+          <AppLink to="/usage" inherit>
+            requests
+          </AppLink>
+          ,{" "}
+          <AppLink to="/billing/statements" inherit>
+            monthly statements
+          </AppLink>
+          , and{" "}
+          <AppLink to="/settings/changes" inherit>
+            changes
+          </AppLink>
+          , which you can download on their pages. Prompts and answers are not stored.
+        </Text>
+        <Button
+          component="a"
+          href={buildAddress("/api/console/export.json")}
+          download
+          variant="default"
+          leftSection={<Download size={16} aria-hidden />}
+        >
+          Download as JSON
+        </Button>
+        {installation.support === null ? null : (
+          <Note>
+            <Support support={installation.support} />
+          </Note>
+        )}
+      </Stack>
+    </Panel>
   );
 }

@@ -1,5 +1,3 @@
-import type { ReactElement } from "react";
-
 import { Page, type PageProps } from "../../ui/page.tsx";
 import { SidePages } from "../../ui/side-pages.tsx";
 
@@ -15,7 +13,7 @@ const GROUPS = [
   },
 ] as const;
 
-export function SettingsFrame(page: PageProps): ReactElement {
+export function SettingsFrame(page: PageProps) {
   return (
     <SidePages label="Settings" groups={GROUPS}>
       <Page crumbs={[{ label: "Settings", to: "/settings" }]} {...page} />

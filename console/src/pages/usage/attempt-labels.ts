@@ -1,6 +1,6 @@
 import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
 import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
-import { formatMs } from "../../ui/count.tsx";
+import { formatMs } from "../../ui/format.ts";
 
 /** Says in a sentence why another attempt followed this one; undefined if none followed. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {

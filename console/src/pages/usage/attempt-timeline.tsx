@@ -1,12 +1,11 @@
 import { Text, Title } from "@mantine/core";
-import type { ReactElement } from "react";
 
-import type { Attempt } from "../../../../src/account/console-api/contract.ts";
+import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
+import { column, figuresColumn, numberColumn } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { formatCount, formatMs } from "../../ui/count.tsx";
+import { formatMs } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import kit from "../../ui/kit.module.css";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -17,8 +16,10 @@ import { lineAmounts, type AttemptLine } from "./line-amounts.ts";
 import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
 import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
+import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
+import { Note } from "../../ui/note.tsx";
 
-export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }): ReactElement {
+export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }) {
   const { attempts } = props;
   return (
     <ol className={styles.timeline}>
@@ -33,10 +34,7 @@ export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }
   );
 }
 
-function AttemptItem(props: {
-  readonly attempt: Attempt;
-  readonly moved: string | undefined;
-}): ReactElement {
+function AttemptItem(props: { readonly attempt: Attempt; readonly moved: string | undefined }) {
   const { attempt, moved } = props;
   return (
     <li className={styles.attempt}>
@@ -51,23 +49,18 @@ function AttemptItem(props: {
       </div>
       <FactList
         facts={[
-          { label: "Deployment", value: <code>{attempt.upstream_id}</code> },
-          { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
-          { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
-          {
-            // The first byte of a refused attempt belongs to its error, so it is no token.
-            label: isRefusal(attempt) ? "First byte" : "First token",
-            value: formatMs(attempt.first_byte_ms),
-          },
-          { label: "Duration", value: formatMs(attempt.duration_ms) },
-          { label: "HTTP status", value: attempt.upstream_status ?? "none" },
-          { label: "Reserved", value: <Money usd={attempt.reserved_usd} /> },
-          { label: "Settled", value: <Money usd={attempt.settled_usd} isBrief /> },
+          ["Deployment", <code>{attempt.upstream_id}</code>],
+          ["Model reported", <ReportedModel attempt={attempt} />],
+          ["Started", <Time at={attempt.started_at} precision="second" />],
+          // The first byte of a refused attempt belongs to its error, so it is no token.
+          [isRefusal(attempt) ? "First byte" : "First token", formatMs(attempt.first_byte_ms)],
+          ["Duration", formatMs(attempt.duration_ms)],
+          ["HTTP status", attempt.upstream_status ?? "none"],
+          ["Reserved", <Money usd={attempt.reserved_usd} />],
+          ["Settled", <Money usd={attempt.settled_usd} isBrief />],
         ]}
       />
-      <Text size="sm" c="dimmed" mt="xs">
-        {settlementLabel(attempt.settlement)}
-      </Text>
+      <Note mt="xs">{settlementLabel(attempt.settlement)}</Note>
       <AttemptLines attempt={attempt} />
       {moved === undefined ? null : <div className={styles.moved}>{moved}</div>}
     </li>
@@ -79,7 +72,7 @@ function isRefusal({ outcome }: Attempt): boolean {
 }
 
 /** Shows the model that the provider reported, and marks it if it is not the listed one. */
-function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement {
+function ReportedModel({ attempt }: { readonly attempt: Attempt }) {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;
   return substituted === true ? (
@@ -89,7 +82,7 @@ function ReportedModel({ attempt }: { readonly attempt: Attempt }): ReactElement
   );
 }
 
-function AttemptLines({ attempt }: { readonly attempt: Attempt }): ReactElement | null {
+function AttemptLines({ attempt }: { readonly attempt: Attempt }) {
   const lines = lineAmounts(attempt);
   if (lines.length === 0) return null;
   return (
@@ -100,39 +93,69 @@ function AttemptLines({ attempt }: { readonly attempt: Attempt }): ReactElement 
         rows={lines}
         rowKey={({ sku }) => sku}
       />
-      <Text size="xs" c="dimmed" mt={6}>
+      <Note size="xs" mt={6}>
         Prices in effect when the request was admitted.{" "}
         {lines.some(({ amount }) => amount === undefined)
           ? "The provider reports its own cost, which is what was charged."
           : "The sum is rounded down once, to the micro-dollar."}
-      </Text>
+      </Note>
     </div>
   );
 }
 
 const COLUMNS: readonly Column<AttemptLine>[] = [
-  { id: "name", label: "Tokens", phone: "lead", render: ({ name }) => name },
-  {
-    id: "count",
-    label: "Count",
-    align: "right",
-    phone: "line",
-    render: ({ tokens }) => <span className={kit.figures}>{formatCount(tokens)}</span>,
-  },
-  {
-    id: "price",
-    label: "Price per million",
-    align: "right",
-    phone: "line",
-    render: ({ price }) => <span className={kit.figures}>{showPrice(price)}</span>,
-  },
-  {
-    id: "amount",
-    label: "Amount",
-    align: "right",
-    phone: "end",
-    render: ({ amount }) => (
-      <span className={kit.figures}>{amount === undefined ? "–" : showUsd(amount)}</span>
-    ),
-  },
+  column("name", "Tokens", ({ name }) => name, { phone: "lead" }),
+  numberColumn("count", "Count", ({ tokens }) => tokens, { phone: "line" }),
+  figuresColumn("price", "Price per million", ({ price }) => showPrice(price), { phone: "line" }),
+  figuresColumn(
+    "amount",
+    "Amount",
+    ({ amount }) => (amount === undefined ? "–" : showUsd(amount)),
+    {
+      phone: "end",
+    },
+  ),
 ];
+
+export function AttemptWaterfall(props: { readonly detail: RequestDetail }) {
+  const { request, attempts } = props.detail;
+  return (
+    <ol className={styles.waterfall} aria-label="When each attempt ran">
+      {buildWaterfall(request, attempts).map((bar) => (
+        <li key={bar.n} className={styles.waterfallRow}>
+          <Text span size="sm" className={styles.waterfallName}>
+            {bar.n}. {bar.provider}
+          </Text>
+          <Bar bar={bar} />
+          <Text span size="sm" c="dimmed" className={styles.waterfallTimes}>
+            {describeTimes(bar)}
+          </Text>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Bar({ bar }: { readonly bar: WaterfallBar }) {
+  const place = { left: percent(bar.from), width: percent(bar.width) };
+  return (
+    <span className={styles.waterfallTrack} aria-hidden>
+      <span className={styles.waterfallBar} data-served={bar.isServed} style={place}>
+        {bar.firstToken === null ? null : (
+          <span className={styles.waterfallToken} style={{ left: percent(bar.firstToken) }} />
+        )}
+      </span>
+    </span>
+  );
+}
+
+function describeTimes({ fromMs, durationMs, firstTokenMs }: WaterfallBar): string {
+  const began = `+${formatMs(fromMs)}`;
+  const lasted = durationMs === null ? "still running" : `took ${formatMs(durationMs)}`;
+  const first = firstTokenMs === null ? "" : `, first token after ${formatMs(firstTokenMs)}`;
+  return `${began}, ${lasted}${first}`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(2)}%`;
+}

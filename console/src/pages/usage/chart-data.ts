@@ -33,7 +33,7 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
         ? { [WHOLE]: sumMetric(Object.values(step.parts), metric) }
         : pickValues(step.parts, metric),
   }));
-  return { unit: unitOf(metric), parts, buckets };
+  return { unit: UNITS[metric], parts, buckets };
 }
 
 export function groupName(
@@ -65,10 +65,7 @@ const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
   rejected: "Rejected requests",
   ttft: "p50 time to first token",
 };
-export function unitOf(metric: Metric): Unit {
-  return UNITS[metric];
-}
-const UNITS: Readonly<Record<Metric, Unit>> = {
+export const UNITS: Readonly<Record<Metric, Unit>> = {
   spend: "usd",
   requests: "count",
   tokens: "count",
@@ -86,7 +83,7 @@ function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPar
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {
     for (const [id, figures] of Object.entries(parts)) {
-      const whole = toWhole(unitOf(metric), pickAmount(figures, metric));
+      const whole = toWhole(UNITS[metric], pickAmount(figures, metric));
       sums.set(id, (sums.get(id) ?? 0n) + whole);
     }
   }

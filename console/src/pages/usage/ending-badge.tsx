@@ -1,10 +1,8 @@
-import type { ReactElement } from "react";
-
 import { StatusBadge } from "../../ui/badge.tsx";
 import type { Ending } from "./outcome-labels.ts";
 import styles from "./ending-badge.module.css";
 
-export function EndingBadge({ ending }: { readonly ending: Ending }): ReactElement {
+export function EndingBadge({ ending }: { readonly ending: Ending }) {
   const { tone, word, detail } = ending;
   return (
     <span className={styles.outcome}>

@@ -3,7 +3,7 @@ import { Anchor } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
 import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
-import { formatCount, formatMs } from "../../ui/count.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
@@ -13,7 +13,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { chartData, groupName, metricOf, NONE, countRejected, unitOf } from "./chart-data.ts";
+import { chartData, groupName, metricOf, NONE, countRejected, UNITS } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import {
   STATUSES,
@@ -39,7 +39,7 @@ type Group = Usage["groups"][number];
  */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
-export function GroupsTable({ usage, by, metric, change }: GroupsTableProps): ReactElement {
+export function GroupsTable({ usage, by, metric, change }: GroupsTableProps) {
   const { groups } = usage;
   const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
   const columns = useMemo(
@@ -78,9 +78,7 @@ function buildColumns(
       ),
     },
     ...FIGURES.map(({ show, valueOf, ...column }): Column<Group> => {
-      const cell = (figures: UsageFigures): ReactElement => (
-        <span className={kit.figures}>{show(figures)}</span>
-      );
+      const cell = (figures: UsageFigures) => <span className={kit.figures}>{show(figures)}</span>;
       return {
         ...column,
         align: "right",
@@ -146,7 +144,7 @@ type Bars = ReadonlyMap<string, ReactElement>;
  * group in the chart.
  */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
-  const unit = unitOf(metric);
+  const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
   const { parts } = chartData(usage, metric, by);
@@ -172,7 +170,7 @@ function GroupName(props: {
   readonly name: string;
   readonly wanted: Partial<UsageSearch> | undefined;
   readonly change: ChangeSearch;
-}): ReactElement {
+}) {
   const { name, wanted } = props;
   if (wanted === undefined) return <>{name}</>;
   return (

@@ -1,6 +1,6 @@
 import type { Attempt } from "../../../../src/account/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
-import { HOUR_WRITE, skuName, SKUS, type Sku } from "../models/price-labels.ts";
+import { HOUR_WRITE, SKU_NAMES, SKUS, type Sku } from "../models/price-labels.ts";
 
 export interface AttemptLine {
   readonly sku: Sku;
@@ -32,7 +32,7 @@ export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
     .filter((line) => line.tokens > 0)
     .map(({ sku, tokens: count, price, pico }) => ({
       sku,
-      name: skuName(sku),
+      name: SKU_NAMES[sku],
       tokens: count,
       price,
       amount: isSum ? writePico(pico) : undefined,

@@ -1,5 +1,5 @@
-import { Button, Text, TextInput } from "@mantine/core";
-import type { FormEvent, ReactElement } from "react";
+import { Text, TextInput } from "@mantine/core";
+import type { FormEvent } from "react";
 
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { writeMinute } from "./day-range.ts";
@@ -13,6 +13,7 @@ import {
   type UsageSearch,
 } from "./usage-search.ts";
 import styles from "./usage.module.css";
+import { SmallButton } from "../../ui/buttons.tsx";
 
 export interface RangeFieldsProps {
   readonly search: UsageSearch;
@@ -20,7 +21,7 @@ export interface RangeFieldsProps {
   readonly nowMs: number;
 }
 
-export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
+export function RangeFields({ search, change, nowMs }: RangeFieldsProps) {
   const range = readRange(search);
 
   function onRange(wanted: Range): void {
@@ -44,10 +45,7 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactE
   );
 }
 
-function CustomRange(props: {
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
-}): ReactElement {
+function CustomRange(props: { readonly search: UsageSearch; readonly change: ChangeSearch }) {
   const { search, change } = props;
   const fault = customFault(search);
 
@@ -61,9 +59,7 @@ function CustomRange(props: {
       <form className={styles.rangeLine} onSubmit={onSubmit}>
         <MinuteField label="From (UTC)" name="from" value={search.from} />
         <MinuteField label="To (UTC)" name="to" value={search.to} />
-        <Button type="submit" size="xs" variant="default">
-          Show
-        </Button>
+        <SmallButton type="submit">Show</SmallButton>
       </form>
       {fault === undefined ? null : (
         <Text size="sm" c="var(--tm-bad)" role="alert">
@@ -78,7 +74,7 @@ function MinuteField(props: {
   readonly label: string;
   readonly name: string;
   readonly value: string | undefined;
-}): ReactElement {
+}) {
   return (
     <TextInput
       type="datetime-local"

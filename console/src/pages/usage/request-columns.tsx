@@ -1,10 +1,8 @@
-import type { ReactElement } from "react";
-
 import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { numberColumn } from "../../ui/columns.tsx";
-import { formatCount, formatMs } from "../../ui/count.tsx";
+import { numberColumn, column } from "../../ui/columns.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
 import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
@@ -26,19 +24,13 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
       </AppLink>
     ),
   },
-  {
-    id: "status",
-    label: "Status",
+  column("status", "Status", (row) => <EndingBadge ending={endingOfRequest(row)} />, {
     phone: "mark",
-    render: (row) => <EndingBadge ending={endingOfRequest(row)} />,
-  },
-  {
-    id: "model",
-    label: "Model",
+  }),
+  column("model", "Model", ({ model }) => <span title={model ?? undefined}>{model ?? "–"}</span>, {
     sharePercent: 30,
     phone: "lead",
-    render: ({ model }) => <span title={model ?? undefined}>{model ?? "–"}</span>,
-  },
+  }),
   {
     id: "source",
     label: "Key",
@@ -53,12 +45,12 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
         </AppLink>
       ),
   },
-  {
-    id: "provider",
-    label: "Provider",
-    sharePercent: 15,
-    render: ({ provider }) => <span title={provider ?? undefined}>{provider ?? "–"}</span>,
-  },
+  column(
+    "provider",
+    "Provider",
+    ({ provider }) => <span title={provider ?? undefined}>{provider ?? "–"}</span>,
+    { sharePercent: 15 },
+  ),
   {
     id: "error",
     label: "Error",
@@ -69,14 +61,12 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
       return advice === undefined ? "–" : <span title={advice}>{advice}</span>;
     },
   },
-  {
-    id: "cost",
-    label: "Cost",
-    align: "right",
-    phone: "end",
-    sortValue: ({ cost_usd }) => parseUsd(cost_usd),
-    render: ({ attempts, cost_usd }) => (attempts === 0 ? "–" : <Money usd={cost_usd} />),
-  },
+  column(
+    "cost",
+    "Cost",
+    ({ attempts, cost_usd }) => (attempts === 0 ? "–" : <Money usd={cost_usd} />),
+    { align: "right", phone: "end", sortValue: ({ cost_usd }) => parseUsd(cost_usd) },
+  ),
   numberColumn("tokens", "Tokens", ({ tokens }) => tokens && sumTokens(tokens), {
     phone: "plain",
     isSortable: true,
@@ -109,12 +99,12 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
       <span className={kit.figures}>{stream ? `${route}, streamed` : route}</span>
     ),
   },
-  {
-    id: "id",
-    label: "Request ID",
-    shownFrom: "asked",
-    render: ({ request_id }) => <Copyable value={request_id} label="request ID" short />,
-  },
+  column(
+    "id",
+    "Request ID",
+    ({ request_id }) => <Copyable value={request_id} label="request ID" short />,
+    { shownFrom: "asked" },
+  ),
 ];
 
 function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
@@ -128,7 +118,7 @@ function sumTokens(tokens: NonNullable<RequestRow["tokens"]>): number {
 }
 
 /** A time without year and zone, for a narrow column, whose label names the zone. */
-function ShortTime({ at }: { readonly at: string }): ReactElement {
+function ShortTime({ at }: { readonly at: string }) {
   const text = showUtc(at, "second")
     .replace(/ \d{4},/, ",")
     .replace(/ UTC$/, "");

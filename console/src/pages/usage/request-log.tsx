@@ -1,5 +1,5 @@
-import { Button, Group, Switch, Text } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { Group, Switch } from "@mantine/core";
+import { useState } from "react";
 
 import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
 import { buildAddress } from "../../api/client.ts";
@@ -7,20 +7,27 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
-import { LinkButton } from "../../ui/app-link.tsx";
-import { AsOf } from "../../ui/as-of.tsx";
+import { checkable } from "../../ui/fields.ts";
+import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
-import { DownloadLink } from "../../ui/download-link.tsx";
+import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
-import type { Sort } from "../../ui/sort-rows.ts";
-import { PAGE_SIZES, readSize, readSort, writeSize, writeSort } from "../../ui/table-state.ts";
+import {
+  type Sort,
+  PAGE_SIZES,
+  readSize,
+  readSort,
+  writeSize,
+  writeSort,
+} from "../../ui/table-state.ts";
 import { useTableSearch, useUsualRows, type Kept } from "../../ui/use-table-state.ts";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters, UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
+import { Note } from "../../ui/note.tsx";
 
 export interface RequestLogProps {
   readonly filters: Filters;
@@ -48,7 +55,7 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
 /** The request log, page by page, newest first or sorted, with a download of all its requests. */
-export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
+export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps) {
   /**
    * Cursors of the pages that were visited, in order. They lead back to earlier pages: a cursor
    * itself leads only to the next page.
@@ -76,9 +83,8 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
           <Switch
             size="xs"
             label="Live"
-            checked={isLive && mayBeLive}
+            {...checkable(isLive && mayBeLive, setLive)}
             disabled={!mayBeLive}
-            onChange={(event) => setLive(event.currentTarget.checked)}
           />
           <DownloadLink href={buildAddress("/api/console/requests.csv", {}, filters)}>
             Download CSV
@@ -128,23 +134,19 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
 /** Replaces an empty table. If no filter is set, it shows how to send a first request. */
-function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
+function NoRequests({ filters }: { readonly filters: Filters }) {
   const { from: _from, to: _to, ...chosen } = filters;
   const isFiltered = Object.keys(chosen).length > 0;
   return isFiltered ? <Empty title={NONE} /> : <FirstRequest />;
 }
 
-function FirstRequest(): ReactElement {
+function FirstRequest() {
   const { gateway_url: gatewayUrl } = useSession().installation;
   const modelId = useSampleModel();
   return (
     <Empty
       title={`${NONE} Send one with any of your keys:`}
-      action={
-        <LinkButton to="/keys" variant="default">
-          View keys
-        </LinkButton>
-      }
+      link={{ to: "/keys", label: "View keys" }}
       code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
     />
   );
@@ -169,36 +171,25 @@ function pageWords({ cursor, limit, isNewestFirst }: PagerProps): string {
   return cursor === undefined ? `Newest ${limit}` : `Older requests, ${limit} per page`;
 }
 
-function Pager(props: PagerProps): ReactElement | null {
+function Pager(props: PagerProps) {
   const { cursor, passed, limit, usual, isNewestFirst, next, onGo } = props;
   if (cursor === undefined && next === null && limit <= usual) return null;
   const words = isNewestFirst ? BY_TIME : BY_VALUE;
   const place = cursor === undefined ? -1 : passed.indexOf(cursor);
   return (
     <nav aria-label="Pages of requests" className={styles.pager}>
-      <Text size="sm" c="dimmed">
-        {pageWords(props)}
-      </Text>
+      <Note>{pageWords(props)}</Note>
       <Group gap="xs">
         <PageSize size={limit} sizes={SIZES} onSize={props.onSize} />
         {cursor === undefined ? null : (
-          <Button variant="default" size="xs" onClick={() => onGo(undefined)}>
-            {words.first}
-          </Button>
+          <SmallButton onClick={() => onGo(undefined)}>{words.first}</SmallButton>
         )}
         {place < 1 ? null : (
-          <Button variant="default" size="xs" onClick={() => onGo(passed[place - 1])}>
-            {words.back}
-          </Button>
+          <SmallButton onClick={() => onGo(passed[place - 1])}>{words.back}</SmallButton>
         )}
-        <Button
-          variant="default"
-          size="xs"
-          disabled={next === null}
-          onClick={() => onGo(next ?? undefined)}
-        >
+        <SmallButton disabled={next === null} onClick={() => onGo(next ?? undefined)}>
           {words.on}
-        </Button>
+        </SmallButton>
       </Group>
     </nav>
   );

@@ -1,14 +1,16 @@
-import { Button, Code, CopyButton, Text } from "@mantine/core";
+import { Code, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { Check, Copy } from "lucide-react";
-import type { ReactElement } from "react";
 
-import type { RequestDetail, RequestRow } from "../../../../src/account/console-api/contract.ts";
+import type {
+  RequestDetail,
+  RequestRow,
+  Attempt,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount, formatMs } from "../../ui/count.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import kit from "../../ui/kit.module.css";
@@ -18,33 +20,33 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
-import { AttemptTimeline } from "./attempt-timeline.tsx";
-import { AttemptWaterfall } from "./attempt-waterfall.tsx";
+import { AttemptTimeline, AttemptWaterfall } from "./attempt-timeline.tsx";
 import { EndingBadge } from "./ending-badge.tsx";
-import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
+import { endingOfRequest, inAndOut, endingOfAttempt, type Ending } from "./outcome-labels.ts";
 import { EndingReasons } from "./refusal-reasons.tsx";
-import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
+import { CopyTextButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;
 
-export function RequestPage(): ReactElement {
+function RequestPage() {
   const { requestId = "" } = useParams({ strict: false });
   const asked = { params: { request_id: requestId } };
-  const detail = useAnswer("GET /api/console/requests/:request_id", asked);
-  const isInFlight = detail.data?.request.status === "in_flight";
-  // The hook is called again for the same cached route, to poll it while the request is in flight.
-  useAnswer("GET /api/console/requests/:request_id", asked, {
-    enabled: isInFlight,
-    ...(isInFlight ? { refetchMs: IN_FLIGHT_MS } : {}),
+  const detail = useAnswer("GET /api/console/requests/:request_id", asked, {
+    refetchMs: (last) => (last?.request.status === "in_flight" ? IN_FLIGHT_MS : undefined),
   });
   return (
     <Page
       title={chooseTitle(detail.data)}
       crumbs={CRUMBS}
       lead={<Copyable value={requestId} label="request ID" />}
-      actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
+      actions={
+        detail.data === undefined ? undefined : (
+          <CopyTextButton value={supportText(detail.data)} label="Copy for support" />
+        )
+      }
     >
       <Answer of={detail} rows={12}>
         {(data) => <RequestParts detail={data} />}
@@ -58,23 +60,7 @@ export function chooseTitle(detail: RequestDetail | undefined): string {
   return `Request ${endingOfRequest(detail.request).word.toLowerCase()}`;
 }
 
-function SupportButton({ detail }: { readonly detail: RequestDetail }): ReactElement {
-  return (
-    <CopyButton value={supportText(detail)} timeout={1500}>
-      {({ copied, copy }) => (
-        <Button
-          variant="default"
-          onClick={copy}
-          leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
-        >
-          {copied ? "Copied" : "Copy for support"}
-        </Button>
-      )}
-    </CopyButton>
-  );
-}
-
-export function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElement {
+export function RequestParts({ detail }: { readonly detail: RequestDetail }) {
   const { request, attempts } = detail;
   return (
     <>
@@ -83,9 +69,7 @@ export function RequestParts({ detail }: { readonly detail: RequestDetail }): Re
         <RequestFacts request={request} />
         <EndingReasons detail={detail} />
         <AnswerHeaders detail={detail} />
-        <Text size="sm" c="dimmed" mt="md">
-          Prompts and answers are not stored.
-        </Text>
+        <Note mt="md">Prompts and answers are not stored.</Note>
       </Panel>
       <Panel title={attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}>
         {attempts.length === 0 ? (
@@ -101,11 +85,7 @@ export function RequestParts({ detail }: { readonly detail: RequestDetail }): Re
   );
 }
 
-function Cards({
-  detail: { request, attempts },
-}: {
-  readonly detail: RequestDetail;
-}): ReactElement {
+function Cards({ detail: { request, attempts } }: { readonly detail: RequestDetail }) {
   const reserved = addUsd(...attempts.map(({ reserved_usd }) => reserved_usd));
   const { tokens, first_byte_ms, duration_ms } = request;
   const speed = tokensPerSecond(request);
@@ -153,38 +133,36 @@ function tokensPerSecond(request: RequestRow): number | undefined {
   return ms < 1 ? undefined : (inAndOut(tokens).out * 1000) / ms;
 }
 
-function RequestFacts({ request }: { readonly request: RequestRow }): ReactElement {
+function RequestFacts({ request }: { readonly request: RequestRow }) {
   const { model, key_id, source, provider } = request;
   return (
     <FactList
       facts={[
-        { label: "Status", value: <EndingBadge ending={endingOfRequest(request)} /> },
-        { label: "Created", value: <Time at={request.created_at} precision="second" /> },
-        {
-          label: "Model",
-          value:
-            model === null ? (
-              "–"
-            ) : (
-              <AppLink to="/models/$" params={{ _splat: model }} inherit>
-                {model}
-              </AppLink>
-            ),
-        },
-        {
-          label: "Key",
-          value:
-            key_id === null ? (
-              source
-            ) : (
-              <AppLink to="/keys/$keyId" params={{ keyId: key_id }} inherit>
-                {source}
-              </AppLink>
-            ),
-        },
-        { label: "Provider", value: provider ?? "–" },
-        { label: "Route", value: <code>{request.route}</code> },
-        { label: "Streaming", value: request.stream ? "Yes" : "No" },
+        ["Status", <EndingBadge ending={endingOfRequest(request)} />],
+        ["Created", <Time at={request.created_at} precision="second" />],
+        [
+          "Model",
+          model === null ? (
+            "–"
+          ) : (
+            <AppLink to="/models/$" params={{ _splat: model }} inherit>
+              {model}
+            </AppLink>
+          ),
+        ],
+        [
+          "Key",
+          key_id === null ? (
+            source
+          ) : (
+            <AppLink to="/keys/$keyId" params={{ keyId: key_id }} inherit>
+              {source}
+            </AppLink>
+          ),
+        ],
+        ["Provider", provider ?? "–"],
+        ["Route", <code>{request.route}</code>],
+        ["Streaming", request.stream ? "Yes" : "No"],
       ]}
     />
   );
@@ -194,7 +172,7 @@ function AnswerHeaders({
   detail: { dropped_params: dropped, response_headers: headers },
 }: {
   readonly detail: RequestDetail;
-}): ReactElement | null {
+}) {
   if (headers.length === 0) return null;
   return (
     <div className={styles.headers}>
@@ -206,10 +184,47 @@ function AnswerHeaders({
       )}
       <details className={kit.more}>
         <summary>Response headers ({headers.length})</summary>
-        <FactList
-          facts={headers.map(({ name, value }) => ({ label: name, value: <Code>{value}</Code> }))}
-        />
+        <FactList facts={headers.map(({ name, value }) => [name, <Code>{value}</Code>])} />
       </details>
     </div>
   );
+}
+
+/** All that support needs to explain a request, but neither its prompt nor its answer. */
+function supportText(detail: RequestDetail): string {
+  const { request, attempts } = detail;
+  return [
+    `Request ${request.request_id}`,
+    `Created ${request.created_at}`,
+    `Route ${request.route}, ${request.stream ? "streamed" : "whole"}`,
+    `Model ${request.model ?? "none"}`,
+    `Source ${request.source}${request.key_id === null ? "" : ` (key ${request.key_id})`}`,
+    `Status ${describeEnd(endingOfRequest(request))}`,
+    `First token ${ms(request.first_byte_ms)}, duration ${ms(request.duration_ms)}`,
+    `Cost $${request.cost_usd}`,
+    ...attempts.map(attemptText),
+    ...detail.response_headers.map(({ name, value }) => `Header ${name}: ${value}`),
+  ].join("\n");
+}
+
+function attemptText(attempt: Attempt): string {
+  const parts = [
+    `Attempt ${attempt.n}: ${attempt.provider} (${attempt.upstream_id})`,
+    `started ${attempt.started_at}`,
+    describeEnd(endingOfAttempt(attempt)),
+    `HTTP status ${attempt.upstream_status ?? "none"}`,
+    `first token ${ms(attempt.first_byte_ms)}`,
+    `duration ${ms(attempt.duration_ms)}`,
+    `reserved $${attempt.reserved_usd}`,
+    `settled $${attempt.settled_usd} (${attempt.settlement ?? "not settled"})`,
+  ];
+  return parts.join(", ");
+}
+
+function describeEnd({ word, detail }: Ending): string {
+  return detail === undefined ? word.toLowerCase() : `${word.toLowerCase()} (${detail})`;
+}
+
+function ms(value: number | null): string {
+  return value === null ? "unknown" : `${value} ms`;
 }

@@ -1,7 +1,8 @@
-import { ActionIcon, Skeleton, Stack } from "@mantine/core";
+import { ActionIcon, Skeleton, Stack, Group, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useCallback, useMemo, useState, type ReactElement } from "react";
+import { useCallback, useMemo, useState, type SyntheticEvent } from "react";
+import { useNavigate } from "@tanstack/react-router";
 
 import type {
   RouteName,
@@ -10,18 +11,16 @@ import type {
 } from "../../../../src/account/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
-import { AsOf } from "../../ui/as-of.tsx";
+import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Tip } from "../../ui/tip.tsx";
-import { FindRequest } from "./find-request.tsx";
 import { FilterFields } from "./filter-fields.tsx";
 import { GroupsTable } from "./groups-table.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { RequestLog } from "./request-log.tsx";
-import { UsageChart } from "./usage-chart.tsx";
 import {
   chosen,
   readFilters,
@@ -33,12 +32,19 @@ import {
   type ChangeSearch,
   type Filters,
   type UsageSearch,
+  type GroupBy,
 } from "./usage-search.ts";
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
+import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
+import { chartData, spanOfBucket } from "./chart-data.ts";
+import { writeMinute } from "./day-range.ts";
+import { findId } from "../../app/find-id.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
+import { Note } from "../../ui/note.tsx";
 
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
-export function UsagePage(): ReactElement {
+function UsagePage() {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
@@ -79,7 +85,7 @@ const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];
 
-function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }): ReactElement {
+function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }) {
   const client = useQueryClient();
   return (
     <Tip label="Refresh">
@@ -105,7 +111,7 @@ interface FiguresProps {
   readonly nowMs: number;
 }
 
-function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement {
+function Figures({ filters, search, change, nowMs }: FiguresProps) {
   const by = chosen(GROUPS, search.by);
   const metric = chosen(METRICS, search.metric);
   const rank = RANKS[metric];
@@ -181,7 +187,7 @@ function useFiguresBefore(
 const TOTALS_PX = 148;
 
 /** Takes as much space as the figures while they load, so that the log below does not move. */
-function FiguresSkeleton(): ReactElement {
+function FiguresSkeleton() {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">
       <div className={styles.totals}>
@@ -192,5 +198,81 @@ function FiguresSkeleton(): ReactElement {
       <Skeleton height={412} />
       <Skeleton height={210} />
     </Stack>
+  );
+}
+
+interface UsageChartProps {
+  readonly usage: Usage;
+  readonly by: GroupBy;
+  readonly search: UsageSearch;
+  readonly change: ChangeSearch;
+}
+
+function UsageChart({ usage, by, search, change }: UsageChartProps) {
+  const metric = chosen(METRICS, search.metric);
+  const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
+  const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
+  const isTimes = metric === "ttft";
+  const isSplit = data.parts.length > 1 && !isTimes;
+  return (
+    <>
+      <StackedBars
+        label={`${name}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
+        bucketLabel={usage.bucket === "day" ? "Day (UTC)" : "Time"}
+        unit={data.unit}
+        parts={data.parts}
+        buckets={data.buckets}
+        shape={isTimes ? "lines" : "bars"}
+        onPick={(bucket) => {
+          const { fromMs, toMs } = spanOfBucket(bucket.id, usage.bucket);
+          change({ range: "custom", from: writeMinute(fromMs), to: writeMinute(toMs) });
+        }}
+      />
+      <Note size="xs" mt="xs">
+        {usage.totals.requests === 0
+          ? null
+          : `${isTimes ? "Of all requests. " : ""}Choose ${isTimes ? "a point" : "a bar"} to see its ${BUCKETS[usage.bucket]}.`}
+      </Note>
+    </>
+  );
+}
+
+const BUCKETS: Readonly<Record<Usage["bucket"], string>> = {
+  five_minutes: "five minutes",
+  hour: "hour",
+  day: "day",
+};
+
+function FindRequest() {
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    const place = findId(typed);
+    if (place?.label === "Request") void navigate({ to: place.to, params: place.params });
+    else setProblem("Paste the whole x-request-id, such as 0193a5b0-1234-7abc-9def-0123456789ab.");
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Group gap="xs" align="flex-start" wrap="nowrap">
+        <TextInput
+          aria-label="Find a request by its ID"
+          placeholder="Request ID"
+          size="xs"
+          w="14rem"
+          maw="100%"
+          spellCheck={false}
+          maxLength={200}
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.currentTarget.value);
+            setProblem(undefined);
+          }}
+          error={problem}
+        />
+        <SmallButton type="submit">Find</SmallButton>
+      </Group>
+    </form>
   );
 }

@@ -9,19 +9,7 @@ import type { ChangeHow } from "../../app/use-filters.ts";
 export type UsageSearch = Readonly<
   Partial<
     Record<
-      | "range"
-      | "from"
-      | "to"
-      | "by"
-      | "metric"
-      | "model"
-      | "key"
-      | "tag"
-      | "provider"
-      | "status"
-      | "cursor"
-      | "rows"
-      | "sort",
+      FilterName | "range" | "from" | "to" | "by" | "metric" | "cursor" | "rows" | "sort",
       string | undefined
     >
   >
@@ -91,7 +79,8 @@ export function readRange({ range }: UsageSearch): Range {
   return RANGES.find(({ value }) => value === range)?.value ?? "24h";
 }
 
-export type FilterName = "model" | "key" | "tag" | "provider" | "status";
+export const FILTER_NAMES = ["model", "key", "tag", "provider", "status"] as const;
+export type FilterName = (typeof FILTER_NAMES)[number];
 /** Maximum number of values of one filter: the server's maximum, which a test checks. */
 export const FILTER_VALUES_MAX = 20;
 
@@ -123,7 +112,7 @@ export type Filters = Partial<
 /** Reads the filters. They apply to the figures, to the request log and to its download. */
 export function readFilters(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...readSpan(search, nowMs) };
-  for (const name of ["model", "provider", "key", "tag", "status"] as const) {
+  for (const name of FILTER_NAMES) {
     const values = writeValues(readValues(search, name));
     if (values !== undefined) filters[name] = values;
   }

@@ -1,14 +1,13 @@
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 
 import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
-import { ChangeMark } from "../../ui/change-mark.tsx";
+import { ChangeMark, FigureCard } from "../../ui/figure-card.tsx";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
-import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
-import { FigureCard } from "../../ui/figure-card.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
-import { metricOf, chartData, countRejected, unitOf } from "./chart-data.ts";
+import { metricOf, chartData, countRejected, UNITS } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -21,51 +20,32 @@ export interface UsageTotalsProps {
   readonly than: string;
 }
 
-export function UsageTotals(props: UsageTotalsProps): ReactElement {
-  const { usage, before, than } = props;
-  const { totals } = usage;
-  const shared = { usage, before, than };
-  const { requests, by_status, tokens } = totals;
+export function UsageTotals(props: UsageTotalsProps) {
+  const { totals } = props.usage;
+  const { requests, by_status, tokens, spent_usd: usd } = totals;
   const rejected = countRejected(totals);
   const { in: tokensIn, out: tokensOut } = inAndOut(tokens);
+  const cards: readonly (readonly [Metric, value: ReactNode, hint: string])[] = [
+    ["spend", <Money usd={usd} headline />, `Exactly ${showUsd(usd)}`],
+    [
+      "requests",
+      formatCount(requests),
+      requests === 0 ? "None in this time range" : "Of any status",
+    ],
+    ["errors", formatCount(by_status.failed), describeShare(by_status.failed, requests)],
+    ["rejected", formatCount(rejected), describeShare(rejected, requests)],
+    [
+      "tokens",
+      formatCount(tokensIn + tokensOut),
+      `${shortTokens(tokensIn)} in, ${shortTokens(tokensOut)} out`,
+    ],
+    ["ttft", formatMs(totals.ttft_p50_ms), `p50 · p95 ${formatMs(totals.ttft_p95_ms)}`],
+  ];
   return (
     <div className={styles.totals}>
-      <MetricCard
-        metric="spend"
-        {...shared}
-        value={<Money usd={totals.spent_usd} headline />}
-        hint={`Exactly ${showUsd(totals.spent_usd)}`}
-      />
-      <MetricCard
-        metric="requests"
-        {...shared}
-        value={formatCount(requests)}
-        hint={requests === 0 ? "None in this time range" : "Of any status"}
-      />
-      <MetricCard
-        metric="errors"
-        {...shared}
-        value={formatCount(by_status.failed)}
-        hint={describeShare(by_status.failed, requests)}
-      />
-      <MetricCard
-        metric="rejected"
-        {...shared}
-        value={formatCount(rejected)}
-        hint={describeShare(rejected, requests)}
-      />
-      <MetricCard
-        metric="tokens"
-        {...shared}
-        value={formatCount(tokensIn + tokensOut)}
-        hint={`${shortTokens(tokensIn)} in, ${shortTokens(tokensOut)} out`}
-      />
-      <MetricCard
-        metric="ttft"
-        {...shared}
-        value={formatMs(totals.ttft_p50_ms)}
-        hint={`p50 · p95 ${formatMs(totals.ttft_p95_ms)}`}
-      />
+      {cards.map(([metric, value, hint]) => (
+        <MetricCard key={metric} {...props} {...{ metric, value, hint }} />
+      ))}
     </div>
   );
 }
@@ -80,7 +60,7 @@ interface MetricCardProps extends UsageTotalsProps {
   readonly hint: string;
 }
 
-function MetricCard(props: MetricCardProps): ReactElement {
+function MetricCard(props: MetricCardProps) {
   const { metric, usage, before } = props;
   const label = METRICS.find(({ value }) => value === metric)?.label ?? "";
   const values = useMemo(
@@ -96,7 +76,7 @@ function MetricCard(props: MetricCardProps): ReactElement {
       value={props.value}
       change={
         <ChangeMark
-          unit={unitOf(metric)}
+          unit={UNITS[metric]}
           now={metricOf(usage.totals, metric)}
           before={before && metricOf(before, metric)}
           than={props.than}
@@ -106,7 +86,7 @@ function MetricCard(props: MetricCardProps): ReactElement {
         <>
           {props.hint}
           <div className={styles.spark}>
-            <Sparkline label={`${label} over time`} unit={unitOf(metric)} values={values} />
+            <Sparkline label={`${label} over time`} unit={UNITS[metric]} values={values} />
           </div>
         </>
       }

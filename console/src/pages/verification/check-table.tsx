@@ -1,12 +1,11 @@
 import { Button, UnstyledButton } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import type { CheckFinding, ListingTrust } from "../../../../src/account/console-api/contract.ts";
+import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Tip } from "../../ui/tip.tsx";
-import { CheckMark } from "./check-mark.tsx";
-import { TrustBadges } from "./trust-badges.tsx";
+import { CheckMark, TrustBadges } from "./trust-badges.tsx";
 import { CHECK_STATUS, checkIds, checkLabel } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 
@@ -16,7 +15,7 @@ interface CheckTableProps {
   readonly onChoose: (model: string, check: string | undefined) => void;
 }
 
-export function CheckTable({ listings, shown, onChoose }: CheckTableProps): ReactElement {
+export function CheckTable({ listings, shown, onChoose }: CheckTableProps) {
   const columns = [
     ...FIRST_COLUMNS,
     ...checkIds(listings).map((id) => checkColumn(id, onChoose)),
@@ -36,7 +35,7 @@ export function CheckTable({ listings, shown, onChoose }: CheckTableProps): Reac
   );
 }
 
-function Legend(): ReactElement {
+function Legend() {
   const statuses = Object.keys(CHECK_STATUS) as CheckFinding["status"][];
   return (
     <ul className={styles.legend} aria-label="What the marks mean">
@@ -66,35 +65,26 @@ const FIRST_COLUMNS: readonly Column<ListingTrust>[] = [
       </AppLink>
     ),
   },
-  {
-    id: "state",
-    label: "Verdict",
-    phone: "mark",
-    render: (trust) => <TrustBadges trust={trust} />,
-  },
+  column("state", "Verdict", (trust) => <TrustBadges trust={trust} />, { phone: "mark" }),
 ];
 
 function checkColumn(id: string, onChoose: CheckTableProps["onChoose"]): Column<ListingTrust> {
-  return {
-    id,
-    label: id,
-    render: ({ model, checks }) => {
-      const check = checks.find((each) => each.id === id);
-      if (check === undefined) return <span className={styles.none}>–</span>;
-      const label = checkLabel(check);
-      return (
-        <Tip label={label}>
-          <UnstyledButton
-            className={styles.cell}
-            aria-label={`${label}, of ${model}`}
-            onClick={() => onChoose(model, id)}
-          >
-            <CheckMark status={check.status} />
-          </UnstyledButton>
-        </Tip>
-      );
-    },
-  };
+  return column(id, id, ({ model, checks }) => {
+    const check = checks.find((each) => each.id === id);
+    if (check === undefined) return <span className={styles.none}>–</span>;
+    const label = checkLabel(check);
+    return (
+      <Tip label={label}>
+        <UnstyledButton
+          className={styles.cell}
+          aria-label={`${label}, of ${model}`}
+          onClick={() => onChoose(model, id)}
+        >
+          <CheckMark status={check.status} />
+        </UnstyledButton>
+      </Tip>
+    );
+  });
 }
 
 function detailsColumn(shown: string, onChoose: CheckTableProps["onChoose"]): Column<ListingTrust> {

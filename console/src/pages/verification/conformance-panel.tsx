@@ -1,38 +1,54 @@
 import { Button, Stack, Text, Title } from "@mantine/core";
-import { CircleAlert } from "lucide-react";
-import { useId, useState, type ReactElement } from "react";
+import { CircleAlert, ChevronDown } from "lucide-react";
+import { useId, useState, useEffect, useRef } from "react";
 
-import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
+import type {
+  ListingTrust,
+  CheckFinding,
+  CheckFlaw,
+  ConformanceRun,
+} from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
-import { signInAddress } from "../../app/sign-in-address.ts";
+import { signInAddress } from "../../app/sign-in.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { CheckTable } from "./check-table.tsx";
-import { FindingList } from "./finding-list.tsx";
-import { RunHistory } from "./run-history.tsx";
-import { breachLines, listingToShow, trustSentence } from "./verification-labels.ts";
+import {
+  breachLines,
+  listingToShow,
+  trustSentence,
+  CHECK_STATUS,
+  checkName,
+  RUN_SOURCE,
+  RUN_VERDICT,
+} from "./verification-labels.ts";
 import styles from "./verification.module.css";
+import { CheckMark } from "./trust-badges.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { timeColumn, column } from "../../ui/columns.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Note } from "../../ui/note.tsx";
 
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
-export function ConformancePanel({ provider }: { readonly provider: string }): ReactElement {
+export function ConformancePanel({ provider }: { readonly provider: string }) {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
   return (
     <Panel title="Conformance">
-      <Text size="sm" c="dimmed" mb="md" className={styles.lead}>
+      <Note mb="md" className={styles.lead}>
         Up to twelve checks test whether the endpoint does what the provider's manifest says. A
         passed run counts for 30 days, and only for the manifest that was tested.
-      </Text>
+      </Note>
       {isSignedIn ? <Listings provider={provider} /> : <ToSignIn provider={provider} />}
     </Panel>
   );
 }
 
-function ToSignIn({ provider }: { readonly provider: string }): ReactElement {
+function ToSignIn({ provider }: { readonly provider: string }) {
   return (
     <Empty
       title="Sign in to see the results of conformance runs."
@@ -49,7 +65,7 @@ function ToSignIn({ provider }: { readonly provider: string }): ReactElement {
   );
 }
 
-function Listings({ provider }: { readonly provider: string }): ReactElement {
+function Listings({ provider }: { readonly provider: string }) {
   const answer = useAnswer("GET /api/console/verification", { query: { provider } });
   const [chosen, choose] = useFilters<Chosen>();
   const [choices, setChoices] = useState(0);
@@ -85,7 +101,7 @@ function ListingFindings(props: {
   readonly trust: ListingTrust;
   readonly chosen: string | undefined;
   readonly choices: number;
-}): ReactElement {
+}) {
   const { trust, chosen, choices } = props;
   const id = useId();
   return (
@@ -108,7 +124,7 @@ function ListingFindings(props: {
   );
 }
 
-function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement | null {
+function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">) {
   if (suspect === null) return null;
   return (
     <div className={styles.suspect} role="note" aria-label="Suspect by live answers">
@@ -130,3 +146,109 @@ function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement |
     </div>
   );
 }
+
+/** Lists the checks of a run. At first, the chosen check and those that did not pass are open. */
+function FindingList(props: {
+  readonly checks: readonly CheckFinding[];
+  readonly chosen: string | undefined;
+  /** How often the reader has chosen a check. Each choice moves the focus to the chosen check. */
+  readonly choices: number;
+}) {
+  return (
+    <ul className={styles.findings}>
+      {props.checks.map((check) => (
+        <li key={check.id}>
+          <Finding check={check} choices={check.id === props.chosen ? props.choices : undefined} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Finding(props: {
+  readonly check: CheckFinding;
+  /** Number of the reader's choices so far. Undefined unless this check is the chosen one. */
+  readonly choices: number | undefined;
+}) {
+  const { check, choices } = props;
+  const { status, message, evidence } = check;
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (choices === undefined || details.current === null) return;
+    details.current.open = true;
+    if (choices > 0) details.current.querySelector("summary")?.focus();
+  }, [choices]);
+  const isProblem = status === "fail" || status === "warn" || status === "error";
+  return (
+    <details ref={details} className={styles.finding} open={isProblem}>
+      <summary>
+        <CheckMark status={status} />
+        <span className={styles.findingName}>
+          {checkName(check)} <span className={styles.note}>{CHECK_STATUS[status].word}</span>
+        </span>
+        <ChevronDown size={16} aria-hidden className={styles.chevron} />
+      </summary>
+      <div className={styles.findingBody}>
+        <Text size="sm">{message}</Text>
+        {evidence.length === 0 ? null : (
+          <dl className={styles.evidence}>
+            {evidence.map(({ name, value }) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  <code>{value}</code>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function RunHistory({ provider, model }: ListingTrust) {
+  const runs = useAnswer("GET /api/console/verification/runs", { query: { provider, model } });
+  return (
+    <Answer of={runs} rows={3}>
+      {(answer) => (
+        <DataTable
+          caption={`Last conformance runs of ${model}`}
+          columns={COLUMNS}
+          rows={answer.runs}
+          rowKey={({ checked_at, source }) => `${checked_at} ${source}`}
+          empty="No conformance runs yet."
+        />
+      )}
+    </Answer>
+  );
+}
+
+function Flaws({ flaws }: { readonly flaws: readonly CheckFlaw[] }) {
+  if (flaws.length === 0) return <>nothing</>;
+  return (
+    <ul className={styles.flaws}>
+      {flaws.map((flaw) => (
+        <li key={flaw.id}>
+          <CheckMark status={flaw.status} />
+          <span>
+            {checkName(flaw)}, {CHECK_STATUS[flaw.status].word}: {flaw.message}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const COLUMNS: readonly Column<ConformanceRun>[] = [
+  timeColumn("at", "Run", ({ checked_at }) => checked_at),
+  column("verdict", "Verdict", ({ verdict }) => {
+    const { word, tone } = RUN_VERDICT[verdict];
+    return <StatusBadge tone={tone}>{word}</StatusBadge>;
+  }),
+  column("flaws", "Findings", ({ flaws }) => <Flaws flaws={flaws} />),
+  column("source", "From", ({ source }) => RUN_SOURCE[source]),
+  column("manifest", "Manifest", ({ is_current_manifest }) =>
+    is_current_manifest ? "current" : "an earlier one",
+  ),
+];

@@ -1,12 +1,22 @@
-import type { ReactElement } from "react";
+import { CircleAlert, CircleCheck, CircleHelp, CircleMinus, CircleX } from "lucide-react";
+import { Group } from "@mantine/core";
 
-import type { ListingTrust } from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, CheckFinding } from "../../../../src/account/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
-import { overbilledWords, TRUST } from "./verification-labels.ts";
+import {
+  overbilledWords,
+  TRUST,
+  CHECK_STATUS,
+  type TrustCount,
+  checkName,
+} from "./verification-labels.ts";
 import styles from "./verification.module.css";
+import kit from "../../ui/kit.module.css";
+import { formatCount } from "../../ui/format.ts";
+import { AppLink } from "../../ui/app-link.tsx";
 
-export function TrustBadges({ trust }: { readonly trust: ListingTrust }): ReactElement {
+export function TrustBadges({ trust }: { readonly trust: ListingTrust }) {
   const { state, suspect, checked_at } = trust;
   const { tone, word } = TRUST[state];
   const billing = overbilledWords(trust.overbilled_percent);
@@ -29,5 +39,72 @@ export function TrustBadges({ trust }: { readonly trust: ListingTrust }): ReactE
         </span>
       )}
     </div>
+  );
+}
+
+/** An icon for the status of a check. Each status has its own shape, not only its own color. */
+export function CheckMark(props: { readonly status: CheckFinding["status"] }) {
+  const Mark = MARKS[props.status];
+  const tone = kit[`tone-${CHECK_STATUS[props.status].tone}`];
+  return <Mark size={16} aria-hidden className={`${styles.mark} ${tone}`} />;
+}
+
+const MARKS = {
+  pass: CircleCheck,
+  warn: CircleAlert,
+  fail: CircleX,
+  skip: CircleMinus,
+  error: CircleHelp,
+} as const;
+
+export function TrustSummary({ count }: { readonly count: TrustCount }) {
+  const { listed, verified, failed, suspect } = count;
+  const billing = overbilledWords(count.overbilledPercent);
+  return (
+    <div className={styles.badges}>
+      <span className={kit.figures}>
+        {formatCount(verified)} of {formatCount(listed)}
+      </span>
+      {failed === 0 ? null : <StatusBadge tone="bad">{formatCount(failed)} failed</StatusBadge>}
+      {billing === undefined ? null : <StatusBadge tone="bad">{billing}</StatusBadge>}
+      {suspect === 0 ? null : <StatusBadge tone="warn">{formatCount(suspect)} suspect</StatusBadge>}
+    </div>
+  );
+}
+
+export function ListingVerdict({ trust }: { readonly trust: ListingTrust }) {
+  return (
+    <div className={styles.verdict}>
+      <TrustBadges trust={trust} />
+      {trust.flaws.map((flaw) => (
+        <Group key={flaw.id} gap={5} mih={26} wrap="nowrap">
+          <CheckMark status={flaw.status} />
+          <FindingLink trust={trust} check={flaw.id}>
+            {`${checkName(flaw)}: ${CHECK_STATUS[flaw.status].word}`}
+          </FindingLink>
+        </Group>
+      ))}
+      {trust.flaws.length > 0 || trust.verdict === null ? null : (
+        <FindingLink trust={trust}>All checks</FindingLink>
+      )}
+    </div>
+  );
+}
+
+function FindingLink(props: {
+  readonly trust: ListingTrust;
+  readonly check?: string;
+  readonly children: string;
+}) {
+  const { provider, model } = props.trust;
+  return (
+    <AppLink
+      to="/providers/$providerId"
+      params={{ providerId: provider }}
+      search={{ listing: model, check: props.check }}
+      size="xs"
+    >
+      {props.children}
+    </AppLink>
   );
 }

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
-import { useEffect, useState, type ReactElement } from "react";
+import { useEffect, useState } from "react";
 
 import type { FirstRequest, RequestDetail } from "../../../../src/account/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -10,18 +10,18 @@ import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { formatCount, formatMs } from "../../ui/count.tsx";
+import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
-import type { First } from "./use-first-request.ts";
+import { Note } from "../../ui/note.tsx";
 
 /** Shows an example call that works as copied, and the result of the reader's first request. */
 export function CallStep(props: {
   readonly secret: string | undefined;
   readonly first: First;
   readonly hasCredit: boolean;
-}): ReactElement {
+}) {
   const { secret, first, hasCredit } = props;
   const { gateway_url: gatewayUrl } = useSession().installation;
   const { of, modelId } = useSampleCall(null, secret);
@@ -41,7 +41,7 @@ export function CallStep(props: {
 }
 
 /** Shows the figures of the request, but not its answer, which is only in the reader's terminal. */
-function Succeeded({ requestId }: { readonly requestId: string }): ReactElement {
+function Succeeded({ requestId }: { readonly requestId: string }) {
   const { data } = useAnswer("GET /api/console/requests/:request_id", {
     params: { request_id: requestId },
   });
@@ -58,7 +58,7 @@ function Succeeded({ requestId }: { readonly requestId: string }): ReactElement 
   );
 }
 
-function Measured({ detail: { request } }: { readonly detail: RequestDetail }): ReactElement {
+function Measured({ detail: { request } }: { readonly detail: RequestDetail }) {
   const { model, provider, tokens, duration_ms: durationMs } = request;
   const counts = tokens === null ? undefined : inAndOut(tokens);
   return (
@@ -83,7 +83,7 @@ function Waiting(props: {
   readonly hasCredit: boolean;
   readonly hasSecret: boolean;
   readonly modelId: string;
-}): ReactElement {
+}) {
   const { refused } = props.first;
   const [isSilent, setSilent] = useState(false);
   useEffect(() => {
@@ -95,11 +95,11 @@ function Waiting(props: {
       {refused === null ? null : <Refused {...props} refused={refused} />}
       <Group gap="xs">
         <Loader size="xs" type="dots" aria-hidden />
-        <Text size="sm" c="dimmed">
+        <Note>
           {refused === null
             ? "Waiting for your first request…"
             : "Waiting for a request that succeeds…"}
-        </Text>
+        </Note>
       </Group>
       {isSilent && refused === null ? (
         <Text size="sm">
@@ -117,7 +117,7 @@ function Refused(props: {
   readonly refused: NonNullable<FirstRequest["refused"]>;
   readonly hasCredit: boolean;
   readonly modelId: string;
-}): ReactElement {
+}) {
   const { refused, hasCredit, modelId } = props;
   const { request_id: requestId, error_class: reason } = refused;
   const { data } = useAnswer("GET /api/console/requests/:request_id", {
@@ -159,4 +159,24 @@ function showCredit(): void {
   const step = document.querySelector<HTMLElement>("#credit");
   step?.scrollIntoView({ block: "start" });
   step?.focus({ preventScroll: true });
+}
+
+const LISTEN_MS = 2_000;
+
+interface First {
+  /** ID of a request that succeeded; undefined until there is one. */
+  readonly succeeded: string | undefined;
+  /** The latest refused request; null if there is none. */
+  readonly refused: FirstRequest["refused"];
+}
+
+export function useFirstRequest(): First {
+  const [succeeded, setSucceeded] = useState<string>();
+  const { data } = useAnswer("GET /api/console/first-request", undefined, {
+    enabled: succeeded === undefined,
+    refetchMs: LISTEN_MS,
+  });
+  const found = data?.request_id ?? undefined;
+  if (found !== undefined && succeeded === undefined) setSucceeded(found);
+  return { succeeded, refused: data?.refused ?? null };
 }

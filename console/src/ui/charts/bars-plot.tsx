@@ -1,14 +1,12 @@
-import { useState, type KeyboardEvent, type PointerEvent, type ReactElement } from "react";
+import { useState, type KeyboardEvent, type PointerEvent, Fragment } from "react";
 
-import { BarsTip } from "./bars-tip.tsx";
 import { measureLength, scaleFor, showTick, showWhole, type Scale, type Unit } from "./measure.ts";
-import { Lines } from "./lines.tsx";
-import { toFill, PartFills } from "./part-fill.tsx";
-import type { Paint } from "./part-paint.ts";
+import { toFill, PartFills, Swatch } from "./part-fill.tsx";
+import { type Paint, toColour } from "./part-paint.ts";
 import { tickPlaces, type ChartBucket, type ChartPart, type Stack } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
-export interface BarsPlotProps {
+interface BarsPlotProps {
   readonly label: string;
   readonly unit: Unit;
   readonly parts: readonly ChartPart[];
@@ -20,7 +18,7 @@ export interface BarsPlotProps {
   readonly onPick: ((bucket: ChartBucket) => void) | undefined;
 }
 
-export function BarsPlot(props: BarsPlotProps): ReactElement {
+export function BarsPlot(props: BarsPlotProps) {
   const { unit, stacks, heightPx } = props;
   const [at, setAt] = useState<number>();
   const scale = scaleFor(findHighest(stacks));
@@ -37,14 +35,7 @@ export function BarsPlot(props: BarsPlotProps): ReactElement {
         </svg>
         <BarReader {...props} at={at} onMove={setAt} />
         {stack === undefined || at === undefined ? null : (
-          <BarsTip
-            unit={unit}
-            stack={stack}
-            paints={props.paints}
-            isLines={props.isLines}
-            chartId={props.chartId}
-            place={(at + 0.5) / stacks.length}
-          />
+          <BarsTip {...props} stack={stack} place={(at + 0.5) / stacks.length} />
         )}
       </div>
       <TimeLabels stacks={stacks} />
@@ -129,7 +120,7 @@ function BarReader(
     readonly at: number | undefined;
     readonly onMove: (at: number | undefined) => void;
   },
-): ReactElement {
+) {
   const { stacks, at, onMove, onPick } = props;
   const last = stacks.length - 1;
   const here = Math.min(at ?? last, last);
@@ -199,7 +190,7 @@ function describeStack({ unit, isLines }: BarsPlotProps, stack: Stack): string {
 
 const LABELS_MAX = 8;
 
-function TimeLabels({ stacks }: { readonly stacks: readonly Stack[] }): ReactElement {
+function TimeLabels({ stacks }: { readonly stacks: readonly Stack[] }) {
   return (
     <div className={styles.ticks} aria-hidden>
       {tickPlaces(stacks.length, LABELS_MAX).map((place) => (
@@ -213,4 +204,93 @@ function TimeLabels({ stacks }: { readonly stacks: readonly Stack[] }): ReactEle
 
 function percent(share: number): string {
   return `${Math.round(share * 1_000_000) / 10_000}%`;
+}
+
+/** Shows the figures of the focused bar. Screen readers get them from `aria-valuetext`. */
+function BarsTip(
+  props: Pick<BarsPlotProps, "unit" | "paints" | "chartId" | "isLines"> & {
+    readonly stack: Stack;
+    readonly place: number;
+  },
+) {
+  const { unit, paints, chartId, isLines, stack, place } = props;
+  const edge =
+    place > 0.5 ? { right: `${(1 - place) * 100 + 2}%` } : { left: `${place * 100 + 2}%` };
+  const pieces = stack.pieces.toReversed();
+  return (
+    <div className={styles.tip} style={edge} aria-hidden>
+      <div>{stack.bucket.label}</div>
+      {isLines && stack.isMeasured ? null : (
+        <div className={styles.tipTotal}>
+          {stack.isMeasured ? showWhole(unit, stack.total) : "No data"}
+        </div>
+      )}
+      {pieces.length < 2 && !isLines ? null : (
+        <dl>
+          {pieces.map(({ part, at, whole }) => (
+            <Fragment key={part.id}>
+              <Swatch chartId={`${chartId}-tip-${at}`} paint={paints[at]} />
+              <dt>{part.name}</dt>
+              <dd>{showWhole(unit, whole)}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      )}
+    </div>
+  );
+}
+
+/**
+ * Draws one line per part. A line has a gap where nothing was measured: no traffic does not mean
+ * zero milliseconds.
+ */
+function Lines({
+  parts,
+  stacks,
+  paints,
+  top,
+}: Pick<BarsPlotProps, "parts" | "stacks" | "paints"> & { readonly top: bigint }) {
+  return (
+    <svg width="100%" height="100%" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden>
+      {parts.map(({ id }, at) => {
+        const stroke = toColour(paints[at] ?? { colour: "own", mark: 0 });
+        const { line, dots } = pathsOf(stacks, id, top);
+        return (
+          <g key={id} stroke={stroke}>
+            <path
+              d={line}
+              className={at === 0 ? styles.line : `${styles.line} ${styles.lineDashed}`}
+            />
+            <path d={dots} className={styles.dot} />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/**
+ * Paths of the line of one part. A point between two gaps becomes a dot, because a line through a
+ * single point is invisible.
+ */
+function pathsOf(
+  stacks: readonly Stack[],
+  id: string,
+  top: bigint,
+): { readonly line: string; readonly dots: string } {
+  const isMeasured = (index: number): boolean =>
+    (stacks[index]?.bucket.values[id] ?? null) !== null;
+  const points = stacks.map(({ pieces }, index) => {
+    const piece = pieces.find(({ part }) => part.id === id);
+    const place = `${(index + 0.5) / stacks.length} ${1 - measureLength(piece?.whole ?? 0n, top)}`;
+    if (!isMeasured(index)) return { line: "", dot: "" };
+    if (isMeasured(index - 1)) return { line: `L${place}`, dot: "" };
+    return isMeasured(index + 1)
+      ? { line: `M${place}`, dot: "" }
+      : { line: "", dot: `M${place}h0` };
+  });
+  return {
+    line: points.map(({ line }) => line).join(""),
+    dots: points.map(({ dot }) => dot).join(""),
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatShare } from "../count.tsx";
+import { formatShare } from "../format.ts";
 import { measureLength, scaleFor, showTick, showWhole, toWhole } from "./measure.ts";
 
 describe("an amount of a chart", () => {

@@ -1,4 +1,4 @@
-import { formatCount, formatMs } from "../count.tsx";
+import { formatCount, formatMs } from "../format.ts";
 import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
 
 export type Unit = "usd" | "count" | "ms" | "share";

@@ -1,6 +1,8 @@
 import type { ReactElement } from "react";
 
 import { toColour, type Paint } from "./part-paint.ts";
+import type { ChartPart } from "./stack-parts.ts";
+import styles from "./charts.module.css";
 
 /** Returns the `fill` value of a part's pattern. `chartId` must be unique on the page. */
 export function toFill(chartId: string, at: number): string {
@@ -42,6 +44,35 @@ const PATTERNS: readonly (ReactElement | null)[] = [
   line("M0 4 H8 M4 0 V8"),
 ];
 
-function line(d: string): ReactElement {
+function line(d: string) {
   return <path d={d} stroke="var(--part-line)" strokeWidth={1.4} fill="none" />;
+}
+
+interface ChartLegendProps {
+  readonly chartId: string;
+  readonly parts: readonly ChartPart[];
+  readonly paints: readonly Paint[];
+}
+
+export function ChartLegend({ chartId, parts, paints }: ChartLegendProps) {
+  const ownId = `${chartId}-legend`;
+  return (
+    <ul className={styles.legend}>
+      {parts.map((part, at) => (
+        <li key={part.id}>
+          <Swatch chartId={`${ownId}-${at}`} paint={paints[at]} />
+          {part.name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Swatch(props: { readonly chartId: string; readonly paint: Paint | undefined }) {
+  return (
+    <svg width={12} height={12} className={styles.swatch} aria-hidden>
+      <PartFills chartId={props.chartId} paints={props.paint === undefined ? [] : [props.paint]} />
+      <rect width={12} height={12} fill={toFill(props.chartId, 0)} />
+    </svg>
+  );
 }

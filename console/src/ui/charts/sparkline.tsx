@@ -1,5 +1,3 @@
-import type { ReactElement } from "react";
-
 import { measureLength, showWhole, toWhole, type Amount, type Unit } from "./measure.ts";
 import styles from "./charts.module.css";
 
@@ -9,10 +7,9 @@ export interface SparklineProps {
   readonly unit: Unit;
   /** Values from left to right, at equal distances. Null where nothing was measured. */
   readonly values: readonly Amount[];
-  readonly heightPx?: number;
 }
 
-export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
+export function Sparkline({ label, unit, values }: SparklineProps) {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
   // Skips times without a measurement: without traffic, the time to first token is not zero.
@@ -29,7 +26,7 @@ export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps
       className={`${styles.spark} ${styles.palette}`}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
-      style={{ height: heightPx }}
+      style={{ height: HEIGHT_PX }}
       role="img"
       aria-label={`${label}: last ${showWhole(unit, last)}, highest ${showWhole(unit, highest)}`}
     >
@@ -45,5 +42,7 @@ export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps
     </svg>
   );
 }
+const HEIGHT_PX = 32;
+/** The drawing is stretched to the width of its box. */
 const WIDTH = 100;
 const HEIGHT = 30;

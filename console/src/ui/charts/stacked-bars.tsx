@@ -1,16 +1,25 @@
 import { Switch } from "@mantine/core";
-import { useId, useMemo, useState, type ReactElement } from "react";
+import { useId, useMemo, useState } from "react";
 
+import { column, figuresColumn } from "../columns.tsx";
+import { checkable } from "../fields.ts";
 import { BarsPlot } from "./bars-plot.tsx";
-import { BarsTable } from "./bars-table.tsx";
-import { ChartLegend } from "./chart-legend.tsx";
-import { useHatching } from "./hatching.ts";
-import type { Unit } from "./measure.ts";
+import { ChartLegend } from "./part-fill.tsx";
+import { hatching } from "../browser-switch.ts";
+import { type Unit, showWhole, toWhole } from "./measure.ts";
 import { choosePaints } from "./part-paint.ts";
-import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stack-parts.ts";
+import {
+  sideBySide,
+  stackParts,
+  type ChartBucket,
+  type ChartPart,
+  type Stack,
+} from "./stack-parts.ts";
 import styles from "./charts.module.css";
+import { DataTable, type Column } from "../data-table.tsx";
+import kit from "../kit.module.css";
 
-export interface StackedBarsProps {
+interface StackedBarsProps {
   /** Names the metric, its groups and the step, such as `"Spend by model, per hour"`. */
   readonly label: string;
   readonly unit: Unit;
@@ -31,10 +40,10 @@ const HEIGHT_PX = 220;
  * Shows parts over time, with the same figures as a table behind a switch. If all figures are 0,
  * shows a note instead.
  */
-export function StackedBars(props: StackedBarsProps): ReactElement {
+export function StackedBars(props: StackedBarsProps) {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();
-  const isHatched = useHatching();
+  const [isHatched] = hatching.use();
   const [isTable, setTable] = useState(false);
   const isLines = props.shape === "lines";
   const stacks = useMemo(
@@ -51,8 +60,7 @@ export function StackedBars(props: StackedBarsProps): ReactElement {
           size="xs"
           className={styles.asTable}
           label="Show as table"
-          checked={isTable}
-          onChange={(event) => setTable(event.currentTarget.checked)}
+          {...checkable(isTable, setTable)}
         />
       </div>
       {isTable ? (
@@ -71,5 +79,65 @@ export function StackedBars(props: StackedBarsProps): ReactElement {
         />
       )}
     </figure>
+  );
+}
+
+interface BarsTableProps {
+  readonly label: string;
+  readonly unit: Unit;
+  readonly parts: readonly ChartPart[];
+  readonly stacks: readonly Stack[];
+  readonly bucketLabel: string;
+  /** True for parts that do not add up, such as percentiles. The table then has no total. */
+  readonly isLines: boolean;
+}
+
+function BarsTable(props: BarsTableProps) {
+  const { unit, parts, stacks, bucketLabel, isLines } = props;
+  const columns = useMemo(
+    () => buildColumns({ unit, parts, bucketLabel, isLines }),
+    [unit, parts, bucketLabel, isLines],
+  );
+  return (
+    <DataTable
+      caption={`${props.label}, as a table`}
+      columns={columns}
+      rows={stacks}
+      rowKey={({ bucket }) => bucket.id}
+    />
+  );
+}
+
+function buildColumns(
+  options: Pick<BarsTableProps, "unit" | "parts" | "bucketLabel" | "isLines">,
+): readonly Column<Stack>[] {
+  const { unit, parts } = options;
+  return [
+    column("when", options.bucketLabel, ({ bucket }) => (
+      <span className={kit.figures}>{bucket.label}</span>
+    )),
+    ...(options.isLines ? [] : [totalColumn(unit, parts)]),
+    ...(parts.length < 2 && !options.isLines ? [] : parts.map((part) => partColumn(unit, part))),
+  ];
+}
+
+function totalColumn(unit: Unit, parts: readonly ChartPart[]): Column<Stack> {
+  return figuresColumn(
+    "total",
+    parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
+    ({ total, isMeasured }) => (isMeasured ? showWhole(unit, total) : "–"),
+    { sortValue: ({ total }) => total },
+  );
+}
+
+function partColumn(unit: Unit, part: ChartPart): Column<Stack> {
+  function readWhole({ bucket }: Stack): bigint {
+    return toWhole(unit, bucket.values[part.id]);
+  }
+  return figuresColumn(
+    `part-${part.id}`,
+    part.name,
+    (stack) => (stack.bucket.values[part.id] === null ? "–" : showWhole(unit, readWhole(stack))),
+    { sortValue: readWhole },
   );
 }

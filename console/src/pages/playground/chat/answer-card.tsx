@@ -1,21 +1,22 @@
-import { ActionIcon, Group, Loader, Text } from "@mantine/core";
+import { ActionIcon, Group, Loader, Text, Button, Textarea } from "@mantine/core";
 import { Pencil, RefreshCw, type LucideIcon } from "lucide-react";
-import { lazy, memo, Suspense, useState, type ReactElement } from "react";
+import { lazy, memo, Suspense, useState } from "react";
 
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { CodeBlock } from "../../../ui/code-block.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
-import { formatCount, formatMs } from "../../../ui/count.tsx";
+import { formatCount, formatMs } from "../../../ui/format.ts";
 import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
 import { CallFigures } from "../call-figures.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
 import shared from "../playground.module.css";
-import { tokensPerSecond } from "./answer-speed.ts";
-import type { ChatAnswer, ToolResult } from "./chat-types.ts";
+import { tokensPerSecond } from "./conversation.ts";
+import type { ChatAnswer, ToolResult, ToolCall } from "./chat-types.ts";
 import classes from "./chat.module.css";
-import { EditForm } from "./edit-form.tsx";
-import { ToolCalls } from "./tool-calls.tsx";
+import { controlled } from "../../../ui/fields.ts";
+import { SmallButton } from "../../../ui/buttons.tsx";
+import { parseJson } from "../gateway.ts";
 
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
@@ -29,7 +30,7 @@ export const AnswerCard = memo(function AnswerCard(props: {
   readonly name: string;
   readonly isBusy: boolean;
   readonly actions: AnswerActions;
-}): ReactElement {
+}) {
   const { answer, name, isBusy, actions } = props;
   const { modelId, toolCalls = [] } = answer;
   const { onResults } = actions;
@@ -84,7 +85,7 @@ function Actions(props: {
   readonly isBusy: boolean;
   readonly actions: AnswerActions;
   readonly onEdit: () => void;
-}): ReactElement {
+}) {
   const { answer, isBusy, actions } = props;
   return (
     <div className={classes.actions}>
@@ -109,7 +110,7 @@ function Action(props: {
   readonly label: string;
   readonly icon: LucideIcon;
   readonly onClick: () => void;
-}): ReactElement {
+}) {
   const { label, icon: Icon } = props;
   return (
     <Tip label={label}>
@@ -126,7 +127,7 @@ function Action(props: {
   );
 }
 
-function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement | null {
+function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }) {
   const { state, errorType, message, requestId } = answer;
   if (state === "refused") {
     return (
@@ -156,7 +157,7 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
   ) : null;
 }
 
-function StateLine(props: { readonly tone: Tone; readonly children: string }): ReactElement {
+function StateLine(props: { readonly tone: Tone; readonly children: string }) {
   return (
     <div>
       <StatusBadge tone={props.tone}>{props.children}</StatusBadge>
@@ -164,7 +165,7 @@ function StateLine(props: { readonly tone: Tone; readonly children: string }): R
   );
 }
 
-function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
+function Figures({ answer }: { readonly answer: ChatAnswer }) {
   const { promptTokens, completionTokens, costUsd, firstByteMs, durationMs } = answer;
   const speed = tokensPerSecond(answer);
   return (
@@ -204,7 +205,7 @@ const MarkdownText = lazy(() => import("../markdown-text.tsx"));
 const MARKDOWN_CHARS_MAX = 200_000;
 
 /** Shows an answer as Markdown. HTML stays text, and nothing is loaded from other sites. */
-const ModelText = memo(function ModelText(props: { readonly text: string }): ReactElement | null {
+const ModelText = memo(function ModelText(props: { readonly text: string }) {
   const { text } = props;
   if (text === "") return null;
   const written = <p className={shared.prose}>{text}</p>;
@@ -222,10 +223,88 @@ const ModelText = memo(function ModelText(props: { readonly text: string }): Rea
 function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;
-  try {
-    JSON.parse(trimmed);
-    return trimmed;
-  } catch {
-    return undefined;
-  }
+  return parseJson(trimmed) === undefined ? undefined : trimmed;
+}
+
+function ToolCalls(props: {
+  readonly calls: readonly ToolCall[];
+  /** Undefined if the calls have results already, or cannot get any now. */
+  readonly onResults: ((results: readonly ToolResult[]) => void) | undefined;
+}) {
+  const { calls, onResults } = props;
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  return (
+    <form
+      className={classes.calls}
+      aria-label="Tool calls"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onResults?.(calls.map(({ id }) => ({ callId: id, content: typed[id] ?? "" })));
+      }}
+    >
+      {calls.map(({ id, name, arguments: sent }) => (
+        <div key={id}>
+          <Text size="sm" fw={600}>
+            Calls <code>{name}</code>
+          </Text>
+          <CodeBlock code={sent === "" ? "{}" : sent} label={`Arguments of ${name}`} />
+          {onResults === undefined ? null : (
+            <Textarea
+              mt={6}
+              label={`Result of ${name}`}
+              placeholder="What the tool answers, as text or JSON"
+              {...controlled(typed[id] ?? "", (text) => setTyped({ ...typed, [id]: text }))}
+
+              autosize
+              minRows={1}
+              maxRows={8}
+            />
+          )}
+        </div>
+      ))}
+      {onResults === undefined ? null : (
+        <Group justify="flex-end">
+          <Button size="xs" type="submit">
+            Send results
+          </Button>
+        </Group>
+      )}
+    </form>
+  );
+}
+
+export function EditForm(props: {
+  readonly label: string;
+  readonly text: string;
+  readonly doing: string;
+  readonly isBusy: boolean;
+  readonly onText: (text: string) => void;
+  readonly onClose: () => void;
+}) {
+  const [text, setText] = useState(props.text);
+  return (
+    <form
+      className={shared.grow}
+      onSubmit={(event) => {
+        event.preventDefault();
+        props.onClose();
+        props.onText(text);
+      }}
+    >
+      <Textarea
+        aria-label={props.label}
+        {...controlled(text, setText)}
+        autosize
+        minRows={2}
+        maxRows={16}
+        autoFocus
+      />
+      <Group gap="xs" mt="xs" justify="flex-end">
+        <SmallButton onClick={props.onClose}>Cancel</SmallButton>
+        <Button size="xs" type="submit" disabled={text.trim() === "" || props.isBusy}>
+          {props.doing}
+        </Button>
+      </Group>
+    </form>
+  );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { tokensPerSecond } from "./answer-speed.ts";
+import { tokensPerSecond } from "./conversation.ts";
 import type { ChatAnswer } from "./chat-types.ts";
 
 const answer: ChatAnswer = {

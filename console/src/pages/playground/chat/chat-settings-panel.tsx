@@ -1,9 +1,9 @@
-import { ActionIcon, Button, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { ActionIcon, Group, Stack, Textarea, Title } from "@mantine/core";
 import { Plus, X } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
-import { controlled } from "../../../ui/controlled.ts";
+import { controlled } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
@@ -11,6 +11,8 @@ import classes from "../playground.module.css";
 import { presentParameters } from "./chat-request.ts";
 import type { ChatSettings } from "./chat-types.ts";
 import { StructureFields } from "./structure-fields.tsx";
+import { SmallButton } from "../../../ui/buttons.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 const MODELS_MAX = 4;
 
@@ -18,7 +20,7 @@ export function ChatSettingsPanel(props: {
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
   readonly onChange: (change: Partial<ChatSettings>) => void;
-}): ReactElement {
+}) {
   const { models, settings, onChange } = props;
   const { modelIds } = settings;
   const chosen = modelIds.flatMap((id) => models.filter((each) => each.id === id));
@@ -37,14 +39,12 @@ export function ChatSettingsPanel(props: {
         />
       ))}
       {next !== undefined && modelIds.length < MODELS_MAX ? (
-        <Button
-          variant="default"
-          size="xs"
+        <SmallButton
           leftSection={<Plus size={14} aria-hidden />}
           onClick={() => onChange({ modelIds: [...modelIds, next.id] })}
         >
           Compare with another model
-        </Button>
+        </SmallButton>
       ) : null}
       <Textarea
         label="System prompt"
@@ -67,7 +67,7 @@ function Parameters(props: {
   readonly chosen: readonly Model[];
   readonly settings: ChatSettings;
   readonly onChange: (change: Partial<ChatSettings>) => void;
-}): ReactElement | null {
+}) {
   const { chosen, settings, onChange } = props;
   const { parameters, own = {} } = settings;
   const [picked, setPicked] = useState(ALL);
@@ -106,11 +106,11 @@ function Parameters(props: {
         />
       ))}
       {chosen.length > 1 ? (
-        <Text size="xs" c="dimmed">
+        <Note size="xs">
           {one === undefined
             ? "Each model receives only the parameters it supports."
             : "These settings apply to this model only. Blank fields use the settings for all models."}
-        </Text>
+        </Note>
       ) : null}
     </Stack>
   );
@@ -123,7 +123,7 @@ function ChosenModel(props: {
   readonly isOnly: boolean;
   readonly onChange: (modelId: string) => void;
   readonly onRemove: () => void;
-}): ReactElement {
+}) {
   const { models, modelId, isOnly, number } = props;
   const model = models.find(({ id }) => id === modelId);
   return (

@@ -1,27 +1,28 @@
-import { Text } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState, type ReactElement } from "react";
+import { Group } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
+import { Bookmark, Code, History, MessageSquarePlus, SlidersHorizontal } from "lucide-react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
 import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";
 import type { CodeCall } from "./code-dialog.tsx";
-import { chatMessages, requestParameters, takenKinds } from "./chat-request.ts";
+import { chatMessages, requestParameters, takenKinds, settingsProblem } from "./chat-request.ts";
 import { ChatSettingsPanel } from "./chat-settings-panel.tsx";
-import { ChatTools, type ChatDialog } from "./chat-tools.tsx";
 import type { ChatSettings, Turn } from "./chat-types.ts";
 import classes from "./chat.module.css";
 import { Composer } from "./composer.tsx";
 import { untakenProblem } from "./read-attachment.ts";
-import { settingsProblem } from "./request-structures.ts";
 import { Thread } from "./thread.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
+import { SmallButton } from "../../../ui/buttons.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));
 const PresetDialog = lazy(() => import("./preset-dialog.tsx"));
 
-export default function ChatTab(props: TabProps): ReactElement {
+export default function ChatTab(props: TabProps) {
   const { models, modelIds, isNamed, onModels } = props;
   const { org } = useSession();
   const orgId = org?.org_id ?? "";
@@ -68,11 +69,11 @@ export default function ChatTab(props: TabProps): ReactElement {
           onSend={chat.say}
           onStop={chat.stop}
         />
-        <Text size="xs" c="dimmed" className={classes.kept}>
+        <Note size="xs" className={classes.kept}>
           {chat.isKept
             ? "Conversations are kept in this browser only. Prompts and answers are never stored on the server."
             : "This browser does not store conversations. They are lost when you leave the page."}
-        </Text>
+        </Note>
       </section>
       <aside
         className={`${shared.aside} ${classes.aside}`}
@@ -144,3 +145,70 @@ function buildCode(chat: Chat, model: Model): CodeCall {
 }
 
 const HELLO: Turn = { id: "hello", text: "Hello", attachments: [], answers: [] };
+
+type ChatDialog = "code" | "history" | "presets";
+
+function ChatTools(props: {
+  readonly isEmpty: boolean;
+  readonly hasModel: boolean;
+  readonly areSettingsOpen: boolean;
+  readonly onSettings: (areOpen: boolean) => void;
+  readonly onNew: () => void;
+  readonly onDialog: (dialog: ChatDialog) => void;
+}) {
+  const { areSettingsOpen, onDialog } = props;
+  return (
+    <div className={classes.tools}>
+      <Group gap={6}>
+        <Tool
+          icon={<MessageSquarePlus size={14} aria-hidden />}
+          label="New conversation"
+          onClick={props.onNew}
+          disabled={props.isEmpty}
+        />
+        <Tool
+          icon={<History size={14} aria-hidden />}
+          label="History"
+          onClick={() => onDialog("history")}
+        />
+        <Tool
+          icon={<Bookmark size={14} aria-hidden />}
+          label="Presets"
+          onClick={() => onDialog("presets")}
+        />
+        <Tool
+          icon={<Code size={14} aria-hidden />}
+          label="Get code"
+          onClick={() => onDialog("code")}
+          disabled={!props.hasModel}
+        />
+      </Group>
+      <SmallButton
+        leftSection={<SlidersHorizontal size={14} aria-hidden />}
+        aria-expanded={areSettingsOpen}
+        onClick={() => props.onSettings(!areSettingsOpen)}
+      >
+        Models and parameters
+      </SmallButton>
+    </div>
+  );
+}
+
+/** A button that shows only its icon on phones; the label stays its accessible name. */
+function Tool(props: {
+  readonly icon: ReactNode;
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly disabled?: boolean;
+}) {
+  return (
+    <SmallButton
+      aria-label={props.label}
+      onClick={props.onClick}
+      disabled={props.disabled ?? false}
+    >
+      {props.icon}
+      <span className={classes.toolName}>{props.label}</span>
+    </SmallButton>
+  );
+}

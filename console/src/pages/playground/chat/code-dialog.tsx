@@ -1,5 +1,5 @@
 import { Modal, Stack } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { useState } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
 import { CallSnippets } from "../../../snippets/call-snippets.tsx";
@@ -15,7 +15,7 @@ export interface CodeCall {
 export default function CodeDialog(props: {
   readonly calls: readonly CodeCall[];
   readonly onClose: () => void;
-}): ReactElement {
+}) {
   const { calls } = props;
   const { gateway_url: gatewayUrl } = useSession().installation;
   const [modelId, setModelId] = useState(calls[0]?.of.modelId ?? "");

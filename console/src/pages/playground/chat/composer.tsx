@@ -1,13 +1,14 @@
 import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/core";
 import { Paperclip, Send, Square, X } from "lucide-react";
-import { useRef, useState, type FormEvent, type KeyboardEvent, type ReactElement } from "react";
+import { useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 
-import { useMay } from "../../../api/use-may.ts";
+import { useMay } from "../../../api/use-session.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
-import { controlled } from "../../../ui/controlled.ts";
+import { controlled } from "../../../ui/fields.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
+import { Note } from "../../../ui/note.tsx";
 
 export interface ComposerProps {
   readonly text: string;
@@ -23,7 +24,7 @@ export interface ComposerProps {
   readonly onStop: () => void;
 }
 
-export function Composer(props: ComposerProps): ReactElement {
+export function Composer(props: ComposerProps) {
   const { isBusy, canSend, kinds, settingsProblem, text, onText } = props;
   const mayCall = useMay("keys");
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
@@ -104,9 +105,9 @@ export function Composer(props: ComposerProps): ReactElement {
               )}
             </FileButton>
           )}
-          <Text size="xs" c="dimmed" visibleFrom="sm">
+          <Note size="xs" visibleFrom="sm">
             Enter to send, Shift+Enter for a new line
-          </Text>
+          </Note>
         </Group>
         {isBusy ? (
           // The buttons to send and to stop have different React keys, so that a press that begins
@@ -137,7 +138,7 @@ export function Composer(props: ComposerProps): ReactElement {
 function AttachedFiles(props: {
   readonly attached: readonly Attachment[];
   readonly onRemove: (at: number) => void;
-}): ReactElement | null {
+}) {
   if (props.attached.length === 0) return null;
   return (
     <ul className={classes.attached} aria-label="Attached files">
@@ -158,7 +159,7 @@ function AttachedFiles(props: {
   );
 }
 
-export function FilePreview({ attachment }: { readonly attachment: Attachment }): ReactElement {
+export function FilePreview({ attachment }: { readonly attachment: Attachment }) {
   const { kind, name, dataUrl } = attachment;
   return kind === "image" ? (
     <img src={dataUrl} alt={name} className={classes.thumbnail} />

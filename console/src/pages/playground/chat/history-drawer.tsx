@@ -1,11 +1,11 @@
-import { Drawer, Text } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Drawer } from "@mantine/core";
 
 import { Time } from "../../../ui/time.tsx";
 import { KeptList } from "../kept-list.tsx";
-import { useShelf } from "../use-shelf.ts";
+import { useShelf } from "../browser-store.ts";
 import type { Conversation } from "./chat-types.ts";
 import { conversations } from "./use-chat.ts";
+import { Note } from "../../../ui/note.tsx";
 
 export default function HistoryDrawer(props: {
   readonly orgId: string;
@@ -13,7 +13,7 @@ export default function HistoryDrawer(props: {
   readonly onOpen: (conversation: Conversation) => void;
   readonly onForgotten: (id: string) => void;
   readonly onClose: () => void;
-}): ReactElement {
+}) {
   const { records, forget } = useShelf(conversations, props.orgId);
   return (
     <Drawer
@@ -24,9 +24,9 @@ export default function HistoryDrawer(props: {
       closeButtonProps={{ "aria-label": "Close conversations" }}
     >
       {records?.length === 0 ? (
-        <Text c="dimmed" size="sm">
+        <Note>
           No conversations yet. The last {conversations.countMax} are kept in this browser only.
-        </Text>
+        </Note>
       ) : null}
       <KeptList
         noun="conversation"

@@ -1,11 +1,12 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
-import { useState, type FormEvent, type ReactElement } from "react";
+import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
+import { useState, type FormEvent } from "react";
 
-import { BrowserShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf } from "../browser-store.ts";
 import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
-import { useShelf } from "../use-shelf.ts";
+import { controlled } from "../../../ui/fields.ts";
 import type { ChatSettings } from "./chat-types.ts";
+import { Note } from "../../../ui/note.tsx";
 
 const PRESETS_MAX = 50;
 const NAME_CHARS_MAX = 60;
@@ -26,7 +27,7 @@ export default function PresetDialog(props: {
   readonly settings: ChatSettings;
   readonly onOpen: (settings: ChatSettings) => void;
   readonly onClose: () => void;
-}): ReactElement {
+}) {
   const { orgId, settings } = props;
   const { records = [], keep, forget } = useShelf(presets, orgId);
   const [typed, setTyped] = useState("");
@@ -47,9 +48,8 @@ export default function PresetDialog(props: {
             <TextInput
               className={shared.grow}
               label="Save these settings as"
-              value={typed}
+              {...controlled(typed, setTyped)}
               maxLength={NAME_CHARS_MAX}
-              onChange={(event) => setTyped(event.currentTarget.value)}
             />
             <Button type="submit" variant="default" disabled={name === ""}>
               Save preset
@@ -57,9 +57,7 @@ export default function PresetDialog(props: {
           </Group>
         </form>
         {records.length === 0 ? (
-          <Text size="sm" c="dimmed">
-            No saved presets. They are kept in this browser only.
-          </Text>
+          <Note>No saved presets. They are kept in this browser only.</Note>
         ) : null}
         <KeptList
           noun="preset"

@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 
 import { buildModel } from "../../models/sample-models.test-data.ts";
-import { chatMessages, requestParameters } from "./chat-request.ts";
+import {
+  chatMessages,
+  requestParameters,
+  readSchema,
+  readTools,
+  routingBody,
+  settingsProblem,
+} from "./chat-request.ts";
 import type { ChatAnswer, ChatSettings, Turn } from "./chat-types.ts";
 import { answeredTools, turnsBefore, withAnswer } from "./conversation.ts";
-import { readSchema, readTools, routingBody, settingsProblem } from "./request-structures.ts";
 
 const able = buildModel({
   id: "able",

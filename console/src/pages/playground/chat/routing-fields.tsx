@@ -1,14 +1,14 @@
 import { MultiSelect, Stack, Switch } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import { checkable } from "../../../ui/fields.ts";
 import type { Routing } from "./chat-types.ts";
 
 export default function RoutingFields(props: {
   readonly models: readonly Model[];
   readonly routing: Routing;
   readonly onChange: (routing: Routing) => void;
-}): ReactElement {
+}) {
   const { models, routing, onChange } = props;
   const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
   // The providers that a preset names stay visible, even if no chosen model is listed with them.
@@ -34,14 +34,16 @@ export default function RoutingFields(props: {
       <Switch
         label="No fallbacks"
         description="Only the first provider is tried"
-        checked={routing.isFirstOnly === true}
-        onChange={(event) => onChange({ ...routing, isFirstOnly: event.currentTarget.checked })}
+        {...checkable(routing.isFirstOnly === true, (isOn) =>
+          onChange({ ...routing, isFirstOnly: isOn }),
+        )}
       />
       <Switch
         label="Require parameters"
         description="Only providers that accept every parameter sent"
-        checked={routing.isStrict === true}
-        onChange={(event) => onChange({ ...routing, isStrict: event.currentTarget.checked })}
+        {...checkable(routing.isStrict === true, (isOn) =>
+          onChange({ ...routing, isStrict: isOn }),
+        )}
       />
     </Stack>
   );

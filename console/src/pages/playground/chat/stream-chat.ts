@@ -1,5 +1,5 @@
-import { exactCost } from "../exact-cost.ts";
-import { GatewayFault, member, send, settledCost, text } from "../gateway.ts";
+import { exactCost, GatewayFault, member, send, settledCost, text, parseJson } from "../gateway.ts";
+import { defined } from "../../../../../src/kernel/core/defined.ts";
 import { SseParser } from "../sse-parser.ts";
 import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 
@@ -22,7 +22,7 @@ export async function streamChat(
     const response = await send("/chat/completions", { body, signal });
     requestId = response.headers.get("x-request-id") ?? undefined;
     report({
-      ...dropUndefined({ requestId, provider: response.headers.get("x-tm-provider") ?? undefined }),
+      ...defined({ requestId, provider: response.headers.get("x-tm-provider") ?? undefined }),
       state: "streaming",
     });
     await readStream(response, reader, report);
@@ -32,7 +32,7 @@ export async function streamChat(
     if (fault instanceof GatewayFault) return;
   }
   if (reader.costUsd !== undefined || requestId === undefined) return;
-  report(dropUndefined({ costUsd: await settledCost(requestId) }));
+  report(defined({ costUsd: await settledCost(requestId) }));
 }
 
 async function readStream(
@@ -73,7 +73,7 @@ export class AnswerAssembler {
       this.#isDone = true;
       return;
     }
-    const chunk = tryParse(data);
+    const chunk = parseJson(data);
     const choices = member(chunk, "choices");
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
     const delta = member(choice, "delta");
@@ -95,7 +95,7 @@ export class AnswerAssembler {
       reasoning: this.#reasoning,
       ...this.#tokens,
       ...this.#error,
-      ...dropUndefined({ costUsd: this.costUsd, firstByteMs: this.#firstByteMs }),
+      ...defined({ costUsd: this.costUsd, firstByteMs: this.#firstByteMs }),
       ...(this.#finish === "length" ? { isCutOff: true } : {}),
       ...(this.#calls.size > 0 ? { toolCalls: [...this.#calls.values()] } : {}),
     };
@@ -133,7 +133,7 @@ export class AnswerAssembler {
   #readError(error: unknown): void {
     if (typeof error !== "object" || error === null) return;
     this.#error = {
-      ...dropUndefined({
+      ...defined({
         errorType:
           text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code")),
       }),
@@ -148,21 +148,7 @@ function failed(fault: unknown, signal: AbortSignal): AnswerChange {
     return { state: "ended_early", message: "The connection was lost. Try again." };
   }
   const { errorType, message, requestId } = fault;
-  return { state: "refused", message, ...dropUndefined({ errorType, requestId }) };
-}
-
-function dropUndefined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
-  };
-}
-
-function tryParse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
+  return { state: "refused", message, ...defined({ errorType, requestId }) };
 }
 
 function sinceMs(startedMs: number): number {

@@ -1,13 +1,15 @@
-import { Button, Stack, Switch, Text, Textarea } from "@mantine/core";
-import { lazy, useState, type ReactElement, type ReactNode } from "react";
+import { Stack, Switch, Textarea } from "@mantine/core";
+import { lazy, useState, type ReactNode } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
-import { controlled } from "../../../ui/controlled.ts";
-import { WhenOpened } from "../../../ui/when-opened.tsx";
+import { controlled, checkable } from "../../../ui/fields.ts";
+import { WhenOpened } from "../../../ui/dialog.tsx";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { ChatSettings } from "./chat-types.ts";
-import { canReasonOff, readSchema, readTools, routingBody, takes } from "./request-structures.ts";
+import { canReasonOff, readSchema, readTools, routingBody, takes } from "./chat-request.ts";
+import { SmallButton } from "../../../ui/buttons.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
@@ -17,7 +19,7 @@ export interface StructureFieldsProps {
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }
 
-export function StructureFields(props: StructureFieldsProps): ReactElement {
+export function StructureFields(props: StructureFieldsProps) {
   const { models, settings, onChange } = props;
   return (
     <Stack gap="sm">
@@ -25,8 +27,9 @@ export function StructureFields(props: StructureFieldsProps): ReactElement {
         <Switch
           label="No reasoning"
           description={notTaken(models.filter((model) => !canReasonOff(model)))}
-          checked={settings.isReasoningOff === true}
-          onChange={(event) => onChange({ isReasoningOff: event.currentTarget.checked })}
+          {...checkable(settings.isReasoningOff === true, (isOn) =>
+            onChange({ isReasoningOff: isOn }),
+          )}
         />
       ) : null}
       <Section title="Tools" isSet={(settings.tools ?? "") !== ""}>
@@ -66,7 +69,7 @@ function Section(props: {
   readonly title: string;
   readonly isSet: boolean;
   readonly children: ReactNode;
-}): ReactElement {
+}) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details className={classes.section} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -89,15 +92,15 @@ function JsonField(props: {
   readonly example: string;
   readonly problem: string | undefined;
   readonly onChange: (value: string) => void;
-}): ReactElement {
+}) {
   const { models, parameter, value, problem } = props;
   const others = models.filter((model) => !takes(model, parameter));
   if (others.length === models.length) {
     return (
-      <Text size="xs" c="dimmed">
+      <Note size="xs">
         {models.length === 1 ? "This model does not" : "These models do not"} support{" "}
         <code>{parameter}</code>.
-      </Text>
+      </Note>
     );
   }
   return (
@@ -114,9 +117,7 @@ function JsonField(props: {
         maxRows={14}
       />
       {value === "" ? (
-        <Button size="xs" variant="default" onClick={() => props.onChange(props.example)}>
-          Insert an example
-        </Button>
+        <SmallButton onClick={() => props.onChange(props.example)}>Insert an example</SmallButton>
       ) : null}
     </Stack>
   );

@@ -1,25 +1,29 @@
-import { Stack, Text } from "@mantine/core";
-import { useEffect, useMemo, useRef, type ReactElement } from "react";
+import { Stack, Text, ActionIcon } from "@mantine/core";
+import { useEffect, useMemo, useRef, memo, useState } from "react";
+import { Pencil } from "lucide-react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
-import { useMay } from "../../../api/use-may.ts";
+import { useMay } from "../../../api/use-session.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { ChatAnswer, Turn } from "./chat-types.ts";
-import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
+import { Tip } from "../../../ui/tip.tsx";
+import { AnswerCard, type AnswerActions, EditForm } from "./answer-card.tsx";
+import { FilePreview } from "./composer.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 /** Distance from the end, in pixels, within which the thread scrolls along with new text. */
 const NEAR_PX = 80;
 
-export interface ThreadProps {
+interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
   readonly onExample: (prompt: string) => void;
 }
 
 /** Shows the conversation, oldest message first. With several models, each has a column. */
-export function Thread(props: ThreadProps): ReactElement {
+export function Thread(props: ThreadProps) {
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
   return (
@@ -32,7 +36,7 @@ export function Thread(props: ThreadProps): ReactElement {
   );
 }
 
-function Columns(props: ThreadProps): ReactElement {
+function Columns(props: ThreadProps) {
   const { settings } = props.chat.conversation;
   const names = useNames(props.models);
   return (
@@ -52,7 +56,7 @@ function Columns(props: ThreadProps): ReactElement {
   );
 }
 
-function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElement {
+function Messages(props: ThreadProps & { readonly modelId?: string }) {
   const { chat, models, modelId } = props;
   const { turns } = chat.conversation;
   const scroll = useRef<HTMLDivElement>(null);
@@ -97,13 +101,13 @@ const EXAMPLES = [
   "Return three test cases for a date parser as JSON.",
 ];
 
-function Start({ onExample }: Pick<ThreadProps, "onExample">): ReactElement {
+function Start({ onExample }: Pick<ThreadProps, "onExample">) {
   const mayCall = useMay("keys");
   return (
     <Stack gap="xs" align="center" className={classes.threadEmpty}>
-      <Text c="dimmed" ta="center" size="sm">
+      <Note ta="center">
         Send a message, or begin with one of these. Add models to compare their answers.
-      </Text>
+      </Note>
       {EXAMPLES.map((prompt) => (
         <button
           key={prompt}
@@ -160,3 +164,112 @@ const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
   ended_early: "The answer ended early.",
   refused: "No answer.",
 };
+
+interface TurnViewProps {
+  readonly turn: Turn;
+  /** The turn after this one. It may contain the results of this turn's tool calls. */
+  readonly next: Turn | undefined;
+  /** The model whose answer is shown. Undefined shows the answers of all models. */
+  readonly modelId?: string | undefined;
+  readonly names: ReadonlyMap<string, string>;
+  readonly isBusy: boolean;
+  readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
+}
+
+const TurnView = memo(function TurnView(props: TurnViewProps) {
+  const { turn, next, modelId, names, isBusy, chat } = props;
+  const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);
+  const actions = useMemo((): AnswerActions => {
+    const { id } = turn;
+    return {
+      onRegenerate: (of) => chat.regenerate(id, of),
+      onEdit: (of, text) => chat.editAnswer(id, of, text),
+      onResults: (of, results) => chat.giveResults(id, of, results),
+    };
+  }, [turn, chat]);
+  if (turn.toolResults !== undefined && answers.length === 0) return null;
+  return (
+    <article className={classes.turn} aria-label="A message and its answers">
+      {turn.toolResults === undefined ? (
+        <Said turn={turn} isBusy={isBusy} onSayAgain={chat.sayAgain} />
+      ) : (
+        <Results turn={turn} modelId={modelId} />
+      )}
+      {answers.length === 0 ? <Note size="xs">Not sent to this model.</Note> : null}
+      <div className={classes.answers}>
+        {answers.map((answer) => (
+          <AnswerCard
+            key={answer.modelId}
+            answer={answer}
+            name={names.get(answer.modelId) ?? answer.modelId}
+            isBusy={isBusy}
+            actions={
+              next?.toolResults?.[answer.modelId] === undefined
+                ? actions
+                : { ...actions, onResults: undefined }
+            }
+          />
+        ))}
+      </div>
+    </article>
+  );
+});
+
+function Results(props: { readonly turn: Turn; readonly modelId: string | undefined }) {
+  const { turn, modelId } = props;
+  const results = Object.entries(turn.toolResults ?? {})
+    .filter(([id]) => modelId === undefined || id === modelId)
+    .flatMap(([, each]) => each);
+  return (
+    <div className={classes.said}>
+      {results.map(({ callId, content }) => (
+        <p key={callId} className={shared.prose}>
+          Tool result: {content === "" ? "(empty)" : content}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Said(props: {
+  readonly turn: Turn;
+  readonly isBusy: boolean;
+  readonly onSayAgain: (turnId: string, text: string) => void;
+}) {
+  const { turn, isBusy } = props;
+  const [isEdited, setEdited] = useState(false);
+  if (isEdited) {
+    return (
+      <div className={classes.said}>
+        <EditForm
+          label="Edited message"
+          text={turn.text}
+          doing="Send again"
+          isBusy={isBusy}
+          onText={(text) => props.onSayAgain(turn.id, text)}
+          onClose={() => setEdited(false)}
+        />
+      </div>
+    );
+  }
+  return (
+    <div className={classes.said}>
+      {turn.attachments.map((each, at) => (
+        <FilePreview key={at} attachment={each} />
+      ))}
+      <p className={shared.prose}>{turn.text}</p>
+      <Tip label="Edit and send again">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label="Edit and send again"
+          disabled={isBusy}
+          onClick={() => setEdited(true)}
+        >
+          <Pencil size={14} aria-hidden />
+        </ActionIcon>
+      </Tip>
+    </div>
+  );
+}

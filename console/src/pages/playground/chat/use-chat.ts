@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
 import { recall, remember } from "../../../ui/browser-memory.ts";
 import { BrowserShelf } from "../browser-store.ts";
-import { useFreshBalance } from "../use-fresh-balance.ts";
+import { useFreshBalance } from "../tab-props.ts";
 import { chatBody } from "./chat-request.ts";
 import type { Attachment, ChatSettings, Conversation, ToolResult, Turn } from "./chat-types.ts";
 import {

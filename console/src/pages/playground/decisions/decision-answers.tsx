@@ -1,8 +1,8 @@
 import { Progress, Stack, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
+import { column } from "../../../ui/columns.tsx";
 import { CodeBlock } from "../../../ui/code-block.tsx";
-import { formatCount, formatShare } from "../../../ui/count.tsx";
+import { formatCount, formatShare } from "../../../ui/format.ts";
 import { DataTable } from "../../../ui/data-table.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { CallFigures } from "../call-figures.tsx";
@@ -18,7 +18,7 @@ interface AnswerRow {
   readonly probabilities: readonly (readonly [label: string, share: number])[];
 }
 
-export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): ReactElement {
+export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }) {
   const rows = answerRows(answer.json);
   const tokens = member(member(answer.json, "usage"), "input_tokens");
   return (
@@ -29,16 +29,12 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): Re
           rows={rows}
           rowKey={({ name }) => name}
           columns={[
-            { id: "name", label: "Question", render: ({ name }) => <strong>{name}</strong> },
-            {
-              id: "value",
-              label: "Value",
-              render: ({ value }) => (
-                <code className={classes.result}>{JSON.stringify(value)}</code>
-              ),
-            },
-            { id: "type", label: "Type", render: ({ type }) => type },
-            { id: "confidence", label: "Confidence", render: (row) => <Confidence row={row} /> },
+            column("name", "Question", ({ name }) => <strong>{name}</strong>),
+            column("value", "Value", ({ value }) => (
+              <code className={classes.result}>{JSON.stringify(value)}</code>
+            )),
+            column("type", "Type", ({ type }) => type),
+            column("confidence", "Confidence", (row) => <Confidence row={row} />),
           ]}
         />
         <CallFigures call={answer}>
@@ -53,7 +49,7 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): Re
   );
 }
 
-function Confidence({ row }: { readonly row: AnswerRow }): ReactElement {
+function Confidence({ row }: { readonly row: AnswerRow }) {
   if (row.probabilities.length > 0) {
     return (
       <Stack gap={2}>
@@ -66,7 +62,7 @@ function Confidence({ row }: { readonly row: AnswerRow }): ReactElement {
   return row.confidence === undefined ? <>–</> : <Share label="" share={row.confidence} />;
 }
 
-function Share({ label, share }: { readonly label: string; readonly share: number }): ReactElement {
+function Share({ label, share }: { readonly label: string; readonly share: number }) {
   return (
     <div className={classes.share}>
       <Text size="xs" component="span">

@@ -1,18 +1,27 @@
-import { Button, Group, Stack, Text, Textarea } from "@mantine/core";
-import { Play, Plus } from "lucide-react";
-import { useState, type FormEvent, type ReactElement } from "react";
+import {
+  Button,
+  Group,
+  Stack,
+  Text,
+  Textarea,
+  ActionIcon,
+  Checkbox,
+  NativeSelect,
+  TextInput,
+} from "@mantine/core";
+import { Play, Plus, X } from "lucide-react";
+import { useState, type FormEvent } from "react";
 
-import { useMay } from "../../../api/use-may.ts";
-import { controlled } from "../../../ui/controlled.ts";
+import { useMay } from "../../../api/use-session.ts";
+import { controlled, checkable } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { MediaCode } from "../media-code.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";
-import { usePickedModel, type TabProps } from "../tab-props.ts";
+import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts";
 import classes from "../playground.module.css";
-import { useFreshBalance } from "../use-fresh-balance.ts";
 import {
   decisionBody,
   QUESTION_TYPES,
@@ -22,9 +31,8 @@ import {
   type QuestionDraft,
 } from "./decision-body.ts";
 import { DecisionAnswers } from "./decision-answers.tsx";
-import { QuestionFields } from "./question-fields.tsx";
 
-export default function DecisionsTab(props: TabProps): ReactElement {
+export default function DecisionsTab(props: TabProps) {
   const { models } = props;
   const [model, choose] = usePickedModel(props);
   const wire: DecisionWire = model.decisions_wire ?? "systemone";
@@ -187,3 +195,99 @@ const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
     ],
   },
 };
+
+function QuestionFields(props: {
+  readonly number: number;
+  readonly wire: DecisionWire;
+  readonly question: QuestionDraft;
+  readonly problem: DraftProblem | undefined;
+  readonly onChange: (change: Partial<QuestionDraft>) => void;
+  readonly onRemove: () => void;
+}) {
+  const { number, wire, question, problem, onChange } = props;
+  const types = QUESTION_TYPES[wire];
+  const needs = types.find(({ value }) => value === question.type)?.needs;
+  return (
+    <fieldset className={classes.question}>
+      <legend>Question {number}</legend>
+      <Group gap="xs" align="flex-start" wrap="nowrap">
+        <TextInput
+          className={classes.grow}
+          label="Name"
+          description="The answer uses this name"
+          {...controlled(question.name, (name) => onChange({ name }))}
+          error={problem?.field === "name" ? problem.message : undefined}
+          spellCheck={false}
+        />
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={`Remove question ${number}`}
+          onClick={props.onRemove}
+        >
+          <X size={16} aria-hidden />
+        </ActionIcon>
+      </Group>
+      <NativeSelect
+        label="Answer"
+        {...controlled(question.type, (type) => onChange({ type }))}
+        data={types.map(({ value, label }) => ({ value, label }))}
+      />
+      {needs === "labels" ? (
+        <Textarea
+          label={LABELS_HELP[question.type] ?? "Labels"}
+          description={
+            question.type === "choice"
+              ? "One per line, then a colon and when it applies"
+              : "One per line"
+          }
+          {...controlled(question.labels, (labels) => onChange({ labels }))}
+          error={problem?.field === "labels" ? problem.message : undefined}
+          autosize
+          minRows={2}
+          maxRows={10}
+        />
+      ) : null}
+      {needs === "range" ? (
+        <Group gap="xs" grow align="flex-start">
+          <TextInput
+            label="Minimum"
+            inputMode="decimal"
+            {...controlled(question.min, (min) => onChange({ min }))}
+            error={problem?.field === "range" ? problem.message : undefined}
+          />
+          <TextInput
+            label="Maximum"
+            inputMode="decimal"
+            {...controlled(question.max, (max) => onChange({ max }))}
+            error={problem?.field === "range"}
+          />
+        </Group>
+      ) : null}
+      {question.type === "classification" ? (
+        <Checkbox
+          label="Allow several labels"
+          {...checkable(question.isMulti, (isOn) => onChange({ isMulti: isOn }))}
+        />
+      ) : null}
+      {takesInstructions(wire, question.type) ? (
+        <TextInput
+          label="Instructions"
+          placeholder="The question, in one sentence"
+          {...controlled(question.instructions, (instructions) => onChange({ instructions }))}
+        />
+      ) : null}
+    </fieldset>
+  );
+}
+
+const LABELS_HELP: Readonly<Record<string, string>> = {
+  score: "Levels, from the lowest",
+  structure: "Fields of a record",
+  entities: "Entity types",
+  relations: "Relation types",
+};
+
+function takesInstructions(wire: DecisionWire, type: string): boolean {
+  return wire === "systemone" || type === "classification" || type === "boolean";
+}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readPictures } from "./image-answer.ts";
+import { readPictures } from "./media-answer.ts";
 
 test("every image has the media type of its bytes and a file name", () => {
   const bytes = {

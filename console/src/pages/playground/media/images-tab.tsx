@@ -1,17 +1,16 @@
 import { Skeleton, Stack, Text } from "@mantine/core";
-import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
-import { DownloadLink } from "../../../ui/download-link.tsx";
+import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
-import { BrowserShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf } from "../browser-store.ts";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
-import { useShelf } from "../use-shelf.ts";
-import { readPictures, type Picture } from "./image-answer.ts";
+import { readPictures, type Picture } from "./media-answer.ts";
 import { MediaForm } from "./media-form.tsx";
+import { Note } from "../../../ui/note.tsx";
 
 /** Parameters without a field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
@@ -29,7 +28,7 @@ interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId
 
 const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
 
-export default function ImagesTab(props: TabProps): ReactElement {
+export default function ImagesTab(props: TabProps) {
   const orgId = useSession().org?.org_id ?? "";
   const { records: calls = [], keep, isSaved } = useShelf(shelf, orgId);
   return (
@@ -65,18 +64,18 @@ export default function ImagesTab(props: TabProps): ReactElement {
           {calls.map((call) => (
             <Pictures key={call.id} call={call} />
           ))}
-          <Text size="xs" c="dimmed">
+          <Note size="xs">
             {isSaved
               ? `Your last ${CALLS_MAX} requests are kept in this browser. Download the ones you want to keep for longer.`
               : "This browser cannot keep images. Download the ones you want to keep before you leave this page."}
-          </Text>
+          </Note>
         </>
       )}
     </MediaForm>
   );
 }
 
-function Waiting({ count }: { readonly count: unknown }): ReactElement {
+function Waiting({ count }: { readonly count: unknown }) {
   return (
     <div className={classes.gallery} role="status" aria-label="Generating images">
       {Array.from({ length: typeof count === "number" ? count : 1 }, (_none, at) => (
@@ -86,7 +85,7 @@ function Waiting({ count }: { readonly count: unknown }): ReactElement {
   );
 }
 
-function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
+function Pictures({ call }: { readonly call: ImageCall }) {
   return (
     <Stack gap="xs" component="article" aria-label={call.prompt}>
       <Text size="sm" className={classes.prose}>

@@ -1,23 +1,16 @@
-import { Button, Group, Textarea } from "@mantine/core";
+import { Button, Group, Textarea, Stack } from "@mantine/core";
 import { Sparkles, Square } from "lucide-react";
-import {
-  useEffect,
-  useRef,
-  useState,
-  type FormEvent,
-  type ReactElement,
-  type ReactNode,
-} from "react";
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 
 import type { Model } from "../../../../../src/account/console-api/contract.ts";
-import { useMay } from "../../../api/use-may.ts";
+import { useMay } from "../../../api/use-session.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { MediaCode } from "../media-code.tsx";
-import { usePickedModel, type TabProps } from "../tab-props.ts";
+import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts";
 import classes from "../playground.module.css";
-import { useFreshBalance } from "../use-fresh-balance.ts";
-import { controlled } from "../../../ui/controlled.ts";
-import { CallPanel, declaredValues, type FieldValues } from "./call-panel.tsx";
+import { controlled } from "../../../ui/fields.ts";
+import { ModelNote, ModelPicker } from "../model-picker.tsx";
+import { ParameterField } from "../parameter-field.tsx";
 
 export interface MediaCall {
   readonly body: Readonly<Record<string, unknown>> & { readonly prompt: string };
@@ -37,7 +30,7 @@ export function MediaForm(props: {
   readonly make: (call: MediaCall) => Promise<void>;
   /** Renders the results. Gets the running call, if any, and whether the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
-}): ReactElement {
+}) {
   const { tab, modality, placeholder, make } = props;
   const [model, choose] = usePickedModel(tab);
   const [values, setValues] = useState<FieldValues>({});
@@ -129,5 +122,54 @@ export function MediaForm(props: {
         />
       </aside>
     </div>
+  );
+}
+
+type FieldValues = Readonly<Record<string, string | number | boolean>>;
+
+/** Fields of a tab for its model and for the parameters that this model declares. */
+function CallPanel(props: {
+  readonly models: readonly Model[];
+  readonly model: Model;
+  readonly onModel: (modelId: string) => void;
+  readonly values: FieldValues;
+  readonly onValues: (values: FieldValues) => void;
+  readonly hidden?: ReadonlySet<string>;
+  readonly children?: ReactNode;
+}) {
+  const { models, model, values, onValues, hidden } = props;
+  return (
+    <Stack gap="md">
+      <div>
+        <ModelPicker label="Model" models={models} value={model.id} onChange={props.onModel} />
+        <ModelNote model={model} />
+      </div>
+      {Object.entries(model.parameters)
+        .filter(([name, { type }]) => type !== "unknown" && hidden?.has(name) !== true)
+        .map(([name, descriptor]) => (
+          <ParameterField
+            key={name}
+            name={name}
+            descriptor={descriptor}
+            value={values[name]}
+            onChange={(value) => {
+              const { [name]: _before, ...rest } = values;
+              onValues(value === undefined ? rest : { ...rest, [name]: value });
+            }}
+          />
+        ))}
+      {props.children}
+    </Stack>
+  );
+}
+
+/** Returns the values that this model accepts. Drops some that were set for another model. */
+function declaredValues(model: Model, values: FieldValues): FieldValues {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => {
+      const descriptor = model.parameters[name];
+      if (descriptor === undefined) return false;
+      return descriptor.type !== "enum" || descriptor.values?.includes(String(value)) === true;
+    }),
   );
 }

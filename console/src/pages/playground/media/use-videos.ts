@@ -1,11 +1,10 @@
 import { useCallback, useEffect, useRef } from "react";
 
-import { BrowserShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf } from "../browser-store.ts";
 import { GatewayFault, sendJson } from "../gateway.ts";
-import { useFreshBalance } from "../use-fresh-balance.ts";
-import { useShelf } from "../use-shelf.ts";
+import { useFreshBalance } from "../tab-props.ts";
 import type { MediaCall } from "./media-form.tsx";
-import { isRunning, readJob, chooseWaitMs, type VideoJob } from "./video-job.ts";
+import { isRunning, readJob, chooseWaitMs, type VideoJob } from "./media-answer.ts";
 
 const KEPT_MAX = 100;
 const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);

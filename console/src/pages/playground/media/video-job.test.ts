@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readJob, chooseWaitMs } from "./video-job.ts";
+import { readJob, chooseWaitMs } from "./media-answer.ts";
 
 function reported(json: unknown): ReturnType<typeof readJob> {
   return readJob({

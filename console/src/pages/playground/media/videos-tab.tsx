@@ -1,11 +1,10 @@
 import { ActionIcon, Group, Progress, Stack, Text } from "@mantine/core";
 import { Trash2 } from "lucide-react";
-import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable } from "../../../ui/copyable.tsx";
-import { DownloadLink } from "../../../ui/download-link.tsx";
+import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { CallFigures } from "../call-figures.tsx";
@@ -14,10 +13,11 @@ import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
-import { failureMessage, type VideoJob } from "./video-job.ts";
+import { failureMessage, type VideoJob } from "./media-answer.ts";
+import { Note } from "../../../ui/note.tsx";
 
 /** Generates videos from a text. Each video is a job, which continues when this page is closed. */
-export default function VideosTab(props: TabProps): ReactElement {
+export default function VideosTab(props: TabProps) {
   const { org } = useSession();
   const { jobs, make, forget } = useVideos(org?.org_id ?? "");
   return (
@@ -37,20 +37,17 @@ export default function VideosTab(props: TabProps): ReactElement {
           {jobs.map((job) => (
             <Job key={job.id} job={job} onForget={forget} />
           ))}
-          <Text size="xs" c="dimmed">
+          <Note size="xs">
             This list is kept in this browser only. A job continues after you leave. The provider
             keeps its file for a limited time: download it before it expires.
-          </Text>
+          </Note>
         </>
       )}
     </MediaForm>
   );
 }
 
-function Job(props: {
-  readonly job: VideoJob;
-  readonly onForget: (id: string) => void;
-}): ReactElement {
+function Job(props: { readonly job: VideoJob; readonly onForget: (id: string) => void }) {
   const { job } = props;
   return (
     <Stack gap="xs" component="article" className={classes.answer} aria-label={job.prompt}>
@@ -86,7 +83,7 @@ function Job(props: {
   );
 }
 
-function JobState({ job }: { readonly job: VideoJob }): ReactElement {
+function JobState({ job }: { readonly job: VideoJob }) {
   const [tone, words] = STATES[job.status];
   return <StatusBadge tone={tone}>{words}</StatusBadge>;
 }
@@ -98,7 +95,7 @@ const STATES: Readonly<Record<VideoJob["status"], readonly [Tone, string]>> = {
   failed: ["bad", "Failed"],
 };
 
-function JobBody({ job }: { readonly job: VideoJob }): ReactElement {
+function JobBody({ job }: { readonly job: VideoJob }) {
   if (job.status === "failed") {
     return (
       <Text size="sm">

@@ -1,0 +1,62 @@
+import { Button, type ButtonProps, CopyButton } from "@mantine/core";
+import type { ComponentProps, ReactNode } from "react";
+import { Download, Check, Copy } from "lucide-react";
+
+type Props = ButtonProps & Omit<ComponentProps<"button">, keyof ButtonProps>;
+
+/** A button of a panel or form that is not its main action. */
+export function SmallButton(props: Props) {
+  return <Button size="xs" variant="default" {...props} />;
+}
+
+/** A button in the row of a table. */
+export function CompactButton(props: Props) {
+  return <Button size="compact-xs" variant="default" {...props} />;
+}
+
+/** A button that saves a file. The default file name is the one that the server gives it. */
+export function DownloadLink(props: {
+  readonly href: string;
+  readonly fileName?: string;
+  readonly label?: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <Button
+      component="a"
+      href={props.href}
+      download={props.fileName ?? true}
+      size="xs"
+      variant="default"
+      leftSection={<Download size={14} aria-hidden />}
+      aria-label={props.label}
+    >
+      {props.children}
+    </Button>
+  );
+}
+
+/** A button with words that copies a text. */
+export function CopyTextButton(props: {
+  readonly value: string;
+  readonly label: string;
+  readonly timeoutMs?: number;
+  readonly onCopied?: (() => void) | undefined;
+}) {
+  return (
+    <CopyButton value={props.value} timeout={props.timeoutMs ?? 1500}>
+      {({ copied, copy }) => (
+        <Button
+          variant="default"
+          leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+          onClick={() => {
+            copy();
+            props.onCopied?.();
+          }}
+        >
+          {copied ? "Copied" : props.label}
+        </Button>
+      )}
+    </CopyButton>
+  );
+}

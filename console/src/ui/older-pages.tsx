@@ -1,0 +1,62 @@
+import { Button, Group, Stack } from "@mantine/core";
+import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+
+import type { RouteName } from "../../../src/account/console-api/contract.ts";
+import type { ApiFault } from "../api/client.ts";
+import { Loading } from "./answer.tsx";
+import { Fault } from "./fault.tsx";
+
+interface RowsPage<T> {
+  readonly data: readonly T[];
+  /** The cursor of the page of older rows; null on the last page. */
+  readonly next: string | null;
+}
+
+/**
+ * Reads a list page by page, newest rows first. The key begins with the route's name, so that a
+ * refresh of the route reloads all pages.
+ */
+export function usePages<T>(
+  key: readonly [RouteName, ...unknown[]],
+  read: (cursor: string | null, signal: AbortSignal) => Promise<RowsPage<T>>,
+): UseInfiniteQueryResult<readonly T[], ApiFault> {
+  return useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    select: ({ pages }) => pages.flatMap((page) => page.data),
+  });
+}
+
+/** Shows the pages that were read, with a button for the next one. */
+export function OlderPages<T>(props: {
+  readonly of: ReturnType<typeof usePages<T>>;
+  /** Number of gray rows that are shown until the first page arrives. */
+  readonly rows: number;
+  readonly children: (rows: readonly T[]) => ReactNode;
+}) {
+  const { of, rows, children } = props;
+  if (of.data === undefined) {
+    if (!of.isError) return <Loading rows={rows} />;
+    return <Fault error={of.error} retry={() => void of.refetch()} />;
+  }
+  return (
+    <Stack gap="md">
+      {children(of.data)}
+      {of.isError ? <Fault error={of.error} /> : null}
+      {of.hasNextPage ? (
+        <Group justify="center">
+          <Button
+            variant="default"
+            loading={of.isFetchingNextPage}
+            onClick={() => void of.fetchNextPage()}
+          >
+            Show older
+          </Button>
+        </Group>
+      ) : null}
+    </Stack>
+  );
+}
