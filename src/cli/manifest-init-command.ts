@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { Answers } from "./ask-person.ts";
 import { answering, type CommandAnswer, type Flags, UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readText } from "./read-flags.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { onListings, initAnswer } from "./manifest-init/init-flags.ts";
 import { initNamedProvider, requireHead } from "./manifest-init/named-provider.ts";
@@ -40,8 +41,8 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   const answers = new Answers(context, flags["json"] !== true);
   try {
     const chosen = await withProvider(flags, answers);
-    const { provider } = chosen;
-    const local = typeof provider === "string" ? requireHead(provider) : undefined;
+    const provider = readText(chosen, "provider");
+    const local = provider === undefined ? undefined : requireHead(provider);
     if (local !== undefined && local.use !== "local") {
       return initAnswer(await initNamedProvider(context, chosen, answers));
     }
