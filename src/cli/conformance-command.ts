@@ -36,6 +36,7 @@ import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conform
 import { conformanceProgress } from "./conformance-progress.ts";
 import { toVerdicts } from "./conformance-verdicts.ts";
 import { readWhole } from "./read-flags.ts";
+import { toValues } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -94,7 +95,7 @@ async function runConformance(
     env: context.env,
     clock,
     decisionsPublicForm: flags["decisionsPublicForm"] === true,
-    models: toGlobs(flags["models"]),
+    models: toValues(flags["models"]),
   };
   const checks = parseChecks(pickTexts(flags)["checks"]);
   const budgetMicroUsd = readUsd(flags, "budget-usd");
@@ -209,10 +210,6 @@ async function record(
     await verdictStore.record(verdicts, by);
     return { json: {}, text: "" };
   });
-}
-
-function toGlobs(value: Flags[string] | readonly string[]): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function parseChecks(value: string | undefined): readonly CheckId[] {
