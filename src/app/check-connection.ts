@@ -5,7 +5,7 @@ import type { ConnectionCheck } from "../account/index.ts";
 import { type Catalog, ownKeyDeployment } from "../catalog/index.ts";
 import { wires } from "../formats/index.ts";
 import type { KeyVault, StoredConnection } from "../gateway/index.ts";
-import { type Config, readByProvider } from "../kernel/index.ts";
+import { asText, type Config, readByProvider } from "../kernel/index.ts";
 import { type Outbound, type OutboundRoute, UpstreamClient } from "../upstream/index.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
 
@@ -53,7 +53,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 function describeFault(fault: unknown): string {
   if (!(fault instanceof Error)) return "unknown";
   if (fault.name === "TimeoutError") return `no answer in ${ANSWER_TIMEOUT_MS / 1000} seconds`;
-  return "code" in fault && typeof fault.code === "string" ? fault.code : fault.message;
+  return asText(Reflect.get(fault, "code")) ?? fault.message;
 }
 
 class OutboundFault extends Error {

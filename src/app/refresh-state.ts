@@ -1,11 +1,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Static, Type } from "typebox";
 
-export interface RefreshState {
-  readonly atMs: number;
+import { conforms } from "../kernel/index.ts";
+
+const refreshState = Type.Object({
+  atMs: Type.Number(),
   /** One sentence for each change that waits for an operator's decision. */
-  readonly waits: readonly string[];
-}
+  waits: Type.Array(Type.String()),
+});
+export type RefreshState = Static<typeof refreshState>;
+const isRefreshState = conforms(refreshState);
 
 export function sourcesFolder(dataDir: string): string {
   return join(dataDir, "catalog-sources");
@@ -14,11 +19,8 @@ export function sourcesFolder(dataDir: string): string {
 /** Returns undefined if there was no refresh, or if its record cannot be read. */
 export function readRefreshState(dataDir: string): RefreshState | undefined {
   try {
-    const read = JSON.parse(readFileSync(stateFile(dataDir), "utf8")) as Partial<RefreshState>;
-    const { atMs, waits } = read;
-    return typeof atMs === "number" && Array.isArray(waits)
-      ? { atMs, waits: waits.map(String) }
-      : undefined;
+    const read: unknown = JSON.parse(readFileSync(stateFile(dataDir), "utf8"));
+    return isRefreshState(read) ? read : undefined;
   } catch {
     return undefined;
   }

@@ -114,12 +114,11 @@ export type SecretText =
 
 /** Reads one line from a file of at most 64 KiB, without the newline at its end. */
 export function readSecretFile(file: string): SecretText {
-  let bytes: Buffer;
   try {
-    const opened = openRegular(file);
-    if (typeof opened === "string") return { ok: false, problem: opened };
+    // Opening a pipe would block without this flag.
+    const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      bytes = readFileSync(opened);
+      return readOpened(opened);
     } finally {
       closeSync(opened);
     }
@@ -127,23 +126,18 @@ export function readSecretFile(file: string): SecretText {
     const { code = "unknown fault" } = fault as { readonly code?: string };
     return { ok: false, problem: `cannot be read (${code})` };
   }
+}
+
+function readOpened(opened: number): SecretText {
+  const stat = fstatSync(opened);
+  if (!stat.isFile()) return { ok: false, problem: "is not a file" };
+  if (stat.size > SECRET_FILE_BYTES_MAX) {
+    return { ok: false, problem: `is larger than ${SECRET_FILE_BYTES_MAX} bytes` };
+  }
+  const bytes = readFileSync(opened);
   const problem = contentProblem(bytes);
   if (problem !== undefined) return { ok: false, problem };
   return { ok: true, text: bytes.toString("utf8").replace(LAST_NEWLINE, "") };
-}
-
-/** Returns the file descriptor, or the problem. Refuses pipes, which would block a read. */
-function openRegular(file: string): number | string {
-  const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  const { size, isFile } = readStat(opened);
-  if (isFile && size <= SECRET_FILE_BYTES_MAX) return opened;
-  closeSync(opened);
-  return isFile ? `is larger than ${SECRET_FILE_BYTES_MAX} bytes` : "is not a file";
-}
-
-function readStat(opened: number): { readonly size: number; readonly isFile: boolean } {
-  const stat = fstatSync(opened);
-  return { size: stat.size, isFile: stat.isFile() };
 }
 
 const LAST_NEWLINE = /\r?\n$/;

@@ -35,6 +35,7 @@ import {
 } from "./command-context.ts";
 import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
 import { conformanceProgress, toVerdicts } from "./conformance-run.ts";
+import { toValues } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -87,7 +88,7 @@ async function runConformance(
     env: context.env,
     clock,
     decisionsPublicForm: flags["decisionsPublicForm"] === true,
-    models: toGlobs(flags["models"]),
+    models: toValues(flags["models"]),
   };
   const checks = parseChecks(pickTexts(flags)["checks"]);
   const budgetMicroUsd = readUsd(flags, "budget-usd");
@@ -201,10 +202,6 @@ async function record(
     await verdictStore.record(verdicts, by);
     return { json: {}, text: "" };
   });
-}
-
-function toGlobs(value: Flags[string] | readonly string[]): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function parseChecks(value: string | undefined): readonly CheckId[] {

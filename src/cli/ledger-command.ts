@@ -332,9 +332,9 @@ function renderRetirement(
 async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
   const trustedKey = readTrustedKey(config, flags);
-  const manifest = readManifest(readFileSync(file, "utf8"));
-  if (typeof manifest === "string")
-    return answerChecks([{ id: "manifest", ok: false, detail: manifest }]);
+  const read = readManifest(readFileSync(file, "utf8"));
+  if (!read.ok) return answerChecks([{ id: "manifest", ok: false, detail: read.problem }]);
+  const manifest = read.document;
   const { day } = manifest;
   if (basename(file) !== dayFiles(day).manifest) {
     throw new UsageFault(`${file}: this is the manifest of ${day}, under another name`);

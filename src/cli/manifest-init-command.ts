@@ -6,6 +6,7 @@ import {
   type CommandAnswer,
   type CommandContext,
   type Flags,
+  readText,
   UsageFault,
 } from "./command-context.ts";
 import { providerHeads } from "../listing-tools/index.ts";
@@ -45,8 +46,8 @@ async function init(context: CommandContext, flags: Flags): Promise<CommandAnswe
   const answers = new Answers(context, flags["json"] !== true);
   try {
     const chosen = await withProvider(flags, answers);
-    const { provider } = chosen;
-    const local = typeof provider === "string" ? requireHead(provider) : undefined;
+    const provider = readText(chosen, "provider");
+    const local = provider === undefined ? undefined : requireHead(provider);
     if (local !== undefined && local.use !== "local") {
       return initAnswer(await initNamedProvider(context, chosen, answers));
     }

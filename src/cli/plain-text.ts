@@ -1,4 +1,4 @@
-import { csvLine, plainCell, asObject } from "../kernel/index.ts";
+import { asText, csvLine, plainCell, asObject } from "../kernel/index.ts";
 
 /** Writes records as CSV. A column that the first record does not have is left out. */
 export function csvText(rows: readonly object[], columns: readonly string[] = []): string {
@@ -75,5 +75,5 @@ function aligned(lines: readonly (readonly string[])[]): string {
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (Array.isArray(value)) return value.map(cell).join(", ") || "-";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return asText(value) ?? JSON.stringify(value);
 }

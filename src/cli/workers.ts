@@ -12,7 +12,7 @@ export interface ReadyLine {
   readonly models: number;
 }
 
-type Message = { readonly ready: ReadyLine } | "stop" | "reload";
+type Order = "stop" | "reload";
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 30_000;
@@ -27,7 +27,7 @@ export function workerNumber(): number | undefined {
 const NUMBER_ENV = "TM_WORKER_NUMBER";
 
 export function announceReady(line: ReadyLine): void {
-  process.send?.({ ready: line } satisfies Message);
+  process.send?.(line);
 }
 
 /** Calls `stop` or `reload` when the supervisor asks for it, and `stop` when it is gone. */
@@ -35,9 +35,9 @@ export function followSupervisor(listener: {
   readonly stop: () => void;
   readonly reload: () => void;
 }): void {
-  process.on("message", (message: Message) => {
-    if (message === "stop") listener.stop();
-    if (message === "reload") listener.reload();
+  process.on("message", (order: Order) => {
+    if (order === "stop") listener.stop();
+    if (order === "reload") listener.reload();
   });
   process.on("disconnect", listener.stop);
   // A terminal signals the whole process group, but the supervisor decides when a worker ends.
@@ -92,9 +92,7 @@ class Supervisor {
     const startedMs = this.#options.clock.monotonicMs();
     const worker = cluster.fork({ [NUMBER_ENV]: String(number) });
     this.#workers.set(number, worker);
-    worker.on("message", (message: Message) => {
-      if (typeof message === "object") this.#becameReady(number, message.ready);
-    });
+    worker.on("message", (line: ReadyLine) => this.#becameReady(number, line));
     // Sending to a worker fails if its channel is already closed.
     worker.on("error", () => undefined);
     worker.on("exit", (code) => {
@@ -138,9 +136,9 @@ class Supervisor {
     if (this.#workers.size === 0) this.#resolve(code);
   }
 
-  #notifyAll(message: "stop" | "reload"): void {
+  #notifyAll(order: Order): void {
     for (const worker of this.#workers.values()) {
-      if (worker.isConnected()) worker.send(message satisfies Message);
+      if (worker.isConnected()) worker.send(order);
     }
   }
 }

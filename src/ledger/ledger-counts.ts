@@ -66,7 +66,7 @@ export class LedgerCounts {
   }
 
   fault(lane: LedgerLaneName, fault: unknown): void {
-    if (typeof fault === "object" && fault !== null) {
+    if (fault instanceof Error) {
       if (this.#counted.has(fault)) return;
       this.#counted.add(fault);
     }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { isEmail, textOf } from "../../kernel/index.ts";
+import { asText, isEmail, textOf } from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity-store.ts";
 import { sendPlainPage, sendRefusal } from "./answer-request.ts";
 import {
@@ -15,7 +15,6 @@ import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
 import { invalidField } from "./console-refusal.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
-const RETURN_CHARS_MAX = 2_000;
 
 export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const { identity } = deps;
@@ -68,8 +67,7 @@ const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
 const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
 function readReturnPath({ query }: FastifyRequest): string | undefined {
-  const asked = (query as Readonly<Record<string, unknown>>)["return"];
-  return typeof asked === "string" && asked.length <= RETURN_CHARS_MAX ? asked : undefined;
+  return asText((query as Readonly<Record<string, unknown>>)["return"]);
 }
 
 async function redirecting(

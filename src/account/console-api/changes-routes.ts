@@ -1,4 +1,5 @@
 import {
+  asText,
   accountsIn,
   defined,
   type ChangePageFilter,
@@ -77,7 +78,7 @@ const NDJSON: FileForm = {
 
 function cell(value: unknown): string {
   if (value === null) return "";
-  return plainCell(typeof value === "string" ? value : JSON.stringify(value));
+  return plainCell(asText(value) ?? JSON.stringify(value));
 }
 
 async function* filePieces(

@@ -87,8 +87,7 @@ export function requestLine(request: ReportedRequest): string {
 }
 
 function cell(value: string | number | boolean | null): string | null {
-  if (value === null) return null;
-  return typeof value === "string" ? plainCell(value) : String(value);
+  return value === null ? null : plainCell(String(value));
 }
 
 export function presentUsage(

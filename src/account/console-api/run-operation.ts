@@ -67,12 +67,12 @@ export async function runOperation(
   if (contract.answerType !== undefined) return { kind: "file", file: answer as FileAnswer };
   const first = answer as Answer;
   const data: unknown[] = [...(first.data ?? [])];
-  let { next_cursor: cursor } = first;
-  while (typeof cursor === "string") {
+  let { next_cursor: cursor = null } = first;
+  while (cursor !== null) {
     const query = { ...(parts["query"] as object), cursor };
     const next = (await handle({ ...parts, query, session, by })) as Answer;
     data.push(...(next.data ?? []));
-    cursor = next.next_cursor;
+    cursor = next.next_cursor ?? null;
   }
   return { kind: "answer", answer: first.data === undefined ? first : { ...first, data } };
 }

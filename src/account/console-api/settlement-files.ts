@@ -65,16 +65,16 @@ async function exportPeriods(
   return written;
 }
 
-type PeriodFile = Exclude<ReturnType<typeof readPeriodFile>, string>;
+type PeriodFile = Parameters<SettlementStore["putBack"]>[0];
 
 /** Reads the signed files, the oldest period first, since a provider's periods form a chain. */
 function readFiles(folder: string, key: KeyObject): readonly PeriodFile[] | ConsoleRefusal {
   const files: PeriodFile[] = [];
   for (const name of readdirSync(folder).filter((each) => /^period-.*\.json$/.test(each))) {
     const path = join(folder, name);
-    const file = readPeriodFile(readFileSync(path, "utf8"), key);
-    if (typeof file === "string") return conflict(`${path}: ${file}`);
-    files.push(file);
+    const read = readPeriodFile(readFileSync(path, "utf8"), key);
+    if (!read.ok) return conflict(`${path}: ${read.problem}`);
+    files.push(read.document);
   }
   return files.toSorted((a, b) => a.startMs - b.startMs);
 }

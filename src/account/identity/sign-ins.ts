@@ -252,15 +252,16 @@ type Claims = Readonly<Record<string, unknown>>;
 
 /** Reads the person's e-mail address; undefined if the provider names none or a malformed one. */
 export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | undefined {
-  const { email, email_verified: verified } = claims;
-  if (typeof email !== "string" || !isEmail(email.trim())) return undefined;
+  const { email_verified: verified } = claims;
+  const email = asText(claims["email"])?.trim();
+  if (email === undefined || !isEmail(email)) return undefined;
   const isVerified =
     rules.isTrusted || verified === true || (rules.verifiedAsText && verified === "true");
-  return { email: email.trim(), emailNorm: normaliseEmail(email), isVerified };
+  return { email, emailNorm: normaliseEmail(email), isVerified };
 }
 
 /** True if the id token lacks the address or `email_verified`, so that userinfo must be read. */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
-  if (typeof claims["email"] !== "string") return true;
+  if (asText(claims["email"]) === undefined) return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;
 }

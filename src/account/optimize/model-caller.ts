@@ -157,7 +157,7 @@ export class AnswerReader {
   #hasFailed = false;
 
   push(output: Output): void {
-    this.#events.push(typeof output === "string" ? Buffer.from(output) : output);
+    this.#events.push(Buffer.from(output));
   }
 
   get answer(): ReadAnswer {

@@ -1,4 +1,4 @@
-import { pointerTo } from "../../kernel/index.ts";
+import { asText, pointerTo, textOf } from "../../kernel/index.ts";
 import {
   brokenTerms,
   type Fields,
@@ -59,8 +59,8 @@ const urlPattern = new RegExp(patterns.url, "u");
 
 function unreadableUrls(section: Place, fields: Fields): ManifestProblem[] {
   return URL_FIELDS.flatMap((field) => {
-    const url = fields[field];
-    if (typeof url !== "string" || !urlPattern.test(url) || URL.canParse(url)) return [];
+    const url = textOf(fields[field]);
+    if (!urlPattern.test(url) || URL.canParse(url)) return [];
     const message = `${field} has no usable host or port; write it like https://api.example.com/v1`;
     return [{ pointer: pointerTo([...section, field]), rule: "url-unreadable", message }];
   });
@@ -68,8 +68,9 @@ function unreadableUrls(section: Place, fields: Fields): ManifestProblem[] {
 
 function duplicateIds(models: readonly Fields[]): ManifestProblem[] {
   const firstIndex = new Map<string, number>();
-  return models.flatMap(({ id }, index) => {
-    if (typeof id !== "string") return [];
+  return models.flatMap((model, index) => {
+    const id = asText(model["id"]);
+    if (id === undefined) return [];
     const first = firstIndex.get(id);
     if (first === undefined) {
       firstIndex.set(id, index);
@@ -109,8 +110,8 @@ function datesOffCalendar(
   fields: readonly string[],
 ): ManifestProblem[] {
   return fields.flatMap((field) => {
-    const date = object[field];
-    if (typeof date !== "string" || !/^[0-9]{4}-02-29/.test(date) || isLeapYear(date)) return [];
+    const date = textOf(object[field]);
+    if (!/^[0-9]{4}-02-29/.test(date) || isLeapYear(date)) return [];
     const message = `${field} names a 29 February of a year that has none`;
     return [{ pointer: pointerTo([...place, field]), rule: "date-calendar", message }];
   });

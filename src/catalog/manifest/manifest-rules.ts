@@ -1,3 +1,4 @@
+import { asObject, membersOf, textOf } from "../../kernel/index.ts";
 import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 
@@ -21,10 +22,9 @@ export function listManifestRules(): readonly ManifestRule[] {
 }
 
 function collect(node: unknown, note: (id: string, text: string) => void): void {
-  if (typeof node !== "object" || node === null) return;
-  const { "x-rule": id, "x-help": help } = node as Record<string, unknown>;
-  if (typeof id === "string" && typeof help === "string") note(id, help);
-  for (const child of Object.values(node)) collect(child, note);
+  const { "x-rule": id, "x-help": help } = asObject(node) ?? {};
+  if (id !== undefined) note(textOf(id), textOf(help));
+  for (const [, child] of membersOf(node) ?? []) collect(child, note);
 }
 
 const OTHER_RULES: Readonly<Record<string, string>> = {

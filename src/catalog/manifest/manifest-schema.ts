@@ -1,5 +1,6 @@
 import { type TSchema, type TUnsafe, Type } from "typebox";
 
+import { asObject } from "../../kernel/index.ts";
 import { modelSchema } from "./model-schema.ts";
 import {
   type Accepted,
@@ -323,8 +324,9 @@ export function publishedSchema(): Record<string, unknown> {
 
 function plain(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(plain);
-  if (typeof node !== "object" || node === null) return node;
-  const entries = Object.entries(node as TSchema).flatMap(([key, value]): [string, unknown][] => {
+  const fields = asObject(node);
+  if (fields === undefined) return node;
+  const entries = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => {
     if (key === "x-help") return [];
     if (key === "x-rule") return [["$comment", `rule ${String(value)}`]];
     return [[key, plain(value)]];

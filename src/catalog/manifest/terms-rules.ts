@@ -1,4 +1,4 @@
-import { asObject, pointerTo } from "../../kernel/index.ts";
+import { asNumber, asObject, asText, pointerTo } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
@@ -52,11 +52,9 @@ function imageTokensProblems(place: Place, declared: unknown, model: Fields): Ma
     const message = "image_tokens is for image listings only; remove it";
     return [problem(place, "terms-image-only", message)];
   }
-  const ceiling = model["max_output_tokens"];
+  const ceiling = asNumber(model["max_output_tokens"]) ?? Infinity;
   const counts = [declared, ...asFieldsList(declared).map(({ tokens }) => tokens)];
-  const isAbove = counts.some(
-    (count) => typeof count === "number" && typeof ceiling === "number" && count > ceiling,
-  );
+  const isAbove = counts.some((count) => (asNumber(count) ?? 0) > ceiling);
   const message = "image_tokens must not be above max_output_tokens, which is held for an image";
   return isAbove ? [problem(place, "terms-image-only", message)] : [];
 }
@@ -133,10 +131,10 @@ interface BasePrices {
 
 function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices): ManifestProblem[] {
   return tiers.flatMap((tier, index) => {
-    const before = tiers[index - 1]?.["above_prompt_tokens"];
-    const bound = tier["above_prompt_tokens"];
+    const before = asNumber(tiers[index - 1]?.["above_prompt_tokens"]) ?? -Infinity;
+    const bound = asNumber(tier["above_prompt_tokens"]) ?? Infinity;
     const problems: ManifestProblem[] = [];
-    if (typeof before === "number" && typeof bound === "number" && bound <= before) {
+    if (bound <= before) {
       const message = "above_prompt_tokens must be above that of the tier before";
       const at = [...place, index, "above_prompt_tokens"];
       problems.push(problem(at, "terms-tiers-ascending", message));
@@ -173,10 +171,9 @@ function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
   return changes.flatMap((change, index) => {
     const at = changeAt(place, index);
     const problems = pricesInOrder(at, change, change["pricing"]);
-    const before = changes[index - 1]?.["from"];
-    const { from } = change;
+    const [before, from] = [changes[index - 1], change].map((each) => asText(each?.["from"]));
     // `from` has one fixed UTC format, so the order of the texts is the order in time.
-    if (typeof before === "string" && typeof from === "string" && from <= before) {
+    if (before !== undefined && from !== undefined && from <= before) {
       const message = "from must be after that of the change before";
       problems.push(problem([...at, "from"], "terms-change-order", message));
     }

@@ -8,6 +8,7 @@ import {
   placeName,
   pointerTo,
   readJson,
+  textOf,
 } from "../../kernel/index.ts";
 import { beyondSchema } from "./beyond-schema.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
@@ -126,7 +127,7 @@ function toManifestProblem(error: ErrorObject): ManifestProblem {
   const rule = node["x-rule"];
   const help = node["x-help"];
   if (rule === undefined || help === undefined) return generalProblem(error, node);
-  const special = SPECIAL_CASES[rule]?.(error.data);
+  const special = SPECIAL_CASES[rule]?.(textOf(error.data));
   if (special !== undefined) {
     return { pointer, rule: special.rule ?? rule, message: `${name} ${special.message}` };
   }
@@ -159,10 +160,10 @@ interface SpecialCase {
   readonly message: string;
 }
 
-/** Better messages, by rule id, for values that show which mistake the author made. */
-const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | undefined>> = {
-  "api-key-env": (data) =>
-    looksLikeKey(data)
+/** Better messages, by rule id, for texts that show which mistake the author made. */
+const SPECIAL_CASES: Readonly<Record<string, (text: string) => SpecialCase | undefined>> = {
+  "api-key-env": (text) =>
+    looksLikeKey(text)
       ? {
           rule: "key-in-manifest",
           message:
@@ -172,8 +173,8 @@ const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | un
       : undefined,
   url: userInformation,
   "base-url": userInformation,
-  "model-id": (data) =>
-    typeof data === "string" && data.includes(":")
+  "model-id": (text) =>
+    text.includes(":")
       ? {
           rule: "model-id-variant",
           message:
@@ -181,12 +182,12 @@ const SPECIAL_CASES: Readonly<Record<string, (data: unknown) => SpecialCase | un
             "put a provider variant into upstream_id",
         }
       : undefined,
-  "price-decimals": (data) => tooManyDigits(data, { whole: 7, fraction: 6 }),
-  "price-card-decimals": (data) => tooManyDigits(data, { whole: 6, fraction: 9 }),
+  "price-decimals": (text) => tooManyDigits(text, { whole: 7, fraction: 6 }),
+  "price-card-decimals": (text) => tooManyDigits(text, { whole: 6, fraction: 9 }),
 };
 
-function userInformation(data: unknown): SpecialCase | undefined {
-  if (typeof data !== "string" || !/^https?:\/\/[^/?#]*@/.test(data)) return undefined;
+function userInformation(text: string): SpecialCase | undefined {
+  if (!/^https?:\/\/[^/?#]*@/.test(text)) return undefined;
   const message =
     "must not hold user information (user:password@); name the variable of the key in " +
     "api_key_env, and revoke that password: a manifest is public";
@@ -195,16 +196,15 @@ function userInformation(data: unknown): SpecialCase | undefined {
 
 const KEY_PREFIX = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
 
-function looksLikeKey(data: unknown): boolean {
-  if (typeof data !== "string") return false;
-  return KEY_PREFIX.test(data) || /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/.test(data);
+function looksLikeKey(text: string): boolean {
+  return KEY_PREFIX.test(text) || /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/.test(text);
 }
 
 function tooManyDigits(
-  data: unknown,
+  text: string,
   most: { readonly whole: number; readonly fraction: number },
 ): SpecialCase | undefined {
-  const match = typeof data === "string" ? /^([0-9]+)(?:\.([0-9]+))?$/.exec(data) : null;
+  const match = /^([0-9]+)(?:\.([0-9]+))?$/.exec(text);
   if (match === null) return undefined;
   const [, whole = "", fraction = ""] = match;
   if (fraction.length > most.fraction) {

@@ -1,4 +1,4 @@
-import { asObject, foldName, pointerTo } from "../../kernel/index.ts";
+import { asObject, asText, foldName, membersOf, pointerTo, textOf } from "../../kernel/index.ts";
 import type { ManifestProblem } from "./schema-parts.ts";
 
 export const WIRE_PROFILE_RULES: Readonly<Record<string, string>> = {
@@ -37,19 +37,13 @@ function plainName(name: string): string {
   return foldName(name).replaceAll(/[_-]/g, "");
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return asObject(value) !== undefined;
-}
-
 export function wireProfileProblems(profile: unknown): ManifestProblem[] {
-  if (!isFields(profile)) return [];
+  const { rename, values, body } = asObject(profile) ?? {};
   return [
-    ...ownedNames("rename", profile["rename"]),
-    ...ownedNames("values", profile["values"], new Set(["toolchoice"])),
-    ...renameProblems(profile["rename"]),
-    ...fixedBodyProblems(["wire_profile", "body"], profile["body"]),
+    ...ownedNames("rename", rename),
+    ...ownedNames("values", values, new Set(["toolchoice"])),
+    ...renameProblems(rename),
+    ...fixedBodyProblems(["wire_profile", "body"], body),
   ];
 }
 
@@ -66,10 +60,8 @@ function ownedNames(
   map: unknown,
   allowed: ReadonlySet<string> = new Set(),
 ): ManifestProblem[] {
-  if (!isFields(map)) return [];
-  return Object.entries(map).flatMap(([from, to]) => {
-    const names = typeof to === "string" ? [from, to] : [from];
-    const isOwned = names
+  return Object.entries(asObject(map) ?? {}).flatMap(([from, to]) => {
+    const isOwned = [from, textOf(to)]
       .map(plainName)
       .some((name) => (renameOwned.has(name) && !allowed.has(name)) || credentials.has(name));
     return isOwned ? [problem(["wire_profile", member, from], "wire-profile-owned")] : [];
@@ -78,12 +70,13 @@ function ownedNames(
 
 /** A new name must not be another parameter's old or new name: the key would occur twice. */
 function renameProblems(map: unknown): ManifestProblem[] {
-  if (!isFields(map)) return [];
-  const old = new Set(Object.keys(map).map(plainName));
+  const renames = asObject(map) ?? {};
+  const old = new Set(Object.keys(renames).map(plainName));
   const given = new Set<string>();
-  return Object.entries(map).flatMap(([from, to]) => {
-    if (typeof to !== "string") return [];
-    const name = plainName(to);
+  return Object.entries(renames).flatMap(([from, to]) => {
+    const renamed = asText(to);
+    if (renamed === undefined) return [];
+    const name = plainName(renamed);
     const isTaken = old.has(name) || given.has(name);
     given.add(name);
     return isTaken ? [problem(["wire_profile", "rename", from], "wire-profile-rename")] : [];
@@ -94,13 +87,11 @@ export function fixedBodyProblems(
   path: readonly (string | number)[],
   body: unknown,
 ): ManifestProblem[] {
-  if (!isFields(body)) return [];
-  const found: ManifestProblem[] = [];
-  for (const name of Object.keys(body)) {
-    if (bodyOwned.has(plainName(name))) {
-      found.push(problem([...path, name], "wire-profile-body-owned"));
-    }
-  }
+  const members = asObject(body);
+  if (members === undefined) return [];
+  const found = Object.keys(members)
+    .filter((name) => bodyOwned.has(plainName(name)))
+    .map((name) => problem([...path, name], "wire-profile-body-owned"));
   if (
     measureDepth(body) > BODY_DEPTH_MAX ||
     Buffer.byteLength(JSON.stringify(body)) > BODY_BYTES_MAX
@@ -116,8 +107,7 @@ function addCredentials(
   value: unknown,
   found: ManifestProblem[],
 ): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, inner] of Object.entries(value)) {
+  for (const [key, inner] of membersOf(value) ?? []) {
     if (credentials.has(plainName(key))) {
       found.push(problem([...path, key], "wire-profile-body-credential"));
     }
@@ -127,6 +117,7 @@ function addCredentials(
 
 /** Recursion is bounded, because `readJson` refuses manifests with more than 32 levels. */
 function measureDepth(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(measureDepth));
+  const members = membersOf(value);
+  if (members === undefined) return 0;
+  return 1 + Math.max(0, ...members.map(([, inner]) => measureDepth(inner)));
 }

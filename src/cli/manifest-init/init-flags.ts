@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 
+import { asText } from "../../kernel/index.ts";
 import { isMargin } from "../../listing-tools/index.ts";
 import {
   type CommandAnswer,
@@ -48,8 +49,7 @@ export function priceChecker(name: string): (text: string) => string {
 
 /** All values of an option that can be given several times. */
 export function toValues(value: Flags[string] | readonly string[]): readonly string[] {
-  if (Array.isArray(value)) return value.map(String);
-  return typeof value === "string" ? [value] : [];
+  return [value].flat().flatMap((each) => asText(each) ?? []);
 }
 
 export function conformanceCommand(file: string, isPrivateAllowed: boolean): string | undefined {

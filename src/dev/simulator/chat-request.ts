@@ -24,7 +24,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
     stream: body["stream"] === true,
     includeUsage: isObject(options) && options["include_usage"] === true,
     maxTokens: asNumber(maxTokens),
-    stops: typeof body["stop"] === "string" ? [body["stop"]] : pickStrings(body["stop"]),
+    stops: pickStrings([body["stop"]].flat()),
     tools: pickObjects(body["tools"]).flatMap(readTool),
     choice: readChoice(body["tool_choice"]),
     parallel: body["parallel_tool_calls"] !== false,

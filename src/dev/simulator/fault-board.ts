@@ -1,11 +1,11 @@
-import { asText } from "../../kernel/index.ts";
+import { asNumber, asObject, asText } from "../../kernel/index.ts";
 import type { Cheats } from "./cheat.ts";
 import { readFaults, type FaultReading, type Faults } from "./faults.ts";
-import { isObject } from "./json.ts";
+import { textsIn } from "./sim-request.ts";
 
 interface Rule {
   readonly method: string | undefined;
-  readonly path: RegExp | undefined;
+  readonly path: RegExp;
   readonly model: string | undefined;
   readonly script: string;
   readonly faults: Faults;
@@ -39,19 +39,20 @@ export class FaultBoard {
 
   /** Adds a rule. Returns what is wrong with it; undefined if it was added. */
   add(value: unknown): string | undefined {
-    if (!isObject(value) || typeof value["fault"] !== "string") {
+    const { path, method, model, fault, times } = asObject(value) ?? {};
+    const script = asText(fault);
+    if (script === undefined) {
       return "send {path?, method?, model?, fault, times?}, fault being a string";
     }
-    const { path, method, model, fault, times } = value;
-    const reading = readFaults(fault, this.#cheats);
+    const reading = readFaults(script, this.#cheats);
     if (reading.kind === "unknown") return reading.message;
     this.#rules.push({
       method: asText(method),
-      path: typeof path === "string" ? compilePattern(path) : undefined,
+      path: compilePattern(asText(path)),
       model: asText(model),
-      script: fault,
+      script,
       faults: reading.faults,
-      left: typeof times === "number" ? times : Number.POSITIVE_INFINITY,
+      left: asNumber(times) ?? Number.POSITIVE_INFINITY,
     });
     return undefined;
   }
@@ -66,7 +67,7 @@ export class FaultBoard {
       (candidate) =>
         candidate.left > 0 &&
         (candidate.method === undefined || candidate.method === method) &&
-        (candidate.path === undefined || candidate.path.test(path)) &&
+        candidate.path.test(path) &&
         (candidate.model === undefined || candidate.model === model),
     );
     if (rule === undefined) return NONE;
@@ -75,10 +76,10 @@ export class FaultBoard {
   }
 }
 
-/* Compiles a path pattern, in which `*` matches exactly one segment. */
-function compilePattern(path: string): RegExp {
-  const literal = path.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
-  return new RegExp(`^${literal.replaceAll("*", "[^/]+")}$`);
+/* Compiles a path pattern, in which `*` matches exactly one segment. Without one, all paths match. */
+function compilePattern(path: string | undefined): RegExp {
+  const literal = path?.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
+  return new RegExp(`^${literal?.replaceAll("*", "[^/]+") ?? ".*"}$`);
 }
 
 const MARKER = /\[\[fault:(.*?)\]\]/s;
@@ -88,12 +89,10 @@ export function requestedFault(
   userText: string,
   cheats: Cheats,
 ): { readonly script: string; readonly reading: FaultReading } | undefined {
-  const script = typeof header === "string" ? header : MARKER.exec(userText)?.[1];
+  const script = asText(header) ?? MARKER.exec(userText)?.[1];
   return script === undefined ? undefined : { script, reading: readFaults(script, cheats) };
 }
 
 export function markedText(value: unknown): string {
-  if (typeof value === "string") return MARKER.test(value) ? value : "";
-  const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
-  return inner.map(markedText).find((text) => text !== "") ?? "";
+  return textsIn(value).find((text) => MARKER.test(text)) ?? "";
 }

@@ -1,3 +1,6 @@
+import { Type } from "typebox";
+
+import { asNumber, conforms, textOf } from "../../kernel/index.ts";
 import type { Cheat, Cheats } from "./cheat.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { anything, be, decimal, fields, flag, listOf, text, whole, type Rule } from "./shape.ts";
@@ -9,7 +12,7 @@ export interface FaultPoint {
 
 const isSet: Rule = be("true", (value) => value === true);
 /** A cost in USD, which is reported digit for digit. Null means that no cost is reported. */
-const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
+const amount: Rule = be("an amount", conforms(Type.Union([Type.String(), Type.Number()])));
 
 export interface ImageFault {
   /** Number of images in the answer, whatever number the request has. */
@@ -55,8 +58,7 @@ export interface JobFault {
   readonly poll_times?: number;
   readonly content?: string;
 }
-const scripted: Rule = (value, path) =>
-  typeof value === "string" ? unreadClause(value) : text(value, path);
+const scripted: Rule = (value, path) => text(value, path) ?? unreadClause(textOf(value));
 const JOB = fields({
   states: listOf(text),
   final: text,
@@ -229,8 +231,8 @@ function objectReader(rule: Rule): Reader<JsonObject> {
     try {
       const value: unknown = JSON.parse(argument);
       if (!isObject(value) || rule(value, "") !== undefined) return undefined;
-      const { cost } = value;
-      return { ...value, ...(typeof cost === "number" && { cost: String(cost) }) };
+      const cost = asNumber(value["cost"]);
+      return { ...value, ...(cost !== undefined && { cost: String(cost) }) };
     } catch {
       return undefined;
     }

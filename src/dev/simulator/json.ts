@@ -1,4 +1,4 @@
-import { asObject, textOf } from "../../kernel/index.ts";
+import { asObject, asText, textOf } from "../../kernel/index.ts";
 
 /* Prefix that marks a string as a raw number. No text of a request begins with it. */
 const RAW = "\u0000raw:";
@@ -15,15 +15,12 @@ export function pickObjects(value: unknown): readonly JsonObject[] {
 }
 
 export function pickStrings(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+  return Array.isArray(value) ? value.flatMap((item) => asText(item) ?? []) : [];
 }
 
 export function contentText(content: unknown): string {
-  if (typeof content === "string") return content;
-  return pickObjects(content)
-    .filter((part) => part["type"] === "text")
-    .map((part) => textOf(part["text"]))
-    .join("\n");
+  const parts = pickObjects(content).filter((part) => part["type"] === "text");
+  return asText(content) ?? parts.map((part) => textOf(part["text"])).join("\n");
 }
 
 /** True for undefined and null: providers treat both as an absent field. */

@@ -162,8 +162,8 @@ function messageComplaint(message: unknown, path: string): Complaint {
 
 function togetherComplaint(body: JsonObject): Complaint {
   const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
-  const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];
-  if (typeof budget === "number" && budget >= Number(bound)) {
+  const isThinking = isObject(thinking) && thinking["type"] === "enabled";
+  if (isThinking && Number(thinking["budget_tokens"]) >= Number(bound)) {
     return "`max_tokens` must be greater than `thinking.budget_tokens`.";
   }
   const names = pickObjects(tools).map((tool) => textOf(tool["name"]));

@@ -1,4 +1,6 @@
-import { textOf } from "../../kernel/index.ts";
+import { Type } from "typebox";
+
+import { conforms, textOf } from "../../kernel/index.ts";
 import { isAbsent, isObject, wordSet } from "./json.ts";
 
 /** What is wrong with a value; undefined if the value is valid. */
@@ -8,9 +10,9 @@ export type Complaint = string | undefined;
 export type Rule = (value: unknown, path: string) => Complaint;
 
 export const anything: Rule = () => undefined;
-export const text: Rule = be("a valid string", (value) => typeof value === "string");
+export const text: Rule = be("a valid string", conforms(Type.String()));
 export const filledText: Rule = be("a string that is not empty", (value) => textOf(value) !== "");
-export const flag: Rule = be("a valid boolean", (value) => typeof value === "boolean");
+export const flag: Rule = be("a valid boolean", conforms(Type.Boolean()));
 export const dictionary: Rule = be("a valid dictionary", isObject);
 
 export function be(expected: string, isGood: (value: unknown) => boolean): Rule {
@@ -18,19 +20,18 @@ export function be(expected: string, isGood: (value: unknown) => boolean): Rule 
 }
 
 export function decimal(min: number, max: number): Rule {
-  const isWithin = (value: unknown) => typeof value === "number" && value >= min && value <= max;
+  const isWithin = conforms(Type.Number({ minimum: min, maximum: max }));
   return be(`a number from ${min} to ${max}`, isWithin);
 }
 
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): Rule {
-  const isWithin = (value: unknown) =>
-    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+  const isWithin = conforms(Type.Integer({ minimum: min, maximum: max }));
   return be(`an integer from ${min} to ${max}`, isWithin);
 }
 
 export function oneOf(words: string): Rule {
   const known = wordSet(words);
-  return be(`one of ${words}`, (value) => typeof value === "string" && known.has(value));
+  return be(`one of ${words}`, (value) => known.has(textOf(value)));
 }
 
 export function matching(pattern: RegExp): Rule {
@@ -60,7 +61,7 @@ export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule 
 }
 
 export function textOr(other: Rule): Rule {
-  return (value, path) => (typeof value === "string" ? undefined : other(value, path));
+  return (value, path) => text(value, path) && other(value, path);
 }
 
 /** Rules for several fields that accept any value: `any("a b")` is for the fields `a` and `b`. */

@@ -1,5 +1,12 @@
-import { contentText, isObject, wordSet, type JsonObject, pickObjects } from "./json.ts";
-import { textOf } from "../../kernel/index.ts";
+import {
+  contentText,
+  isObject,
+  wordSet,
+  type JsonObject,
+  pickObjects,
+  pickStrings,
+} from "./json.ts";
+import { asObject, membersOf, textOf } from "../../kernel/index.ts";
 import { createHash } from "node:crypto";
 
 export interface SimTool {
@@ -48,12 +55,12 @@ export function estimateTokens(text: string): number {
 
 /** Estimates the tokens of all texts in `value`, at any depth, and of each media part. */
 export function estimatePromptTokens(value: unknown): number {
-  if (typeof value === "string") return estimateTokens(value);
-  if (Array.isArray(value))
-    return value.reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
-  if (!isObject(value)) return 0;
-  if (typeof value["type"] === "string" && MEDIA_TYPES.has(value["type"])) return MEDIA_PART_TOKENS;
-  return Object.values(value).reduce<number>((sum, item) => sum + estimatePromptTokens(item), 0);
+  if (isObject(value) && MEDIA_TYPES.has(textOf(value["type"]))) return MEDIA_PART_TOKENS;
+  const inner = membersOf(value) ?? [];
+  return inner.reduce(
+    (sum, [, item]) => sum + estimatePromptTokens(item),
+    estimateTokens(textOf(value)),
+  );
 }
 
 /**
@@ -61,18 +68,12 @@ export function estimatePromptTokens(value: unknown): number {
  * parts whose `cache_control` has this `ttl`.
  */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
-  if (Array.isArray(value)) {
-    return value.reduce<number>((sum, item) => sum + estimateMarkedTokens(item, ttl), 0);
-  }
-  if (!isObject(value)) return 0;
-  const { cache_control: mark, ...rest } = value;
+  const { cache_control: mark, ...rest } = asObject(value) ?? {};
   if (isObject(mark)) {
     return ttl === undefined || mark["ttl"] === ttl ? estimatePromptTokens(rest) : 0;
   }
-  return Object.values(rest).reduce<number>(
-    (sum, item) => sum + estimateMarkedTokens(item, ttl),
-    0,
-  );
+  const inner = membersOf(value) ?? [];
+  return inner.reduce((sum, [, item]) => sum + estimateMarkedTokens(item, ttl), 0);
 }
 
 /** The last text of the user, even if a tool call and its result follow that text. */
@@ -118,10 +119,9 @@ export function toldIn(userText: string, prompt: unknown): Told {
   return { told: said.join(" ") };
 }
 
-function textsIn(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
-  const inner = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [];
-  return inner.flatMap(textsIn);
+/** All texts in `value`, at any depth, in their order. */
+export function textsIn(value: unknown): readonly string[] {
+  return membersOf(value)?.flatMap(([, inner]) => textsIn(inner)) ?? pickStrings([value]);
 }
 
 export interface SimMedia {
@@ -158,11 +158,7 @@ function mediaIn(content: unknown): readonly SimMedia[] {
 /* Hashes only the data of a data URL, so that a picture has the same digest on both wires. */
 function digestMedia(held: unknown): string {
   const fields = isObject(held) ? held : { url: held };
-  const content = [fields["url"], fields["data"], fields["file_data"]].find(isText);
+  const [content] = pickStrings([fields["url"], fields["data"], fields["file_data"]]);
   const data = content?.replace(/^data:[^,]*,/, "") ?? JSON.stringify(held ?? null);
   return createHash("sha256").update(data).digest("hex").slice(0, DIGEST_CHARS);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }

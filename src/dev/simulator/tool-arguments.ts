@@ -1,3 +1,4 @@
+import { asNumber } from "../../kernel/index.ts";
 import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
 /**
@@ -37,9 +38,9 @@ function valueOfType(schema: JsonObject, wanted: Wanted): unknown {
   const type = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"];
   switch (type) {
     case "integer":
-      return typeof schema["minimum"] === "number" ? Math.ceil(schema["minimum"]) : 7;
+      return Math.ceil(asNumber(schema["minimum"]) ?? 7);
     case "number":
-      return typeof schema["minimum"] === "number" ? schema["minimum"] : 7.5;
+      return asNumber(schema["minimum"]) ?? 7.5;
     case "boolean":
       return true;
     case "null":

@@ -207,10 +207,9 @@ export function isVirtualKey(text: string): boolean {
   return FORM.test(text);
 }
 
-export const digestHex: (raw: string) => string =
-  typeof crypto.hash === "function"
-    ? (raw) => crypto.hash("sha256", raw, "hex")
-    : (raw) => crypto.createHash("sha256").update(raw).digest("hex");
+export function digestHex(raw: string): string {
+  return crypto.hash("sha256", raw, "hex");
+}
 
 interface Waiting {
   readonly digest: string;

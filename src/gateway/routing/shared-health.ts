@@ -1,4 +1,4 @@
-import { type Clock, createRecordId, type RedisLink } from "../../kernel/index.ts";
+import { asNumber, type Clock, createRecordId, type RedisLink } from "../../kernel/index.ts";
 
 export interface CooldownListener {
   /** Called when the circuit or pool `id` cools down for `forMs` from `nowMs`, a monotonic time. */
@@ -162,7 +162,7 @@ function keepLongest(answer: unknown): readonly CooldownNotice[] {
 function parseNotice(member: unknown, forMs: unknown): CooldownNotice | undefined {
   const [, kind, id] = /^\S+ (circuit|pool) (.+)$/s.exec(String(member)) ?? [];
   if ((kind !== "circuit" && kind !== "pool") || id === undefined) return undefined;
-  return typeof forMs === "number" ? { kind, id, forMs } : undefined;
+  return { kind, id, forMs: asNumber(forMs) ?? 0 };
 }
 
 /** Longer than any cooldown of a circuit or a pool. */

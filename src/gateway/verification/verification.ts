@@ -1,4 +1,4 @@
-import { asObject, type Clock, Job, type Logger } from "../../kernel/index.ts";
+import { asNumber, asObject, type Clock, Job, type Logger } from "../../kernel/index.ts";
 import { listingKey, type ListingName } from "./conduct.ts";
 import type { ListingVerdict, SuspectListing, VerdictStore } from "./postgres-verdict-store.ts";
 
@@ -141,7 +141,6 @@ const PERCENT_MAX = 100_000;
  */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};
-  const { percent_too_much: percent } = asObject(evidence) ?? {};
-  if (typeof percent !== "number" || !(percent > 0)) return null;
-  return Math.round(Math.min(percent, PERCENT_MAX));
+  const percent = asNumber(asObject(evidence)?.["percent_too_much"]) ?? 0;
+  return percent > 0 ? Math.round(Math.min(percent, PERCENT_MAX)) : null;
 }

@@ -1,6 +1,7 @@
 import { parse as parseYaml } from "yaml";
 
 import { unreachable } from "../core/assert.ts";
+import { asNumber, asObject, asText, textOf } from "../json/json-edit.ts";
 import { mailProblem, purchasesProblem } from "./console-settings.ts";
 import {
   environmentName,
@@ -129,9 +130,9 @@ function readYaml(
   const flat = new Map<string, unknown>();
   if (text === undefined) return flat;
   try {
-    const parsed: unknown = parseYaml(text) ?? {};
+    const settings = asObject(parseYaml(text) ?? {});
     // Without this, a file with `port 9000` and no colon would silently change nothing.
-    if (typeof parsed === "object" && !Array.isArray(parsed)) flatten(parsed, "", flat);
+    if (settings !== undefined) flatten(settings, "", flat);
     else problems.push(`${name} must have settings, each as \`name: value\``);
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
@@ -143,13 +144,11 @@ function readYaml(
 function flatten(value: unknown, path: string, into: Map<string, unknown>): void {
   // All settings of this group are commented out.
   if (value === null && GROUPS.has(path)) return;
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    for (const [key, inner] of Object.entries(value)) {
-      flatten(inner, path === "" ? key : `${path}.${key}`, into);
-    }
-    return;
+  const group = asObject(value);
+  if (group === undefined && path !== "") into.set(path, value);
+  for (const [key, inner] of Object.entries(group ?? {})) {
+    flatten(inner, path === "" ? key : `${path}.${key}`, into);
   }
-  if (path !== "") into.set(path, value);
 }
 
 const GROUPS: ReadonlySet<string> = new Set(
@@ -159,17 +158,17 @@ const GROUPS: ReadonlySet<string> = new Set(
 function readValue(setting: Setting<unknown>, raw: unknown): string | number | boolean | undefined {
   switch (setting.kind) {
     case "string":
-      return typeof raw === "string" ? raw : undefined;
+      return asText(raw);
     case "level":
-      return typeof raw === "string" && LOG_LEVELS.includes(raw) ? raw : undefined;
+      return LOG_LEVELS.find((level) => level === raw);
     case "boolean":
       if (raw === true || raw === "1" || raw === "true") return true;
       return raw === false || raw === "0" || raw === "false" ? false : undefined;
     case "integer": {
-      const value = typeof raw === "string" && /^\d{1,15}$/.test(raw) ? Number(raw) : raw;
-      const whole = typeof value === "number" && Number.isSafeInteger(value);
+      const written = /^\d{1,15}$/.exec(textOf(raw))?.[0];
+      const value = asNumber(written === undefined ? raw : Number(written)) ?? Number.NaN;
       const { min = 0, max = Number.MAX_SAFE_INTEGER } = setting;
-      return whole && value >= min && value <= max ? value : undefined;
+      return Number.isSafeInteger(value) && value >= min && value <= max ? value : undefined;
     }
     default:
       return unreachable(setting.kind);

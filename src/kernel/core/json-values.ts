@@ -19,13 +19,18 @@ export function printJson(value: unknown): string {
   if (value instanceof Raw) return value.text;
   if (typeof value === "bigint") return value.toString();
   if (Array.isArray(value)) return `[${value.map(printJson).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value).map(
-      ([key, inner]) => `${JSON.stringify(key)}:${printJson(inner)}`,
-    );
-    return `{${members.join(",")}}`;
-  }
-  return JSON.stringify(value) ?? "null";
+  const members = membersOf(value);
+  if (members === undefined) return JSON.stringify(value) ?? "null";
+  const texts = members.map(([key, inner]) => `${JSON.stringify(key)}:${printJson(inner)}`);
+  return `{${texts.join(",")}}`;
+}
+
+/**
+ * The members of an object or list, with their names or indexes; undefined for any other value. A
+ * walk through a value of unknown form goes on with these.
+ */
+export function membersOf(value: unknown): readonly [string, unknown][] | undefined {
+  return typeof value === "object" && value !== null ? Object.entries(value) : undefined;
 }
 
 export function instant(ms: number): string {

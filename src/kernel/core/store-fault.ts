@@ -2,16 +2,16 @@ const faults = new WeakSet();
 
 /** Marks a fault as the store's, not the request's, and returns it. */
 export function asStoreFault(fault: unknown): unknown {
-  if (typeof fault === "object" && fault !== null) faults.add(fault);
+  if (fault instanceof Error) faults.add(fault);
   return fault;
 }
 
 /** True if a store did not answer: a retry may succeed. Follows `cause` up to five levels. */
 export function isStoreFault(fault: unknown): boolean {
   for (let each = fault, depth = 0; depth < CAUSES_MAX; depth += 1) {
-    if (typeof each !== "object" || each === null) return false;
+    if (!(each instanceof Error)) return false;
     if (faults.has(each)) return true;
-    each = (each as { readonly cause?: unknown }).cause;
+    each = each.cause;
   }
   return false;
 }

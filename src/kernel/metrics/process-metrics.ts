@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 
+import { asText } from "../json/json-edit.ts";
 import { headText, labelText, type TextForm } from "./family.ts";
 
 /**
@@ -32,8 +33,7 @@ function renderMetric(form: TextForm, metric: ProcessMetric): string {
     const labels = Object.entries(sample.labels);
     const names = labels.map(([label]) => label);
     const values = labels.map(([, value]) => String(value));
-    const full: unknown = Reflect.get(sample, "metricName");
-    const sampleName = typeof full === "string" ? full : name;
+    const sampleName = asText(Reflect.get(sample, "metricName")) ?? name;
     return `${sampleName}${labelText(names, values)} ${sample.value}\n`;
   });
   return head + lines.join("");

@@ -12,7 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Static, Type } from "typebox";
 
+import { conforms } from "../json/check-schema.ts";
 import { type EmbeddedBinaries, embeddedEnvironment } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
@@ -293,10 +295,9 @@ function lastLines(path: string): string {
 /**
  * Identifies the server's process. Its pid alone does not: a new container assigns the same pids.
  */
-interface ServerOwner {
-  readonly host: string;
-  readonly process: string;
-}
+const serverOwner = Type.Object({ host: Type.String(), process: Type.String() });
+type ServerOwner = Static<typeof serverOwner>;
+const isOwner = conforms(serverOwner);
 
 function noteOwner(home: EmbeddedHome, pid: number): void {
   const owner: ServerOwner = { host: hostIdentity(), process: identifyProcess(pid) };
@@ -316,8 +317,8 @@ function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unkno
 
 function readOwner(home: EmbeddedHome): ServerOwner | undefined {
   try {
-    const { host, process } = JSON.parse(readFileSync(ownerFile(home), "utf8")) as ServerOwner;
-    return typeof host === "string" && typeof process === "string" ? { host, process } : undefined;
+    const owner: unknown = JSON.parse(readFileSync(ownerFile(home), "utf8"));
+    return isOwner(owner) ? owner : undefined;
   } catch {
     return undefined;
   }

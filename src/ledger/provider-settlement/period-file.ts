@@ -8,6 +8,7 @@ import {
   documentParts,
   documentReader,
   isSignedBy,
+  type ReadDocument,
   signedFile,
   type TextDocument,
 } from "../../kernel/index.ts";
@@ -89,14 +90,17 @@ const periodDocument = documentReader(
  * Reads a period's file and verifies that `trustedKey` signed it. Returns a string with the problem
  * if it is not valid.
  */
-export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
+export function readPeriodFile(
+  text: string,
+  trustedKey: KeyObject,
+): ReadDocument<ClosedPeriodFile> {
   const read = periodDocument(text);
-  if (!read.ok) return read.problem;
+  if (!read.ok) return read;
   const { signature, ...body } = read.document;
   if (!isSignedBy(trustedKey, canonicalText(body), signature)) {
-    return "its signature is not that of this installation's key";
+    return { ok: false, problem: "its signature is not that of this installation's key" };
   }
-  return {
+  const document = {
     providerId: body.provider_id,
     startMs: Date.parse(body.start),
     endMs: Date.parse(body.end),
@@ -113,4 +117,5 @@ export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPerio
       costPicoUsd: picoUsd(BigInt(line.cost_pico_usd)),
     })),
   };
+  return { ok: true, document };
 }

@@ -1,8 +1,10 @@
 import {
+  asObject,
   parseExactUsd,
   parseRequestId,
   picoUsd,
   type PicoUsd,
+  textOf,
   ZERO_PICO_USD,
 } from "../../kernel/index.ts";
 
@@ -78,9 +80,10 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
 const MARK_OR_NUMBER = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function readJsonLine(line: unknown, place: string): ClaimLine {
-  if (typeof line !== "object" || line === null) throw new ClaimFault(`${place} is not an object`);
-  const { attempt_id, request_id, cost_usd } = line as Record<string, unknown>;
-  return readLine({ attempt: attempt_id, request: request_id, cost: cost_usd }, place);
+  const fields = asObject(line);
+  if (fields === undefined) throw new ClaimFault(`${place} is not an object`);
+  const { attempt_id: attempt, request_id: request, cost_usd: cost } = fields;
+  return readLine({ attempt, request, cost }, place);
 }
 
 function readCsv(text: string): ProviderClaim {
@@ -116,16 +119,14 @@ interface RawLine {
 
 function readLine(raw: RawLine, place: string): ClaimLine {
   const costPicoUsd = readAmount(raw.cost, `${place}: cost_usd`);
-  if (typeof raw.attempt === "string" && raw.attempt !== "") {
-    if (!/^\d{1,19}$/.test(raw.attempt)) {
-      throw new ClaimFault(
-        `${place}: attempt_id must be a whole number, not ${shown(raw.attempt)}`,
-      );
+  const attempt = textOf(raw.attempt);
+  if (attempt !== "") {
+    if (!/^\d{1,19}$/.test(attempt)) {
+      throw new ClaimFault(`${place}: attempt_id must be a whole number, not ${shown(attempt)}`);
     }
-    return { of: "attempt", id: BigInt(raw.attempt).toString(), costPicoUsd };
+    return { of: "attempt", id: BigInt(attempt).toString(), costPicoUsd };
   }
-  const id =
-    typeof raw.request === "string" ? parseRequestId(raw.request.toLowerCase()) : undefined;
+  const id = parseRequestId(textOf(raw.request).toLowerCase());
   if (id === undefined) {
     const given = shown(raw.request);
     throw new ClaimFault(`${place}: attempt_id or request_id must name what was billed; ${given}`);
@@ -134,7 +135,7 @@ function readLine(raw: RawLine, place: string): ClaimLine {
 }
 
 function readAmount(value: unknown, place: string): PicoUsd {
-  const amount = typeof value === "string" ? parseExactUsd(value) : undefined;
+  const amount = parseExactUsd(textOf(value));
   if (amount !== undefined) return amount;
   throw new ClaimFault(
     `${place} must be dollars such as 0.001932 with at most twelve decimals, not ${shown(value)}`,

@@ -9,6 +9,7 @@ import {
   documentParts,
   documentReader,
   isSignedBy,
+  type ReadDocument,
   readPublicKey,
   signedFile,
   type TextDocument,
@@ -81,17 +82,17 @@ const manifestDocument = documentReader(
   ),
 );
 
-/** Reads the text of a manifest file. Returns a string with the problem if it is not valid. */
-export function readManifest(text: string): SignedManifest | string {
+/** Reads the text of a manifest file. */
+export function readManifest(text: string): ReadDocument<SignedManifest> {
   const read = manifestDocument(text);
-  if (!read.ok) return read.problem;
+  if (!read.ok) return read;
   const { signature = "", ...body } = read.document;
   const day = parseDay(body.day);
-  if (day === undefined) return "day is not a valid day";
-  if (body.file !== dayFiles(day).rows) return "file is not the day's";
+  if (day === undefined) return { ok: false, problem: "day is not a valid day" };
+  if (body.file !== dayFiles(day).rows) return { ok: false, problem: "file is not the day's" };
   const publicKey = readPublicKey(body.public_key);
-  if (publicKey === undefined) return "public_key is not an Ed25519 key";
-  return {
+  if (publicKey === undefined) return { ok: false, problem: "public_key is not an Ed25519 key" };
+  const document = {
     day,
     fromId: BigInt(body.from_attempt_id),
     toId: BigInt(body.to_attempt_id),
@@ -107,6 +108,7 @@ export function readManifest(text: string): SignedManifest | string {
     signature,
     canonicalText: canonicalText(body),
   };
+  return { ok: true, document };
 }
 
 export function isSignedByItsKey(manifest: SignedManifest): boolean {

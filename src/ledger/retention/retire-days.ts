@@ -50,13 +50,12 @@ export async function retireDays(
   for (const day of await deps.session.daysOlderThan(options.olderThanDays)) {
     const { stopAt } = options;
     const isFree = stopAt === undefined || day < stopAt.day;
-    const done = isFree ? await retireDay(deps, day) : stopAt.reason;
-    if (typeof done === "string") {
-      stopped = { day, reason: done };
-      deps.progress(`${day}: stays: ${done}`);
+    const reason = isFree ? await retireDay(deps, day, retired) : stopAt.reason;
+    if (reason !== undefined) {
+      stopped = { day, reason };
+      deps.progress(`${day}: stays: ${reason}`);
       break;
     }
-    retired.push(done);
   }
   const refusedRequests = await deps.session.deleteRefused(options.olderThanDays, stopped?.day);
   if (refusedRequests > 0) deps.progress(`${refusedRequests} refused requests deleted`);
@@ -66,8 +65,12 @@ export async function retireDays(
   return { retired, stopped, refusedRequests, pastSpendDays, ...drops };
 }
 
-/** Returns the retired day, or a string with the reason why the day is not ready. */
-async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string> {
+/** Adds the day to `retired`, or returns the reason why it is not ready. */
+async function retireDay(
+  deps: RetireDeps,
+  day: Day,
+  retired: DaySurvey[],
+): Promise<string | undefined> {
   const { session, archive, progress } = deps;
   const first = await session.survey(day);
   const reason = readinessProblem(first);
@@ -95,7 +98,8 @@ async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string
     signature: signed.signature,
   });
   progress(`${day}: retired, debits of $${formatUsd(survey.sums.all.debitMicroUsd)}`);
-  return survey;
+  retired.push(survey);
+  return undefined;
 }
 
 function readinessProblem(survey: DaySurvey): string | undefined {
@@ -139,10 +143,10 @@ async function exportDay(
 async function refuseForeignFile(archive: DayFolder, manifest: DayManifest): Promise<void> {
   const { day } = manifest;
   const text = await archive.readManifest(day);
-  const found = text === undefined ? undefined : readManifest(text);
-  if (found === undefined) return;
-  const isSameDay = typeof found !== "string" && found.day === day;
-  if (isSameDay && sameSums(found.sums, manifest.sums)) return;
+  if (text === undefined) return;
+  const found = readManifest(text);
+  const isSameDay = found.ok && found.document.day === day;
+  if (isSameDay && sameSums(found.document.sums, manifest.sums)) return;
   throw new RetentionFault(
     `${archive.folder} has another export of ${day}; choose another folder with --out, or move it`,
   );
@@ -175,8 +179,9 @@ async function dropProblem(
   const text = await archive.readManifest(day);
   if (text === undefined)
     return `${archive.folder} has no export of it; name its folder with --out`;
-  const manifest = readManifest(text);
-  if (typeof manifest === "string") return `its manifest is ${manifest}`;
+  const read = readManifest(text);
+  if (!read.ok) return `its manifest is ${read.problem}`;
+  const manifest = read.document;
   if (!manifest.sha256.equals(sha256)) return "its export is not the one that was retired";
   try {
     return findDifference(manifest, await countDayCsv(manifest, archive.readPublished(day)));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 import type { Manifest, ManifestDescriptor } from "../../catalog/index.ts";
-import { OUTPUT_TOKENS_MAX, asObject } from "../../kernel/index.ts";
+import { OUTPUT_TOKENS_MAX, asObject, asText } from "../../kernel/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
 export interface FactDifference {
@@ -93,16 +93,17 @@ const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> =
   is_ready: (old, next) => (old ?? true) === true && next === false,
   streaming: (old, next) => old === true && next !== true,
   // ISO days sort as text. An earlier end date is a loss.
-  deprecation_date: (old, next) =>
-    typeof next === "string" && (typeof old !== "string" || next < old),
+  deprecation_date: (old, next) => (asText(next) ?? NEVER) < (asText(old) ?? NEVER),
   decisions_image_parts: (old, next) => old === true && next !== true,
   "provider.listing": (old, next) => (old ?? "public") === "public" && next === "private",
   "provider.prompt_logging": (old, next) => old === "none" && next !== "none",
 };
 
+/** Stands for an absent end date: a day after all others. */
+const NEVER = "9999-12-31";
+
 function isSmaller(old: unknown, next: unknown): boolean {
-  if (typeof old !== "number") return false;
-  return typeof next !== "number" || next < old;
+  return old !== undefined && (next === undefined || Number(next) < Number(old));
 }
 
 function lacks(found: unknown, wanted: unknown): boolean {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
+import { asObject } from "../../kernel/index.ts";
 import table from "./ids.json" with { type: "json" };
 
 interface IdTable {
@@ -64,8 +65,9 @@ export function listingHash(model: ManifestModel, terms: ManifestListingTerms | 
 
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value)
+  const fields = asObject(value);
+  if (fields === undefined) return JSON.stringify(value);
+  const members = Object.entries(fields)
     .filter(([, member]) => member !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);

@@ -1,5 +1,5 @@
 import table from "./litellm-settings.json" with { type: "json" };
-import type { RawJson } from "../../kernel/index.ts";
+import { asText, type RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
 export interface MoveNote {
@@ -200,9 +200,7 @@ function compileGlob(key: string): RegExp {
 }
 
 function toTablePath(path: SettingPath): string {
-  return path
-    .map((step, at) => (typeof step === "number" ? "[]" : at === 0 ? step : `.${step}`))
-    .join("");
+  return pathText(path).replaceAll(/\[\d+\]/g, "[]");
 }
 
 function isContainer(path: SettingPath): boolean {
@@ -210,8 +208,8 @@ function isContainer(path: SettingPath): boolean {
 }
 
 function findGroup(path: SettingPath): SettingGroup | undefined {
-  const key = path.at(-1);
-  if (typeof key !== "string") return undefined;
+  const key = asText(path.at(-1));
+  if (key === undefined) return undefined;
   const place = places.get(toTablePath(path.slice(0, -1)));
   return place?.exact.get(key) ?? place?.globs.find(({ pattern }) => pattern.test(key))?.group;
 }

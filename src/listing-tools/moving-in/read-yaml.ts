@@ -167,7 +167,7 @@ class TreeReader {
   }
 
   #keyText(key: unknown): string {
-    if (isScalar(key) && typeof key.source === "string") return key.source;
+    if (isScalar(key) && key.source !== undefined) return key.source;
     throw this.#flaw("has a key that is not a plain text");
   }
 

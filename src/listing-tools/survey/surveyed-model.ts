@@ -1,4 +1,6 @@
-import { cutText } from "../../kernel/index.ts";
+import { Type } from "typebox";
+
+import { conforms, cutText } from "../../kernel/index.ts";
 
 /** The program that serves the endpoint. It decides which further requests a survey sends. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
@@ -24,17 +26,17 @@ export interface SkippedModel {
 
 /** Maximum number of models that are read from one endpoint. An aggregator has some hundreds. */
 export const MODELS_MAX = 2_000;
-const CONTEXT_MAX = 100_000_000;
+const isContext = conforms(Type.Integer({ minimum: 1, maximum: 100_000_000 }));
+const isQuantization = conforms(Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$" }));
 
 /** A context length in tokens; undefined if no model can have it. */
 export function parseContext(value: unknown): number | undefined {
-  const isOne = typeof value === "number" && Number.isSafeInteger(value);
-  return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
+  return isContext(value) ? value : undefined;
 }
 
 /** Reads a quantization such as `Q4_K_M`. Undefined if a listing cannot contain it. */
 export function parseQuantization(value: unknown): string | undefined {
-  return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
+  return isQuantization(value) ? value : undefined;
 }
 
 /** The model's part of a marketplace id, such as `qwen3-8b` for `qwen3:8b`. */

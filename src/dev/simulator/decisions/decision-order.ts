@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { asText, membersOf } from "../../../kernel/index.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { estimatePromptTokens } from "../sim-request.ts";
 
@@ -37,7 +38,7 @@ export function toOrder<Q>(
 ): DecisionOrder<Q> {
   return {
     model: String(body["model"]),
-    stateText: typeof state === "string" ? state : JSON.stringify(state),
+    stateText: asText(state) ?? JSON.stringify(state),
     stateTokens: Math.max(1, estimatePromptTokens(state)),
     questions: questions.map(([question]) => question),
     questionTokens: questions.map(([, raw]) => Math.max(1, estimatePromptTokens(raw))),
@@ -79,8 +80,6 @@ export function rounded(value: number): number {
 }
 
 export function collectImageParts(value: unknown): readonly JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap(collectImageParts);
-  if (!isObject(value)) return [];
-  if (value["type"] === "image_url") return [value];
-  return Object.values(value).flatMap(collectImageParts);
+  if (isObject(value) && value["type"] === "image_url") return [value];
+  return (membersOf(value) ?? []).flatMap(([, inner]) => collectImageParts(inner));
 }

@@ -1,4 +1,6 @@
-import { textOf } from "../../../kernel/index.ts";
+import { Type } from "typebox";
+
+import { conforms, textOf } from "../../../kernel/index.ts";
 import { isAbsent, isObject, pickStrings, type JsonObject } from "../json.ts";
 import {
   any,
@@ -27,7 +29,7 @@ export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(
   "text, an object or an array",
-  (state) => (typeof state === "string" && state !== "") || typeof state === "object",
+  conforms(Type.Unsafe({ type: ["string", "object", "array"], minLength: 1 })),
 );
 const WORDS = {
   type: anything,

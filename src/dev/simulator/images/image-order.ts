@@ -1,4 +1,4 @@
-import { textOf } from "../../../kernel/index.ts";
+import { asNumber, textOf } from "../../../kernel/index.ts";
 import { type JsonObject } from "../json.ts";
 import { estimateTokens } from "../sim-request.ts";
 import type { Canvas, PictureFormat } from "./picture.ts";
@@ -30,7 +30,7 @@ const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
 export function readImageOrder(body: JsonObject): ImageOrder {
   const prompt = textOf(body["prompt"]);
   const { n, quality } = body;
-  const count = typeof n === "number" ? n : 1;
+  const count = asNumber(n) ?? 1;
   const perImage = TOKENS_OF_QUALITY[textOf(quality)] ?? TOKENS_OF_HIGH;
   return {
     prompt,

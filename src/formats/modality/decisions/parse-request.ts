@@ -2,6 +2,7 @@ import { Type } from "typebox";
 
 import {
   ABSENT,
+  asObject,
   closed,
   FREE_DATA_FORBIDDEN_KEYS,
   invalidRequest,
@@ -149,8 +150,8 @@ function stateProblem(
     if (question.kind === "box" && !images.some(({ isInState }) => isInState)) {
       return atEntry(entry, problem(`${kind} an image in state`));
     }
-    if (spanKinds.has(question.kind) && typeof sent !== "string") {
-      const got = Array.isArray(sent) ? "an array" : "an object";
+    const got = Array.isArray(sent) ? "an array" : asObject(sent) && "an object";
+    if (spanKinds.has(question.kind) && got !== undefined) {
       return atEntry(entry, problem(`${kind} a text state, got ${got}`));
     }
   }

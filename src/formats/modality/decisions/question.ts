@@ -185,9 +185,9 @@ export function parseValues(
 
 /** Rewrites the path of a schema problem to the name under which the client sent the member. */
 export function problemIn(members: Members, { path, message }: SchemaFault): Problem {
-  const [first, ...rest] = path;
-  const sent = typeof first === "string" ? (members.get(first)?.sent ?? first) : first;
-  return problem(message, ...(sent === undefined || sent === "" ? [] : [sent]), ...rest);
+  const [first = "", ...rest] = path;
+  const sent = members.get(String(first))?.sent ?? first;
+  return problem(message, ...(sent === "" ? [] : [sent]), ...rest);
 }
 
 export function findNode(members: Members, name: string): JsonNode {

@@ -1,4 +1,6 @@
-import { asObject, unreachable } from "../../../kernel/index.ts";
+import { Type } from "typebox";
+
+import { asNumber, asObject, asText, conforms, unreachable } from "../../../kernel/index.ts";
 import { fixedNames } from "./grammar-gliner.ts";
 import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
 
@@ -138,15 +140,15 @@ function first(answer: Fields, ...names: readonly string[]): unknown {
   return names.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
 }
 
+const isVerdict = conforms(Type.Union([Type.Boolean(), Type.Number({ minimum: 0, maximum: 1 })]));
+
 function isLikely(probability: unknown): boolean | undefined {
-  if (typeof probability === "boolean") return probability;
-  if (typeof probability !== "number" || probability < 0 || probability > 1) return undefined;
-  return probability >= 0.5;
+  return isVerdict(probability) ? Number(probability) >= 0.5 : undefined;
 }
 
 function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
-  if (typeof label !== "string" || labels?.has(label) === false) return undefined;
-  return label;
+  const text = asText(label);
+  return text === undefined || labels?.has(text) === false ? undefined : text;
 }
 
 /** A score is rounded to this many fraction digits; the further digits are rounding noise. */
@@ -158,8 +160,9 @@ const SCORE_DIGITS = 10;
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;
-  const reported = typeof score === "number" ? score + scoreFrom : value;
-  if (typeof reported !== "number") return undefined;
+  const level = asNumber(score);
+  const reported = level === undefined ? asNumber(value) : level + scoreFrom;
+  if (reported === undefined) return undefined;
   const rounded = Number(reported.toFixed(asked === "integer" ? 0 : SCORE_DIGITS));
   const levels = Array.isArray(criteria) ? criteria.length : Number.MAX_SAFE_INTEGER;
   return rounded >= scoreFrom && rounded <= scoreFrom + levels - 1 ? rounded : undefined;
@@ -197,7 +200,7 @@ function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fi
 }
 
 function readLabels({ labels }: Fields): readonly string[] | undefined {
-  if (Array.isArray(labels)) return labels.filter((label) => typeof label === "string");
+  if (Array.isArray(labels)) return labels.flatMap((label) => asText(label) ?? []);
   const described = asObject(labels);
   return described === undefined ? undefined : Object.keys(described);
 }

@@ -59,17 +59,19 @@ function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] |
     const node = isInArray ? place : doc.valueOf(place);
     const path = ["questions", key ?? index];
     if (!doc.isObject(node)) return problem("must be an object", ...path);
-    const name = key ?? nameIn(doc, node);
-    if (name !== undefined && typeof name !== "string") {
-      return problem(name.message, ...path, ...name.path);
-    }
+    const named = key === undefined ? readName(doc, node) : { name: key };
+    if (isProblem(named)) return problem(named.message, ...path, ...named.path);
+    const { name } = named;
     const id = name ?? `q${index + 1}`;
     entries.push({ id, isNamed: name !== undefined, isInArray, path, node });
   }
   return entries;
 }
 
-function nameIn(doc: JsonDocument, question: JsonNode): string | Problem | undefined {
+function readName(
+  doc: JsonDocument,
+  question: JsonNode,
+): { readonly name: string | undefined } | Problem {
   let own: string | undefined;
   for (const field of ["name", "id"] as const) {
     const value = doc.present(question, word[field]);
@@ -79,7 +81,7 @@ function nameIn(doc: JsonDocument, question: JsonNode): string | Problem | undef
     if (own !== undefined && own !== name) return problem("name and id differ; send one of them");
     own = name;
   }
-  return own;
+  return { name: own };
 }
 
 function readInGrammar(

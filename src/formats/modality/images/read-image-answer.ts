@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-import { asObject, refusal, tryParse } from "../../../kernel/index.ts";
+import { asObject, asText, refusal, textOf, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
@@ -72,9 +72,8 @@ function toAnsweredImage(
   outputFormat: string,
 ): AnsweredImage | undefined {
   const fields = asObject(item);
-  const number = fields?.["b64_json"];
   // `ImageAnswerParser` replaced the image with its index in `texts`. Any other string is no index.
-  const text = typeof number === "string" ? texts[Number(number)] : undefined;
+  const text = texts[Number(asText(fields?.["b64_json"]) ?? Number.NaN)];
   if (text === undefined || !text.isFile) return undefined;
   const mediaType = detectMediaType(text.firstBytes, outputFormat);
   if (mediaType === undefined) return undefined;
@@ -85,8 +84,8 @@ const REVISED_PROMPT_CHARS_MAX = 32_000;
 
 /** Undefined if too long or empty: some hosts send an empty prompt if they changed nothing. */
 function readRevisedPrompt(value: unknown): string | undefined {
-  const isOne = typeof value === "string" && value !== "";
-  return isOne && value.length <= REVISED_PROMPT_CHARS_MAX ? value : undefined;
+  const text = textOf(value);
+  return text !== "" && text.length <= REVISED_PROMPT_CHARS_MAX ? text : undefined;
 }
 
 /**
@@ -99,8 +98,8 @@ const ECHOED_CHARS_MAX = 64;
 function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const echoed: Record<string, string> = {};
   for (const name of ECHOED) {
-    const value = answer[name];
-    if (typeof value === "string" && value.length <= ECHOED_CHARS_MAX) echoed[name] = value;
+    const value = asText(answer[name]);
+    if (value !== undefined && value.length <= ECHOED_CHARS_MAX) echoed[name] = value;
   }
   return echoed;
 }
@@ -118,7 +117,7 @@ function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
       (each) =>
         each["respect_moderation"] === false ||
         FLAGS.some((name) => each[name] === true) ||
-        FILLED.some((name) => typeof each[name] === "string" && each[name] !== "") ||
+        FILLED.some((name) => textOf(each[name]) !== "") ||
         REASONS.some((name) => isRefusal(each[name])) ||
         matchesWording(extractErrorText(each), contentPolicyWording),
     );
@@ -135,11 +134,11 @@ function isRefusal(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
   return words
     .slice(0, WORDS_MAX)
+    .map(textOf)
     .some(
-      (each) =>
-        typeof each === "string" &&
-        each.length <= WORD_CHARS_MAX &&
-        contentPolicyWording.codes.includes(each.toLowerCase().replaceAll(/[\s-]+/g, "_")),
+      (word) =>
+        word.length <= WORD_CHARS_MAX &&
+        contentPolicyWording.codes.includes(word.toLowerCase().replaceAll(/[\s-]+/g, "_")),
     );
 }
 

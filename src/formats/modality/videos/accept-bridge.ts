@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
-import { HeldBytes } from "../../../kernel/index.ts";
+import { HeldBytes, membersOf } from "../../../kernel/index.ts";
 import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
@@ -92,7 +92,7 @@ function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const job = readJobRecord(record);
   const hasFailed =
     job === undefined || job.state === "unknown"
-      ? typeof error === "object" && error !== null
+      ? membersOf(error) !== undefined
       : REFUSED_STATES.has(job.state);
   if (hasFailed) return failedRead(classifyRefusedJob(record.value, job));
   // A job without an id can never be polled, so it is a failure, even if the provider works on it.

@@ -6,6 +6,7 @@ import {
   invalidRequest,
   type JsonDocument,
   type JsonNode,
+  membersOf,
   NUMBER_KIND,
   readJsonObject,
   type Refused,
@@ -180,9 +181,8 @@ function findImage(doc: JsonDocument): Problem | undefined {
 type Path = readonly (string | number)[];
 
 function imageIn(value: unknown, path: Path): Path | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
   if (imageTypes.has(asObject(value)?.["type"])) return path;
-  for (const [name, inner] of Object.entries(value)) {
+  for (const [name, inner] of membersOf(value) ?? []) {
     const step = Array.isArray(value) ? Number(name) : name;
     const found = imageIn(inner, [...path, step]);
     if (found !== undefined) return found;

@@ -1,5 +1,8 @@
 import {
+  asNumber,
   asObject,
+  asText,
+  membersOf,
   parseForeignInstant,
   parseUsdToPico,
   type PicoUsd,
@@ -33,7 +36,7 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
     progress: parsePercent(value["progress"]),
     costPicoUsd: parseCost(text),
     expiresAtMs: parseInstant(value["expires_at"]),
-    model: value["model"],
+    model: asText(value["model"]),
   };
 }
 
@@ -46,8 +49,8 @@ const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 function findJobId(record: Fields): string | undefined {
   for (const name of ID_NAMES) {
     const value = record[name];
-    const id = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
-    if (typeof id === "string" && isUsableId(id)) return id;
+    const id = Number.isSafeInteger(value) ? String(value) : textOf(value);
+    if (isUsableId(id)) return id;
   }
   return undefined;
 }
@@ -93,18 +96,15 @@ function showsFile(record: Fields, word: string): boolean {
 }
 
 function holdsText(value: unknown): boolean {
-  if (typeof value === "string") return value !== "";
-  if (typeof value !== "object" || value === null) return false;
-  return Object.values(value).some(
-    (inner) => (typeof inner === "string" && inner !== "") || (Array.isArray(value) && inner),
-  );
+  if (textOf(value) !== "") return true;
+  const members = membersOf(value) ?? [];
+  return members.some(([, inner]) => (Array.isArray(value) ? inner : textOf(inner) !== ""));
 }
 
 function parsePercent(value: unknown): number | undefined {
-  const digits = typeof value === "string" ? /^(\d{1,3})(?:\.\d+)?%?$/.exec(value)?.[1] : undefined;
-  const percent = digits === undefined ? value : Number(digits);
-  if (typeof percent !== "number" || !Number.isFinite(percent)) return undefined;
-  return Math.max(0, Math.min(100, Math.floor(percent)));
+  const digits = /^(\d{1,3})(?:\.\d+)?%?$/.exec(textOf(value))?.[1];
+  const percent = digits === undefined ? (asNumber(value) ?? Number.NaN) : Number(digits);
+  return Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.floor(percent))) : undefined;
 }
 
 function parseCost(text: string): PicoUsd | undefined {
@@ -116,12 +116,12 @@ const MILLISECONDS_FROM = 100_000_000_000;
 
 /** Converts seconds or milliseconds since 1970, or a date as text, to milliseconds. */
 function parseInstant(value: unknown): number | undefined {
-  if (typeof value === "string") {
-    const atMs = parseForeignInstant(value);
-    return Number.isNaN(atMs) ? undefined : atMs;
-  }
-  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) return undefined;
-  return Math.round(value < MILLISECONDS_FROM ? value * 1000 : value);
+  const text = asText(value);
+  const since = asNumber(value) ?? 0;
+  if (text === undefined && since <= 0) return undefined;
+  const sinceMs = Math.round(since < MILLISECONDS_FROM ? since * 1000 : since);
+  const atMs = text === undefined ? sinceMs : parseForeignInstant(text);
+  return Number.isFinite(atMs) ? atMs : undefined;
 }
 
 const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
@@ -175,5 +175,5 @@ export interface ProviderJob {
   /** Parsed from the raw text, because a JSON number could lose digits. */
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
-  readonly model: unknown;
+  readonly model: string | undefined;
 }

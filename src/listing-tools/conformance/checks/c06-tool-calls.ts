@@ -8,7 +8,7 @@ import {
 } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
-import { asObject, tryParse } from "../../../kernel/index.ts";
+import { asObject, conforms, tryParse } from "../../../kernel/index.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation, describeFailure } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
@@ -173,10 +173,10 @@ function formatFlaw(lab: Lab, seen: Observation): string | undefined {
   if (!isServed(seen)) return `in a format is refused: ${describeFailure(seen)}`;
   const answer = asObject(tryParse(readChat(lab.deployment, seen)?.text ?? "")?.value);
   if (answer === undefined) return "is not the JSON that was asked for";
-  const fits = Number.isInteger(answer["boats"]) && typeof answer["harbour"] === "string";
-  const isMore = Object.keys(answer).length > FORMAT_SCHEMA.required.length;
-  return fits && !isMore ? undefined : "does not fit the schema that was asked for";
+  return fitsFormat(answer) ? undefined : "does not fit the schema that was asked for";
 }
+
+const fitsFormat = conforms(FORMAT_SCHEMA);
 
 /** Repeats a probe, because a model may disobey once. */
 function againOf(probe: Probe): Probe {

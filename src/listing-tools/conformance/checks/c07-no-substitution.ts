@@ -22,7 +22,7 @@ export const noSubstitution: Check = {
       ...lab.endedJobs().map(({ model }) => jobFinding(lab, model)),
     ];
     const named = answers.filter((seen) => reportedNames(deployment, seen).length > 0).length;
-    const jobsNamed = lab.endedJobs().filter(({ model }) => typeof model === "string").length;
+    const jobsNamed = lab.endedJobs().filter(({ model }) => model !== undefined).length;
     const expected = { expected: deployment.upstreamModelId };
     return chooseWorst(
       parts,
@@ -61,7 +61,7 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
     : undefined;
 }
 
-function jobFinding({ deployment }: Lab, reported: unknown): Finding | undefined {
+function jobFinding({ deployment }: Lab, reported: string | undefined): Finding | undefined {
   const served = readServedModel(deployment, reported);
   if (served?.isSubstituted !== true) return undefined;
   const evidence = { sent: deployment.upstreamModelId, reported: served.name };

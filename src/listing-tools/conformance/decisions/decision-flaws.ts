@@ -1,5 +1,7 @@
+import { Type } from "typebox";
+
 import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
-import { asObject, asText } from "../../../kernel/index.ts";
+import { asNumber, asObject, asText, conforms } from "../../../kernel/index.ts";
 import type { AskedQuestion } from "./decision-probes.ts";
 import type { Fields } from "../../../formats/index.ts";
 
@@ -47,7 +49,7 @@ export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): reado
     return answers.map((answer: unknown, at) => {
       const fields = asObject(answer);
       const name = fields?.["name"] ?? fields?.["id"];
-      return [typeof name === "string" ? name : `q${at + 1}`, answer];
+      return [asText(name) ?? `q${at + 1}`, answer];
     });
   }
   const own = asObject(answers) ?? (wire === "gliner" ? asObject(result) : {});
@@ -91,9 +93,8 @@ export function probabilityFlaw(answer: unknown): string | undefined {
   if (fields === undefined) return undefined;
   return findFirstFlaw(Object.entries(fields), ([name, value]) => {
     if (name === "probabilities") return distributionFlaw(value);
-    if (SHARES.has(name) && typeof value === "number" && !isShare(value)) {
-      return `${name} is ${value}, not between 0 and 1`;
-    }
+    const share = SHARES.has(name) ? asNumber(value) : undefined;
+    if (share !== undefined && !isShare(share)) return `${name} is ${share}, not between 0 and 1`;
     return probabilityFlaw(value);
   });
 }
@@ -117,8 +118,7 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
  */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
-  if (typeof answer === "string") return answer;
-  const { choice, label, value } = asObject(answer) ?? {};
+  const { choice, label, value } = asObject(answer) ?? { value: answer };
   return asText(choice ?? label ?? value);
 }
 
@@ -128,23 +128,21 @@ export function chosenIn(answer: unknown): string | undefined {
  */
 export function levelIn(answer: unknown): number {
   const { score, value } = asObject(answer) ?? {};
-  return typeof score === "number" ? score + 1 : Number(value);
+  const level = asNumber(score);
+  return level === undefined ? Number(value) : level + 1;
 }
 
 function distributionFlaw(value: unknown): string | undefined {
   const shares: readonly unknown[] = Array.isArray(value)
     ? value
     : Object.values(asObject(value) ?? {});
-  const bad = shares.find((share) => typeof share !== "number" || !isShare(share));
-  if (bad !== undefined) return "a probability is not between 0 and 1";
+  if (!shares.every(isShare)) return "a probability is not between 0 and 1";
   const sum = shares.reduce<number>((total, share) => total + Number(share), 0);
   if (Math.abs(sum - 1) <= SUM_TOLERANCE) return undefined;
   return `probabilities sum to ${Number(sum.toFixed(4))}`;
 }
 
-function isShare(value: number): boolean {
-  return value >= 0 && value <= 1;
-}
+const isShare: (value: unknown) => boolean = conforms(Type.Number({ minimum: 0, maximum: 1 }));
 
 function findFirstFlaw<T>(
   items: readonly T[],

@@ -1,4 +1,4 @@
-import { asObject } from "../../../kernel/index.ts";
+import { asNumber, asObject, asText, membersOf } from "../../../kernel/index.ts";
 import { parseFields } from "../chat/read-chat.ts";
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
@@ -68,21 +68,21 @@ function isTrue(
   truth: string | number | boolean | undefined,
   state: string,
 ): boolean {
-  const fields = asObject(answer) ?? {};
-  if (typeof truth === "string") return chosenIn(answer) === truth;
-  // A neighboring level also passes, because the level can be a matter of opinion.
-  if (typeof truth === "number") return Math.abs(levelIn(answer) - truth) <= 1.5;
   if (truth === undefined) return textsIn(answer).every((text) => state.includes(text));
-  const { noul, boolean, probability, value } = fields;
+  const level = asNumber(truth);
+  // A neighboring level also passes, because the level can be a matter of opinion.
+  if (level !== undefined) return Math.abs(levelIn(answer) - level) <= 1.5;
+  if (truth !== true && truth !== false) return chosenIn(answer) === truth;
+  const { noul, boolean, probability, value } = asObject(answer) ?? {};
   const likely = noul ?? boolean ?? probability ?? value ?? answer;
-  if (typeof likely === "number") return likely > 0.5 === truth;
-  return /^(yes|true)$/i.test(chosenIn(answer) ?? String(likely)) === truth;
+  const isYes = /^(yes|true)$/i.test(chosenIn(answer) ?? String(likely));
+  return (asNumber(likely) ?? Number(isYes)) > 0.5 === truth;
 }
 
 function textsIn(answer: unknown): readonly string[] {
-  if (typeof answer === "string") return [answer];
   if (Array.isArray(answer)) return answer.flatMap(textsIn);
-  const { text, ...others } = asObject(answer) ?? {};
-  if (typeof text === "string") return [text];
-  return Object.values(others).flatMap((each) => (typeof each === "object" ? textsIn(each) : []));
+  const { text, ...others } = asObject(answer) ?? { text: answer };
+  const own = asText(text);
+  if (own !== undefined) return [own];
+  return Object.values(others).flatMap((each) => (membersOf(each) ? textsIn(each) : []));
 }

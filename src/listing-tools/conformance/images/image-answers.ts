@@ -4,6 +4,7 @@ import {
   parseUsdToPico,
   promptTokensTotal,
   asObject,
+  textOf,
 } from "../../../kernel/index.ts";
 import { type ImageReport, readImageReport, type Fields } from "../../../formats/index.ts";
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
@@ -29,8 +30,7 @@ export function readImages({ body, status }: Observation): ImageAnswer | undefin
   if (json === undefined || status !== 200) return undefined;
   const items: readonly unknown[] = Array.isArray(json["data"]) ? json["data"] : [];
   const images = items.map((item) => {
-    const text = asObject(item)?.["b64_json"];
-    const file = typeof text === "string" ? fileOfBase64(text) : undefined;
+    const file = fileOfBase64(textOf(asObject(item)?.["b64_json"]));
     const size = file && readImageSize(file);
     const picture = file && size && hashPicture(file, size);
     return picture === undefined ? undefined : { size, picture };

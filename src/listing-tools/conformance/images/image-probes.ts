@@ -1,4 +1,5 @@
 import type { CapabilityDescriptor } from "../../../catalog/index.ts";
+import { asNumber } from "../../../kernel/index.ts";
 import type { Subject } from "../probing/lab.ts";
 import { type Probe, withMembers } from "../probing/probe.ts";
 
@@ -79,7 +80,7 @@ export const imageProbes = {
 } as const;
 
 export function imageCount({ body }: Probe): number {
-  return typeof body["n"] === "number" ? body["n"] : 1;
+  return asNumber(body["n"]) ?? 1;
 }
 
 function listValues(descriptor: CapabilityDescriptor | undefined): readonly string[] {

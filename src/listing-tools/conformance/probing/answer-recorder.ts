@@ -94,10 +94,8 @@ class KeptBytes {
   }
 
   add(piece: Output): void {
-    const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
-    const left = this.#bytesMax - this.#length;
-    const kept = bytes.length > left ? bytes.subarray(0, left) : bytes;
-    if (kept.length > 0) this.#pieces.push(Buffer.from(kept));
+    const kept = Buffer.from(piece).subarray(0, this.#bytesMax - this.#length);
+    if (kept.length > 0) this.#pieces.push(kept);
     this.#length += kept.length;
   }
 

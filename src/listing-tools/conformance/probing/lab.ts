@@ -1,5 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { assert } from "../../../kernel/index.ts";
+import { asNumber, assert } from "../../../kernel/index.ts";
 import type { ProviderJob } from "../../../formats/index.ts";
 import { Chance } from "./chance.ts";
 import type { JobQuestions } from "./job-questions.ts";
@@ -54,8 +54,8 @@ export class Lab {
 
   /** Varies a large output bound by probe and run, so that it does not reveal a test. */
   #varied(probe: Probe): Probe {
-    const { max_tokens: bound } = probe.body;
-    if (typeof bound !== "number" || bound < ENOUGH_TOKENS) return probe;
+    const bound = asNumber(probe.body["max_tokens"]) ?? 0;
+    if (bound < ENOUGH_TOKENS) return probe;
     const less = this.chance.whole(`bound of ${probe.name}`, 0, Math.floor(bound / 8));
     return { ...probe, body: { ...probe.body, max_tokens: bound - less } };
   }

@@ -1,3 +1,4 @@
+import { asText, membersOf, textOf } from "../../../kernel/index.ts";
 import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
 
 export const PROVIDER_TEXT_CHARS_MAX = 300;
@@ -27,13 +28,11 @@ export class Redaction {
 
   /** Redacts every text in `value`, at any depth, from now on. */
   addPrompt(value: unknown): void {
-    if (typeof value === "string") {
-      const pieces = { length: PROMPT_PIECE_CHARS, step: PROMPT_PIECE_CHARS };
-      addPieces(this.#promptPieces, value, pieces);
-      addPieces(this.#promptPieces, JSON.stringify(value).slice(1, -1), pieces);
-    } else if (typeof value === "object" && value !== null) {
-      for (const member of Object.values(value)) this.addPrompt(member);
-    }
+    const text = textOf(value);
+    const pieces = { length: PROMPT_PIECE_CHARS, step: PROMPT_PIECE_CHARS };
+    addPieces(this.#promptPieces, text, pieces);
+    addPieces(this.#promptPieces, JSON.stringify(text).slice(1, -1), pieces);
+    for (const [, member] of membersOf(value) ?? []) this.addPrompt(member);
   }
 
   /**
@@ -90,8 +89,8 @@ function presentEvidence(evidence: Evidence, redaction: Redaction): Evidence {
 }
 
 function presentValue(value: EvidenceValue, redaction: Redaction): EvidenceValue {
-  if (typeof value === "string") return redaction.shown(value);
   if (Array.isArray(value))
     return value.map((each: EvidenceValue) => presentValue(each, redaction));
-  return value;
+  const text = asText(value);
+  return text === undefined ? value : redaction.shown(text);
 }

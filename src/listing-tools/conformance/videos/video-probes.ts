@@ -1,4 +1,4 @@
-import { assert } from "../../../kernel/index.ts";
+import { asNumber, assert } from "../../../kernel/index.ts";
 import type { Subject } from "../probing/lab.ts";
 import { type Probe, withMembers } from "../probing/probe.ts";
 
@@ -29,8 +29,8 @@ export const videoProbes = {
 } as const;
 
 export function videoSeconds({ body }: Probe): number {
-  const { seconds } = body;
-  assert(typeof seconds === "number", "a probe of a video says how long it is");
+  const seconds = asNumber(body["seconds"]);
+  assert(seconds !== undefined, "a probe of a video says how long it is");
   return seconds;
 }
 
