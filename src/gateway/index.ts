@@ -4,7 +4,6 @@ export * from "./abuse/trial-abuse-monitor.ts";
 export * from "./accounts/account-notices.ts";
 export * from "./accounts/account-rules.ts";
 export * from "./accounts/principal.ts";
-export * from "./accounts/account-store.ts";
 export * from "./accounts/authenticate.ts";
 export * from "./accounts/postgres-connection-store.ts";
 export * from "./accounts/key-changes.ts";
