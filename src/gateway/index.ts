@@ -42,7 +42,6 @@ export * from "./records/activity.ts";
 export * from "./records/listing-figures.ts";
 export * from "./records/operator-desk.ts";
 export * from "./records/notice-facts.ts";
-export * from "./records/postgres-listing-figures.ts";
 export * from "./records/postgres-record-store.ts";
 export * from "./records/postgres-usage-reports.ts";
 export * from "./records/usage-rollup.ts";
