@@ -84,8 +84,7 @@ export function computeFigures(sums: readonly ListingSums[]) {
 function countsTogether(all: readonly ReadonlyMap<number, number>[]): ReadonlyMap<number, number> {
   const together = new Map<number, number>();
   for (const counts of all) {
-    for (const [span, answers] of counts)
-      together.set(span, (together.get(span) ?? 0) + answers);
+    for (const [span, answers] of counts) together.set(span, (together.get(span) ?? 0) + answers);
   }
   return together;
 }
