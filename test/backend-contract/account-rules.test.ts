@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { PLAIN_RULES, type AccountRules } from "../../src/gateway/accounts/account-rules.ts";
+import {
+  type AccountRules,
+  type LimitChange,
+  PLAIN_RULES,
+} from "../../src/gateway/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { addOrg } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
@@ -7,7 +11,6 @@ import { withBackend } from "../support/postgres.ts";
 import { addKey, type TestKey } from "../support/add-key.ts";
 import { grant, makeRuleKeys, rulesReader } from "../support/rule-keys.ts";
 import { testOperator } from "../support/test-operator.ts";
-import type { LimitChange } from "../../src/gateway/accounts/account-store.ts";
 import type { LimitTarget, StoredLimit } from "../../src/gateway/limits/limit-ceilings.ts";
 
 const NO_ORG = "org_none" as OrgId;

@@ -319,18 +319,6 @@ describe("a job that was made with a customer's own key", () => {
 describe("a gateway that polls a job once a minute", () => {
   const patient = withVideoFixture({ videoPollMinMs: 60_000 });
 
-  test("asks the provider once for ten simultaneous polls and later ones", async () => {
-    const { gateway, host } = patient;
-    const rich = await gateway.account("10.00");
-    const video = await acceptedVideo(gateway, rich);
-    const ask = () => getVideo(gateway, rich.key, video.id);
-    for (const answer of await Promise.all(Array.from({ length: 10 }, ask))) {
-      expect(answer.status).toBe(200);
-    }
-    for (let n = 0; n < 5; n++) await ask();
-    expect(host.last.polls).toHaveLength(1);
-  });
-
   test("keeps the state of a job whose listing left the catalog until its deadline", async () => {
     const { gateway, host } = patient;
     const rich = await gateway.account("10.00");

@@ -259,21 +259,6 @@ describe("a video job", () => {
   });
 });
 
-test("polls of a job use up no request of the minute", async () => {
-  const { id } = await acceptedVideo(fixture.gateway, account);
-  const rpm = async (): Promise<unknown> => {
-    const url = `${fixture.gateway.url}/v1/limits?model=test/video`;
-    return at(
-      (await httpCall(url, { headers: bearer(account.key) })).json,
-      "effective.rpm.remaining",
-    );
-  };
-  const before = await rpm();
-  for (let n = 0; n < 5; n++)
-    expect((await getVideo(fixture.gateway, account.key, id)).status).toBe(200);
-  expect(await rpm()).toBe(before);
-});
-
 test("a dry run reports what a video would hold", async () => {
   const url = `${fixture.gateway.url}/v1/route?for=videos`;
   const body = { model: "test/video", prompt: freshPrompt(), seconds: 5 };

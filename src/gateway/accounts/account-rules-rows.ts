@@ -31,10 +31,10 @@ import {
   type AccountRules,
   type Connection,
   type DedicatedEndpoint,
+  type LimitChange,
   PLAIN_RULES,
   type RoutingPolicy,
 } from "./account-rules.ts";
-import type { LimitChange } from "./account-store.ts";
 import type { KeyRecord } from "./key-store.ts";
 
 /**
@@ -129,11 +129,7 @@ export const policyColumns: Columns<RoutingPolicy> = columns<RoutingPolicy>({
 
 const endpointColumns: Columns<DedicatedEndpoint> = columns(endpointProperties);
 
-interface SealedConnection extends Omit<Connection, "sealedKey"> {
-  readonly sealedKey: string;
-}
-
-const connectionColumns: Columns<SealedConnection> = columns<SealedConnection>({
+const connectionColumns = columns<Omit<Connection, "sealedKey"> & { readonly sealedKey: string }>({
   connectionId: text("connection_id"),
   providerId: text("provider_id"),
   keyId: orAbsent(text("key_id")),

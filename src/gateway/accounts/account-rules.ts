@@ -1,6 +1,6 @@
 import type { CallFamily } from "../../formats/index.ts";
 import type { KeyId, ProviderId } from "../../kernel/index.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/limit-ceilings.ts";
+import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/limit-ceilings.ts";
 
 /** The capacity of a private manifest, reserved for one organization. */
 export interface DedicatedEndpoint {
@@ -32,6 +32,9 @@ export interface Connection {
   readonly keyId?: KeyId;
   readonly sealedKey: Buffer;
 }
+
+/** An absent limit stays as it is. Null removes it, so that the default applies again. */
+export type LimitChange = { readonly [N in keyof LimitValues]?: number | null };
 
 export interface AbuseRestriction {
   readonly family: CallFamily;

@@ -8,22 +8,41 @@ import {
   type Caps,
   capsInUsd,
   type Change,
-  columns,
   type Facts,
   instantOrNull,
-  micro,
   type MicroUsd,
   NO_CAPS,
   type Note,
-  type OrgId,
-  orNull,
   presentKeyId,
   type Row,
-  text,
   usdOrNull,
 } from "../../kernel/index.ts";
-import type { KeyEdit } from "./account-store.ts";
+import type { LimitTarget } from "../limits/limit-ceilings.ts";
+import type { LimitChange } from "./account-rules.ts";
 import { insertKey, keyColumns, type KeySummary, type NewKey } from "./key-store.ts";
+
+/** The changes to a key; an absent field stays as it is. */
+export interface KeyEdit {
+  readonly name?: string;
+  /** Only the caps to change; null removes a cap. */
+  readonly caps?: Partial<Caps>;
+  /** Null: the key never expires. */
+  readonly expiresAtMs?: number | null;
+  /** Null: the key may call every model. */
+  readonly models?: readonly string[] | null;
+  readonly tags?: readonly string[];
+  /** The new secret of one key. The old secret works until `oldUntilMs`; null ends it at once. */
+  readonly rotate?: {
+    readonly digest: Buffer;
+    readonly label: string;
+    readonly oldUntilMs: number | null;
+  };
+  /**
+   * Disables the key permanently. A key that is disabled already keeps its original `disabled_at`.
+   */
+  readonly disable?: true;
+  readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
+}
 
 const CAP_ACTIONS = {
   month: "key.cap",
@@ -91,32 +110,6 @@ function expiryFact(expiresAtMs: number | null): { readonly expires_at: string |
 export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
   return { cap_usd: usdOrNull(capMicroUsd) };
 }
-
-export async function changeOrgCap(
-  client: PoolClient,
-  note: Note,
-  asked: { readonly orgId: string; readonly capMicroUsd: MicroUsd | null },
-): Promise<boolean> {
-  const { rows } = await client.query<Row>(CHANGE_ORG_CAP_SQL, [asked.orgId, asked.capMicroUsd]);
-  assert(rows.length <= 1, "an organization is there once");
-  if (rows[0] === undefined) return false;
-  const { orgId, capMicroUsd } = wasCap.read(rows[0]);
-  const [before, after] = [capFact(capMicroUsd), capFact(asked.capMicroUsd)];
-  note({ action: "org.cap", orgId, target: orgId, before, after });
-  return true;
-}
-
-const wasCap = columns<{ readonly orgId: OrgId; readonly capMicroUsd: MicroUsd | null }>({
-  orgId: text("org_id"),
-  capMicroUsd: orNull(micro("was_cap")),
-});
-
-const CHANGE_ORG_CAP_SQL = `
-  update org o set cap_micro_usd = $2
-  from (
-    select org_id, cap_micro_usd as was_cap from org where org_id = $1 for no key update
-  ) was
-  where o.org_id = was.org_id returning o.org_id, was_cap`;
 
 /**
  * Changes all keys of `keyIds` and records each change. Returns undefined and changes nothing if a

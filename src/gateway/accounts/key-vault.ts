@@ -13,6 +13,7 @@ import {
   memoizeByText,
   type OrgId,
   type ProviderId,
+  type Public,
 } from "../../kernel/index.ts";
 
 /**
@@ -25,19 +26,7 @@ export interface KeyContext {
   readonly providerId: ProviderId | "webhook";
 }
 
-/** Encrypts customers' own provider keys, so that the result can be stored anywhere. */
-export interface KeyVault {
-  /** Sealing the same key twice gives different bytes. */
-  seal(providerKey: string, context: KeyContext): Buffer;
-  /**
-   * Throws a `SealedKeyFault` unless the bytes were sealed for this context with one of the vault's
-   * keys.
-   */
-  open(sealed: Buffer, context: KeyContext): string;
-  /** The names of the encryption keys, which do not reveal the keys. The first key seals. */
-  readonly keyNames: readonly string[];
-  sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
-}
+export type KeyVault = Public<AesVault>;
 
 export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
@@ -133,21 +122,25 @@ function ringKey(bytes: Buffer): RingKey {
 }
 
 /**
+ * Encrypts customers' own provider keys, so that the result can be stored anywhere.
+ *
  * The format of sealed bytes: version, name of the key (version 2), nonce, tag, encrypted key. The
  * bytes before the nonce and the context are authenticated too. A single key seals in version 1, so
  * that the previous release can open it.
  */
-class AesVault implements KeyVault {
+class AesVault {
   readonly #ring: () => readonly RingKey[];
 
   constructor(ring: () => readonly RingKey[]) {
     this.#ring = ring;
   }
 
+  /** The names of the encryption keys, which do not reveal the keys. The first key seals. */
   get keyNames(): readonly string[] {
     return this.#ring().map(({ name }) => name.toString("hex"));
   }
 
+  /** Sealing the same key twice gives different bytes. */
   seal(providerKey: string, context: KeyContext): Buffer {
     assert(providerKeyProblem(providerKey) === undefined, "a key was checked before it is sealed");
     const ring = this.#ring();
@@ -162,9 +155,17 @@ class AesVault implements KeyVault {
     return Buffer.concat([head, nonce, cipher.getAuthTag(), encrypted]);
   }
 
+  /**
+   * Throws a `SealedKeyFault` unless the bytes were sealed for this context with one of the vault's
+   * keys.
+   */
   open(sealed: Buffer, context: KeyContext): string {
     const opened = this.#open(sealed, context);
-    if (opened === undefined) throw notOpened();
+    if (opened === undefined) {
+      throw new SealedKeyFault(
+        "the stored key of this connection cannot be decrypted; was it stored with another encryption_key?",
+      );
+    }
     return opened.text;
   }
 
@@ -172,18 +173,16 @@ class AesVault implements KeyVault {
     return this.#open(sealed, context)?.by.name.toString("hex");
   }
 
-  #open(sealed: Buffer, context: KeyContext): Opened | undefined {
+  #open(
+    sealed: Buffer,
+    context: KeyContext,
+  ): { readonly text: string; readonly by: RingKey } | undefined {
     for (const by of this.#ring()) {
       const text = openWith(by, sealed, context);
       if (text !== undefined) return { text, by };
     }
     return undefined;
   }
-}
-
-interface Opened {
-  readonly text: string;
-  readonly by: RingKey;
 }
 
 function openWith({ key, name }: RingKey, sealed: Buffer, context: KeyContext): string | undefined {
@@ -210,12 +209,6 @@ function authenticated(head: Buffer, context: KeyContext): Buffer {
   // Must never change for version 1: the stored keys would no longer open.
   const sealedAs = head.length === 1 ? [UNNAMED] : [NAMED, head.toString("hex")];
   return Buffer.from(JSON.stringify([...sealedAs, connectionId, orgId, providerId]));
-}
-
-function notOpened(): SealedKeyFault {
-  return new SealedKeyFault(
-    "the stored key of this connection cannot be decrypted; was it stored with another encryption_key?",
-  );
 }
 
 export interface SealedRow {

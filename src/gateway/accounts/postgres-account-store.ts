@@ -19,8 +19,7 @@ import {
   type Row,
 } from "../../kernel/index.ts";
 import { changeLimit, keyRecord, type KeyRecordRow, keyRecordSql } from "./account-rules-rows.ts";
-import type { KeyEdit, Whose } from "./account-store.ts";
-import { changeOrgCap, createdKey, createNotedKey, editKeys } from "./key-changes.ts";
+import { capFact, createdKey, createNotedKey, editKeys, type KeyEdit } from "./key-changes.ts";
 import {
   keyColumns,
   type KeyRecord,
@@ -30,6 +29,7 @@ import {
   type NewKey,
 } from "./key-store.ts";
 import {
+  changeOrg,
   CREATE_ORG_SQL,
   createdOrg,
   ORG_AND_WALLET_SQL,
@@ -38,6 +38,12 @@ import {
 } from "./postgres-org-directory.ts";
 
 const DIGEST_BYTES = 32;
+
+/**
+ * Selects the keys that an operation may see: those of one organization except its managed keys,
+ * or, for operators, all keys.
+ */
+export type Whose = OrgId | "anyone";
 
 export class PostgresAccountStore implements KeyStore {
   readonly #pool: Pool;
@@ -86,19 +92,22 @@ export class PostgresAccountStore implements KeyStore {
 
   async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<{ was_name: string }>(RENAME_ORG_SQL, [orgId, name]);
-      const [was] = rows;
-      if (was === undefined) return false;
-      const before = { name: was.was_name };
+      const changed = await changeOrg(client, orgId, { column: "name", value: name });
+      if (changed === undefined) return false;
+      const before = { name: changed.was };
       note({ action: "org.rename", orgId, target: orgId, before, after: { name } });
       return true;
     });
   }
 
-  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, (client, note) =>
-      changeOrgCap(client, note, { orgId, capMicroUsd }),
-    );
+  async setOrgCap(id: string, cap: MicroUsd | null, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const changed = await changeOrg(client, id, { column: "cap_micro_usd", value: cap });
+      if (changed === undefined) return false;
+      const { orgId, was } = changed;
+      note({ action: "org.cap", orgId, target: orgId, before: capFact(was), after: capFact(cap) });
+      return true;
+    });
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
@@ -198,11 +207,6 @@ const findByDigestsSql = keyRecordSql(
 );
 
 const SELECT_ORG_SQL = `select ${orgColumns.sqlOf("o")} ${ORG_AND_WALLET_SQL}`;
-
-const RENAME_ORG_SQL = `
-  update org o set name = $2
-  from (select org_id, name as was_name from org where org_id = $1 for no key update) was
-  where o.org_id = was.org_id returning was_name`;
 
 const CREATE_PLAYGROUND_KEY_SQL = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)

@@ -1,4 +1,4 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   bool,
@@ -48,6 +48,24 @@ export const CREATE_ORG_SQL = `
 export function createdOrg(orgId: OrgId, name: string, email: string): Change {
   const after = { name, email: maskedEmail(email) };
   return { action: "org.create", orgId, target: orgId, before: null, after };
+}
+
+/**
+ * Sets a column of an organization. Returns its old value; undefined if there is no such
+ * organization.
+ */
+export async function changeOrg<T>(
+  client: PoolClient,
+  orgId: string,
+  { column, value }: { readonly column: string; readonly value: T },
+): Promise<{ readonly orgId: OrgId; readonly was: T } | undefined> {
+  const { rows } = await client.query<{ org_id: OrgId; was: T }>(
+    `update org o set ${column} = $2
+    from (select org_id, ${column} as was from org where org_id = $1 for no key update) old
+    where o.org_id = old.org_id returning o.org_id, was`,
+    [orgId, value],
+  );
+  return rows[0] && { orgId: rows[0].org_id, was: rows[0].was };
 }
 
 /** Reads all organizations of the installation. Only operators may see them, never a customer. */

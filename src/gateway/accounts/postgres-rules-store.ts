@@ -15,7 +15,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type { StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
+import type { EndpointLimits, StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
 import {
   type KeyRecordRow,
   changeLimit,
@@ -27,9 +27,20 @@ import {
   policyColumns,
   valueFacts,
 } from "./account-rules-rows.ts";
-import type { RoutingPolicy } from "./account-rules.ts";
+import type { DedicatedEndpoint, LimitChange, RoutingPolicy } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
-import type { EndpointRecord, LimitChange, NewEndpoint } from "./account-store.ts";
+import { changeOrg } from "./postgres-org-directory.ts";
+
+export interface EndpointRecord extends DedicatedEndpoint {
+  readonly orgId: OrgId;
+  readonly createdAtMs: number;
+}
+
+export interface NewEndpoint {
+  readonly orgId: OrgId;
+  readonly providerId: string;
+  readonly limits: EndpointLimits;
+}
 
 export class PostgresRulesStore {
   readonly #pool: Pool;
@@ -74,10 +85,11 @@ export class PostgresRulesStore {
 
   async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<{ was: boolean }>(KEYS_MAY_SET_SQL, [orgId, may]);
-      if (rows[0] === undefined) return false;
+      const set = { column: "keys_may_set_org_limits", value: may };
+      const changed = await changeOrg(client, orgId, set);
+      if (changed === undefined) return false;
       const action = "org.keys-may-set-limits";
-      const before = { allowed: rows[0].was };
+      const before = { allowed: changed.was };
       note({ action, orgId, target: orgId, before, after: { allowed: may } });
       return true;
     });
@@ -152,13 +164,6 @@ export class PostgresRulesStore {
 }
 
 export type RulesStore = Public<PostgresRulesStore>;
-
-const KEYS_MAY_SET_SQL = `
-  update org o set keys_may_set_org_limits = $2
-  from (
-    select org_id, keys_may_set_org_limits as was from org where org_id = $1 for no key update
-  ) w
-  where o.org_id = w.org_id returning was`;
 
 const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
 

@@ -18,8 +18,7 @@ import {
   WordTable,
   defined,
 } from "../../kernel/index.ts";
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
-import type { LimitChange } from "../accounts/account-store.ts";
+import type { DedicatedEndpoint, LimitChange } from "../accounts/account-rules.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import {
   isNamed,

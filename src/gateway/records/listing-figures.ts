@@ -1,4 +1,15 @@
-import type { OrgId } from "../../kernel/index.ts";
+import {
+  assert,
+  columns,
+  count,
+  opaque,
+  type OrgId,
+  type Public,
+  type Row,
+  text,
+} from "../../kernel/index.ts";
+import { DAY_MS } from "./report-parts.ts";
+import type { ReportSources } from "./report-sources.ts";
 
 /** The counts of a listing's traffic: their names in code, and in columns. */
 const COUNTS = {
@@ -21,7 +32,7 @@ const COUNTS = {
 } as const;
 type CountName = keyof typeof COUNTS;
 
-export function byCount<T>(make: (name: CountName, column: string) => T) {
+function byCount<T>(make: (name: CountName, column: string) => T) {
   const made = Object.entries(COUNTS).map(([name, column]) => [
     name,
     make(name as CountName, column),
@@ -70,12 +81,10 @@ export function computeFigures(sums: readonly ListingSums[]) {
   };
 }
 
-export function countsTogether(
-  all: readonly ReadonlyMap<number, number>[],
-): ReadonlyMap<number, number> {
+function countsTogether(all: readonly ReadonlyMap<number, number>[]): ReadonlyMap<number, number> {
   const together = new Map<number, number>();
   for (const counts of all) {
-    for (const [span, count] of counts) together.set(span, (together.get(span) ?? 0) + count);
+    for (const [span, answers] of counts) together.set(span, (together.get(span) ?? 0) + answers);
   }
   return together;
 }
@@ -85,10 +94,10 @@ function computeShare(part: number, whole: number): number | null {
 }
 
 function findPercentile(counts: ReadonlyMap<number, number>, share: number): number | null {
-  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const all = [...counts.values()].reduce((sum, answers) => sum + answers, 0);
   let left = Math.ceil(all * share);
-  for (const [span, count] of [...counts].toSorted(([a], [b]) => a - b)) {
-    left -= count;
+  for (const [span, answers] of [...counts].toSorted(([a], [b]) => a - b)) {
+    left -= answers;
     if (left <= 0) return spanMiddleMs(span);
   }
   return null;
@@ -106,4 +115,123 @@ export function spanMiddleMs(span: number | null): number | null {
   const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;
   const first = (span - doublings * SPANS_PER_DOUBLING) << doublings;
   return first + ((1 << doublings) >> 1);
+}
+
+/** The most rows that a query returns, newest first; older rows are left out. */
+const ROWS_MAX = 50_000;
+
+export type ListingFiguresStore = Public<PostgresListingFigures>;
+
+/** Figures of listings from PostgreSQL. A day that is not summed yet is computed from its hours. */
+export class PostgresListingFigures {
+  readonly #sources: Pick<ReportSources, "run">;
+
+  constructor(sources: Pick<ReportSources, "run">) {
+    this.#sources = sources;
+  }
+
+  async own(
+    filter: ListingFilter,
+    from: { readonly dayMs: number; readonly hourMs: number },
+  ): Promise<ListingHistory> {
+    const { orgId, modelId = null, providerId = null } = filter;
+    const values = (ms: number): unknown[] => [orgId, modelId, providerId, new Date(ms)];
+    const { days, hours } = await this.#sources.run(async (client) => ({
+      days: (await client.query<Row>(OWN_DAYS_SQL, values(from.dayMs))).rows,
+      hours: (await client.query<Row>(OWN_HOURS_SQL, values(from.dayMs))).rows,
+    }));
+    const ofDays = days.map(readSumsRow);
+    const ofHours = hours.map(readSumsRow);
+    return {
+      days: oldestFirst([...ofDays, ...daysOfHours(ofHours, ofDays)]),
+      hours: oldestFirst(ofHours).filter(({ fromMs }) => fromMs >= from.hourMs),
+    };
+  }
+
+  /**
+   * Returns sums over all organizations, without the days on which they would reveal something
+   * about one organization.
+   */
+  async published(fromDayMs: number): Promise<readonly ListingSums[]> {
+    const from = [new Date(fromDayMs)];
+    const rows = await this.#sources.run(
+      async (client) => (await client.query<Row>(PUBLISHED_SQL, from)).rows,
+    );
+    return oldestFirst(rows.map(readSumsRow));
+  }
+}
+
+function oldestFirst(sums: readonly ListingSums[]): readonly ListingSums[] {
+  return sums.toSorted((a, b) => a.fromMs - b.fromMs);
+}
+
+const SUMS = `provider_id, model_id, succeeded, failed, streamed, streamed_tokens, streamed_ms,
+  first_byte_spans, first_byte_counts`;
+const DAY_MS_SQL = "extract(epoch from day::timestamp at time zone 'utc')::bigint * 1000";
+const OF_FILTER_SQL = `org_id = $1 and ($2::text is null or model_id = $2)
+    and ($3::text is null or provider_id = $3)`;
+const HOURS_OF_DAY_SQL = `${DAY_MS_SQL} as from_ms,
+    bit_count(used_hours::bit(24)) as used_hours, bit_count(up_hours::bit(24)) as up_hours`;
+
+/**
+ * Reads an organization's daily sums. $1 organization, $2 model or null, $3 provider or null, $4
+ * the first instant.
+ */
+const OWN_DAYS_SQL = `
+  select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_day_sum
+  where ${OF_FILTER_SQL} and day >= ($4::timestamptz at time zone 'utc')::date
+  order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
+
+const OWN_HOURS_SQL = `
+  select ${SUMS}, extract(epoch from hour)::bigint * 1000 as from_ms,
+    (succeeded + failed > 0)::integer::bigint as used_hours,
+    (succeeded > 0)::integer::bigint as up_hours
+  from listing_hour_sum
+  where ${OF_FILTER_SQL} and hour >= $4
+  order by hour desc, provider_id, model_id limit ${ROWS_MAX}`;
+
+const PUBLISHED_SQL = `
+  select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_public_day
+  where day >= ($1::timestamptz at time zone 'utc')::date
+  order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
+
+const sumColumns = columns({
+  providerId: text<string>("provider_id"),
+  modelId: text<string>("model_id"),
+  fromMs: count("from_ms"),
+  ...byCount((_name, column) => count(column)),
+});
+const firstByteColumns = columns({
+  spans: opaque<number[]>("first_byte_spans"),
+  counts: opaque<number[]>("first_byte_counts"),
+});
+
+function readSumsRow(row: Row): ListingSums {
+  const { spans, counts } = firstByteColumns.read(row);
+  assert(spans.length === counts.length, "each span of first bytes has its count");
+  const firstBytes = new Map(spans.map((span, at) => [span, counts[at] ?? 0]));
+  return { ...sumColumns.read(row), firstBytes };
+}
+
+function daysOfHours(
+  hours: readonly ListingSums[],
+  days: readonly ListingSums[],
+): readonly ListingSums[] {
+  const toDayKey = ({ providerId, modelId, fromMs }: ListingSums): string =>
+    `${Math.floor(fromMs / DAY_MS)} ${providerId} ${modelId}`;
+  const summed = new Set(days.map(toDayKey));
+  const made = new Map<string, ListingSums>();
+  for (const hour of hours) {
+    const key = toDayKey(hour);
+    if (summed.has(key)) continue;
+    const known = made.get(key);
+    const fromMs = Math.floor(hour.fromMs / DAY_MS) * DAY_MS;
+    made.set(key, known === undefined ? { ...hour, fromMs } : added(known, hour));
+  }
+  return [...made.values()];
+}
+
+function added(a: ListingSums, b: ListingSums): ListingSums {
+  const firstBytes = countsTogether([a.firstBytes, b.firstBytes]);
+  return { ...a, ...byCount((name) => a[name] + b[name]), firstBytes };
 }

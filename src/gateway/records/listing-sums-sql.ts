@@ -63,11 +63,12 @@ const SUMS = [
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
 /**
  * Two arrays, the numbers and the counts of histogram buckets, from rows with one bucket (`span`)
- * each. Answers that were not streamed have no bucket.
+ * each. Answers without a time to the first byte have no bucket.
  */
-const SPANS_SQL = `
+export const spansSql = (count: string): string => `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
-  coalesce(array_agg(streamed order by span) filter (where span is not null), '{}')`;
+  coalesce(array_agg(${count} order by span) filter (where span is not null), '{}')`;
+const SPANS_SQL = spansSql("streamed");
 
 const HOURS_OF_PARTS_SQL = `
   insert into listing_hour_sum (org_id, hour, provider_id, model_id, attempts, ${SUMS.join(", ")},
@@ -184,8 +185,7 @@ export const PUBLISH_DAY_SQL = `
     case when is_streamed then streamed else 0 end,
     case when is_streamed then streamed_tokens else 0 end,
     case when is_streamed then streamed_ms else 0 end,
-    coalesce(array_agg(s.span order by s.span) filter (where s.span is not null), '{}'),
-    coalesce(array_agg(s.count order by s.span) filter (where s.span is not null), '{}')
+    ${spansSql("count")}
   from known k left join span s using (provider_id, model_id)
   group by k.provider_id, k.model_id, succeeded, failed, used_hours, up_hours, is_streamed,
     streamed, streamed_tokens, streamed_ms

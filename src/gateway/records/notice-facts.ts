@@ -18,6 +18,7 @@ import {
 } from "../../kernel/index.ts";
 import { requestIdFrom } from "../../ledger/index.ts";
 import { MANAGED_SQL } from "../accounts/key-store.ts";
+import { DAY_MS, HOUR_MS, type ReportQuery } from "./report-parts.ts";
 
 /** The cause of a refusal, by what the customer can do about it. */
 export type RefusalCause =
@@ -42,8 +43,6 @@ const CAUSE_SQL = `case
     then 'provider'
   else 'request' end`;
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const ROWS_MAX = 1_000;
 /** The most caps that are returned: enough for 20 keys, because each has up to three caps. */
 const CAPS_MAX = 60;
@@ -52,7 +51,7 @@ const CAPS_MAX = 60;
  * Reads the facts for the notices of organization $1, from a bounded number of rows. $2 is the
  * first request id of the last hour, $3 that of the last day.
  */
-export const NOTICE_FACTS_SQL = `
+const NOTICE_FACTS_SQL = `
   with lately as (
     select ${CAUSE_SQL} as cause, model_id, created_at,
       ((reason->>'needed_usd')::numeric * 1000000)::bigint as needed
@@ -115,7 +114,7 @@ export const NOTICE_FACTS_SQL = `
  * Counts the newest refused requests of organization $1 by cause. $2 is the first request id that
  * counts.
  */
-export const REFUSED_CAUSES_SQL = `
+const REFUSED_CAUSES_SQL = `
   select cause, count(*)::integer as requests from (
     select ${CAUSE_SQL} as cause from refused_request
     where org_id = $1 and request_id >= $2::uuid and error_class <> '${CLIENT_LEFT}'
@@ -127,8 +126,13 @@ export interface RefusedFor {
   readonly requests: number;
 }
 
-export function noticeFactsValues(orgId: OrgId, nowMs: number): [string, string, string] {
-  return [orgId, requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
+export function noticeFactsQuery(orgId: OrgId, nowMs: number): ReportQuery {
+  const values = [orgId, requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
+  return { text: NOTICE_FACTS_SQL, values };
+}
+
+export function refusedCausesQuery(orgId: OrgId, fromMs: number): ReportQuery {
+  return { text: REFUSED_CAUSES_SQL, values: [orgId, requestIdFrom(fromMs)] };
 }
 
 const factColumns = columns({

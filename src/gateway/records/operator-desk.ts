@@ -16,6 +16,7 @@ import {
   text,
 } from "../../kernel/index.ts";
 import { readCreatedAt, TWO_DAYS_OF_IDS, type FlaggedListing } from "../../ledger/index.ts";
+import type { ReportQuery } from "./report-parts.ts";
 
 const FOUND_MAX = 20;
 const KEY_LABEL_CHARS = "tm_vk_".length + 6;
@@ -66,7 +67,7 @@ export class PostgresOperatorDesk {
    * first characters.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
-    const { sql, values } = readQuestion(asked.trim());
+    const { text: sql, values } = readQuestion(asked.trim());
     return (await this.#rows(`${sql} limit ${FOUND_MAX}`, values)).map(foundColumns.read);
   }
 
@@ -150,33 +151,22 @@ const foundColumns = columns({
 });
 type Found = RecordOf<typeof foundColumns>;
 
-interface Question {
-  readonly sql: string;
-  readonly values: unknown[];
-}
-
-function readQuestion(asked: string): Question {
+function readQuestion(asked: string): ReportQuery {
+  const find = (sql: string, ...values: unknown[]): ReportQuery => ({ text: sql, values });
   const requestId = parseRequestId(asked);
-  if (requestId !== undefined)
-    return { sql: REQUEST_SQL, values: [requestId, ...findAttemptSpan(requestId)] };
-  if (asked.includes("@")) return { sql: EMAIL_SQL, values: [normaliseEmail(asked)] };
+  if (requestId !== undefined) return find(REQUEST_SQL, requestId, ...findAttemptSpan(requestId));
+  if (asked.includes("@")) return find(EMAIL_SQL, normaliseEmail(asked));
   const [, prefix, digits] = /^(R|TEST)-(\d{1,18})$/i.exec(asked) ?? [];
-  if (prefix !== undefined && digits !== undefined) {
+  if (prefix !== undefined) {
     const series = prefix.toUpperCase() === "R" ? "live:%" : "test:%";
-    return {
-      sql: `${PURCHASE_SQL} receipt_number = $1 and receipt_series like $2`,
-      values: [digits, series],
-    };
+    return find(`${PURCHASE_SQL} receipt_number = $1 and receipt_series like $2`, digits, series);
   }
-  if (asked.startsWith("pur_")) return { sql: `${PURCHASE_SQL} purchase_id = $1`, values: [asked] };
+  if (asked.startsWith("pur_")) return find(`${PURCHASE_SQL} purchase_id = $1`, asked);
   if (/^tm_vk_[0-9a-f]{6}/.test(asked)) {
-    return {
-      sql: `${KEY_SQL} left(label, ${KEY_LABEL_CHARS}) = $1`,
-      values: [asked.slice(0, KEY_LABEL_CHARS)],
-    };
+    const label = asked.slice(0, KEY_LABEL_CHARS);
+    return find(`${KEY_SQL} left(label, ${KEY_LABEL_CHARS}) = $1`, label);
   }
-  if (asked.startsWith("key_")) return { sql: `${KEY_SQL} key_id = $1`, values: [asked] };
-  return { sql: ORG_SQL, values: [asked] };
+  return asked.startsWith("key_") ? find(`${KEY_SQL} key_id = $1`, asked) : find(ORG_SQL, asked);
 }
 
 function findAttemptSpan(requestId: string): readonly bigint[] {

@@ -23,17 +23,15 @@ import {
   type MonthSpend,
   type PeriodSpend,
   readCreatedAt,
-  requestIdFrom,
   type SpendReads,
 } from "../../ledger/index.ts";
 import type { Grouping } from "./contract/usage.ts";
 import {
-  NOTICE_FACTS_SQL,
   noticeFacts,
   type NoticeFacts,
-  noticeFactsValues,
-  REFUSED_CAUSES_SQL,
+  noticeFactsQuery,
   type RefusedFor,
+  refusedCausesQuery,
 } from "./notice-facts.ts";
 import {
   groupColumns,
@@ -43,7 +41,7 @@ import {
   type UsageGroup,
   type UsageQuery,
 } from "./record-rows.ts";
-import { TOKENS_AND_DEBIT } from "./report-parts.ts";
+import { type ReportQuery, TOKENS_AND_DEBIT } from "./report-parts.ts";
 import { type RequestPage, requestsQuery, toRequestPage } from "./request-pages.ts";
 import {
   attemptedSql,
@@ -85,8 +83,8 @@ export class PostgresRecordStore implements SpendReads {
     toMs = LAST_MS,
     ...page
   }: UsageQuery): Promise<RequestPage> {
-    const { text, values } = requestsQuery({ orgId, fromMs, toMs }, page, true);
-    return toRequestPage(await this.#read<Row>(text, values), page);
+    const query = requestsQuery({ orgId, fromMs, toMs }, page, true);
+    return toRequestPage(await this.#run<Row>(query), page);
   }
 
   async usageGroups(query: UsageQuery, by: Grouping): Promise<readonly UsageGroup[]> {
@@ -95,14 +93,14 @@ export class PostgresRecordStore implements SpendReads {
   }
 
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
-    const [row] = await this.#read<Row>(NOTICE_FACTS_SQL, noticeFactsValues(orgId, nowMs));
+    const [row] = await this.#run<Row>(noticeFactsQuery(orgId, nowMs));
     assert(row !== undefined, "a statement of sums answers with a row");
     return noticeFacts(row);
   }
 
   /** Counts the causes of the newest ten thousand refusals since `fromMs`, most frequent first. */
   async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
-    return await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, [orgId, requestIdFrom(fromMs)]);
+    return await this.#run<RefusedFor>(refusedCausesQuery(orgId, fromMs));
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
@@ -119,9 +117,13 @@ export class PostgresRecordStore implements SpendReads {
     return { ...common, createdAtMs: readCreatedAt(requestId), outcome };
   }
 
+  #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return this.#run({ text, values });
+  }
+
   /** A client waits for the result, so a slow query counts as a store fault. */
-  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return (await queryInTime<R>(this.#pool, { text, values })).rows;
+  async #run<R extends object>(query: ReportQuery): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, query)).rows;
   }
 }
 

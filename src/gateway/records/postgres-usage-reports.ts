@@ -15,12 +15,12 @@ import {
   type Public,
   defined,
 } from "../../kernel/index.ts";
+import { readCreatedAt } from "../../ledger/index.ts";
 import * as activity from "./activity.ts";
 import { type Recorded, readRecorded } from "./record-rows.ts";
 import { DAY_MS, findRolledDays, HOUR_MS, isoDay } from "./report-parts.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import {
-  readRequest,
   type ReportedRequest,
   type RequestPage,
   type RequestPageQuery,
@@ -121,7 +121,11 @@ export class PostgresUsageReports {
 
   async request(orgId: OrgId, requestId: RequestId): Promise<RequestDetails | undefined> {
     return await this.#sources.runNow(async (client) => {
-      const request = await readRequest(client, orgId, requestId);
+      const atMs = readCreatedAt(requestId);
+      const page = { limit: REQUESTS_PER_MS_MAX };
+      const query = requestsQuery({ orgId, fromMs: atMs, toMs: atMs + 1 }, page);
+      const { rows } = toRequestPage((await client.query<Row>(query)).rows, page);
+      const request = rows.find((each) => each.requestId === requestId);
       const values = [orgId, requestId];
       const found = await readRecorded(
         async (text) => (await client.query<Row>(text, values)).rows,
@@ -222,6 +226,9 @@ export type UsageReports = Public<PostgresUsageReports>;
 export interface RequestDetails extends Recorded {
   readonly request: ReportedRequest;
 }
+
+/** More than an organization can send in one millisecond. */
+const REQUESTS_PER_MS_MAX = 1_000;
 
 const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
 

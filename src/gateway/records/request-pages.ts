@@ -1,14 +1,10 @@
-import type { PoolClient } from "pg";
-
 import {
   type AttemptEnd,
   columns,
   count,
-  type OrgId,
   orNull,
   parseRequestId,
   type RecordOf,
-  type RequestId,
   type RequestStatus,
   toRequestStatus,
   type Row,
@@ -138,7 +134,10 @@ export function requestsQuery(
     select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p where ${match}) v
     where ${behind} order by ${order} limit $4)`;
   const page = `select * from (${parts.map(firstSql).join(UNION_SQL)}) u order by ${order} limit $4`;
-  return { text: namedSql(page, order), values };
+  const text = `
+  select r.*, k.name as key_name, k.origin as key_origin from (${page}) r
+  left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
+  return { text, values };
 }
 
 const OF_NO_END: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
@@ -168,27 +167,6 @@ const REFUSED_SQL = `
         and a.request_id = r.request_id
         and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
-
-export async function readRequest(
-  client: PoolClient,
-  orgId: OrgId,
-  requestId: RequestId,
-): Promise<ReportedRequest | undefined> {
-  const one = "request_id = $2::uuid";
-  const requests = `
-    select * from (${openRequestsSql(one)}) o${UNION_SQL}${endedRequestsSql(one)}${UNION_SQL}
-    select ${REFUSED_COLUMNS_SQL} from refused_request where org_id = $1 and ${one}`;
-  // The attempts of a request take precedence over a recorded refusal of it.
-  const text = `${namedSql(requests, "outcome = 'refused' and attempts = 0")} limit 1`;
-  const [row] = (await client.query<Row>(text, [orgId, requestId])).rows;
-  return row && reportedRequest(row);
-}
-
-function namedSql(requests: string, order: string): string {
-  return `
-  select r.*, k.name as key_name, k.origin as key_origin from (${requests}) r
-  left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
-}
 
 interface SortedPlace {
   readonly value: string;

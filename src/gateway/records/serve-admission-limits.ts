@@ -10,8 +10,7 @@ import { countSetting } from "../call/count-tokens.ts";
 import { claimRefusal } from "../call/limit-refusals.ts";
 import { refuseCall } from "../call/refuse.ts";
 import { unknownModel } from "../routing/plan-route.ts";
-import { makeLimitChange, planLimitChange } from "./change-limit.ts";
-import { readLimitRequest } from "./change-limit.ts";
+import { makeLimitChange, planLimitChange, readLimitRequest } from "./change-limit.ts";
 import { type LimitDeps, readLimitUse } from "./limit-use.ts";
 import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 

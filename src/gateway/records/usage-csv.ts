@@ -18,8 +18,8 @@ import {
 } from "../../kernel/index.ts";
 import type { Grouping } from "./contract/usage.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
-import type { UsageGroup, UsageQuery } from "./record-rows.ts";
-import type { ReportedRequest } from "./request-pages.ts";
+import type { UsageGroup } from "./record-rows.ts";
+import type { ReportedRequest, RequestPage } from "./request-pages.ts";
 import { isoDay } from "./report-parts.ts";
 import type { ReadUsageQuery } from "./read-query.ts";
 
@@ -62,15 +62,14 @@ export class UsageCsv {
   async #sendRows(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
     const endMs = this.#clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const { orgId } = exchange.principal;
-    let rowsLeft = asked.limit ?? Number.POSITIVE_INFINITY;
-    let query: UsageQuery = {
-      orgId,
-      ...asked.range,
-      limit: Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS),
+    let { limit: rowsLeft = Number.POSITIVE_INFINITY, range } = asked;
+    const readPage = (): Promise<RequestPage> => {
+      const limit = Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS);
+      return this.#records.usagePage({ orgId, ...range, limit });
     };
     // Reads the first page before any byte is sent, so that a fault still becomes an ordinary
     // refusal.
-    let page = await this.#records.usagePage(query);
+    let page = await readPage();
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
     let goOn = (): void => undefined;
     exchange.onWritable(() => goOn());
@@ -85,9 +84,8 @@ export class UsageCsv {
         if (!exchange.write(text)) await new Promise<void>((resolve) => (goOn = resolve));
         if (exchange.gone) return;
         if (this.#clock.monotonicMs() > endMs) return exchange.cut();
-        const limit = Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS);
-        query = { ...query, limit, cursor: page.nextCursor };
-        page = await this.#records.usagePage(query);
+        range = { ...range, cursor: page.nextCursor };
+        page = await readPage();
         text = "";
       }
     } catch (fault) {

@@ -273,8 +273,7 @@ export const ROLL_SQL = `
       requests, last_attempt_id, first_byte_spans, first_byte_counts, ${SUMMED.join(", ")})
     select org_id, $2::date, request_day, model_id, key_id, provider_id, status, sum(requests),
       max(last_attempt_id),
-      coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
-      coalesce(array_agg(requests order by span) filter (where span is not null), '{}'),
+      ${listingSql.spansSql("requests")},
       ${SUMMED_SQL}
     from span group by 1, 2, 3, 4, 5, 6, 7
   ), taken as (

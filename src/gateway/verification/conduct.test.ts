@@ -69,15 +69,6 @@ test("fewer than two hundred answers say nothing", () => {
   expect(found).toHaveLength(1);
 });
 
-test("a suspect listing is found again if the breaches continue, and only then", () => {
-  const { found, note } = conductFixture();
-  note(200, SUBSTITUTED);
-  note(5_000, GOOD);
-  expect(found).toHaveLength(1);
-  note(40, SUBSTITUTED);
-  expect(found).toHaveLength(2);
-});
-
 test.each<[string, (conduct: Conduct) => void]>([
   ["another model", (conduct) => conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED)],
   ["another provider", (conduct) => conduct.note(listing("a", "lab/one"), "org-1", SUBSTITUTED)],

@@ -7,15 +7,14 @@ import {
   type Public,
   bool,
   columns,
-  type Columns,
   instantMs,
   lockedConnection,
+  type RecordOf,
   type Row,
   text,
   unlockConnection,
 } from "../../kernel/index.ts";
 import { type ListingName, listingKey } from "./conduct.ts";
-import type { KnownRuns, WatchedRunOutcome, WatchState } from "./watch-schedule.ts";
 
 export class PostgresWatchStore {
   readonly #pool: Pool;
@@ -46,7 +45,8 @@ class PostgresWatchSession {
     this.#lock = lock;
   }
 
-  async state(intervalMs: number): Promise<WatchState> {
+  /** Every time is by the clock of the database. */
+  async state(intervalMs: number) {
     const pool = this.#pool;
     const [verdicts, attempts, suspects, now] = await Promise.all([
       pool.query<Row>(VERDICTS_SQL),
@@ -64,7 +64,16 @@ class PostgresWatchSession {
     for (const row of suspects.rows) add(row, suspectColumns.read(row));
     const [first] = now.rows;
     assert(first !== undefined, "the clock answers");
-    return { nowMs: first.now.getTime(), known, spentMicroUsd: microUsd(first.spent) };
+    return {
+      nowMs: first.now.getTime(),
+      /** The runs of each listing, by `listingKey`. */
+      known,
+      /**
+       * The cost of the scheduled runs of the last interval. A run that has not ended counts with
+       * its whole budget.
+       */
+      spentMicroUsd: microUsd(first.spent),
+    };
   }
 
   /** Records a run before its first request, so that its budget counts even if the process dies. */
@@ -91,26 +100,39 @@ class PostgresWatchSession {
 
 export type WatchSession = Public<PostgresWatchSession>;
 
-const nameColumns: Columns<ListingName> = columns({
-  providerId: text("provider_id"),
-  modelId: text("model_id"),
+const nameColumns = columns({
+  providerId: text<string>("provider_id"),
+  modelId: text<string>("model_id"),
 });
 
-const verdictColumns: Columns<NonNullable<KnownRuns["verdict"]>> = columns({
-  upstreamModelId: text("upstream_id"),
-  manifestSha256: text("manifest_sha256"),
+const verdictColumns = columns({
+  upstreamModelId: text<string>("upstream_id"),
+  manifestSha256: text<string>("manifest_sha256"),
   isConclusive: bool("is_conclusive"),
   checkedAtMs: instantMs("checked_at"),
 });
 
-const attemptColumns: Columns<NonNullable<KnownRuns["attempt"]>> = columns({
+const attemptColumns = columns({
   startedMs: instantMs("started_at"),
+  /** False if the run is going on, its process died, or its verdict could not be recorded. */
   isRecorded: bool("is_recorded"),
 });
 
-const suspectColumns: Columns<{ suspectSinceMs: number }> = columns({
-  suspectSinceMs: instantMs("since"),
-});
+const suspectColumns = columns({ suspectSinceMs: instantMs("since") });
+
+export interface KnownRuns extends Partial<RecordOf<typeof suspectColumns>> {
+  /** The newest verdict, even if it is inconclusive. */
+  readonly verdict?: RecordOf<typeof verdictColumns>;
+  /** The newest scheduled run that was not ended by an operator. */
+  readonly attempt?: RecordOf<typeof attemptColumns>;
+}
+
+/**
+ * - `recorded`: the verdict of the run is stored;
+ * - `unrecorded`: the run ended without a stored verdict;
+ * - `ended`: an operator ended the run, and the listing is as due as before.
+ */
+export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";
 
 /** Every verdict counts as a run, even an inconclusive one. */
 const VERDICTS_SQL = `

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { listingKey } from "./conduct.ts";
-import { dueListings, type KnownRuns, nextRunMs } from "./watch-schedule.ts";
+import type { KnownRuns } from "./postgres-watch-store.ts";
+import { dueListings, nextRunMs } from "./watch-schedule.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

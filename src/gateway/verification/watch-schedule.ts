@@ -1,25 +1,9 @@
 import { createHash } from "node:crypto";
 
-import { assert, type MicroUsd } from "../../kernel/index.ts";
+import { assert } from "../../kernel/index.ts";
 import { listingKey, type ListingName } from "./conduct.ts";
+import type { KnownRuns } from "./postgres-watch-store.ts";
 import type { VerifiedListing } from "./verification.ts";
-
-export interface KnownRuns {
-  /** The newest verdict, even if it is inconclusive. */
-  readonly verdict?: {
-    readonly upstreamModelId: string;
-    readonly manifestSha256: string;
-    readonly isConclusive: boolean;
-    readonly checkedAtMs: number;
-  };
-  /** The newest scheduled run that was not ended by an operator. */
-  readonly attempt?: {
-    readonly startedMs: number;
-    /** False if the run is going on, its process died, or its verdict could not be recorded. */
-    readonly isRecorded: boolean;
-  };
-  readonly suspectSinceMs?: number;
-}
 
 /**
  * Why a conformance run of a listing is due:
@@ -106,22 +90,3 @@ function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;
 }
-
-export interface WatchState {
-  /** By the clock of the database, like every other time in this file. */
-  readonly nowMs: number;
-  /** The runs of each listing, by `listingKey`. */
-  readonly known: ReadonlyMap<string, KnownRuns>;
-  /**
-   * The cost of the scheduled runs of the last interval. A run that has not ended counts with its
-   * whole budget.
-   */
-  readonly spentMicroUsd: MicroUsd;
-}
-
-/**
- * - `recorded`: the verdict of the run is stored;
- * - `unrecorded`: the run ended without a stored verdict;
- * - `ended`: an operator ended the run, and the listing is as due as before.
- */
-export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";

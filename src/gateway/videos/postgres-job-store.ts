@@ -2,7 +2,6 @@ import type { Pool, QueryResultRow } from "pg";
 
 import {
   assert,
-  type AttemptId,
   batchValues,
   big,
   type Columns,
@@ -12,44 +11,42 @@ import {
   instantMs,
   integer,
   type JobId,
-  type KeyId,
   marks,
   micro,
-  type ModelId,
   opaque,
   orAbsent,
   type OrgId,
   orNull,
-  type ProviderId,
   type Public,
   queryInTime,
-  type RequestId,
   type Row,
   takeRowsSql,
   text,
 } from "../../kernel/index.ts";
 import { jobCloseColumns } from "../../ledger/index.ts";
 import { firstPollMs, type JobEnd, type JobUpdate, MISSING_INTERVAL_MS } from "./job-state.ts";
-import type { NewVideoJob, TakenJob, VideoJob, VideoState } from "./video-job.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
+
+type WrittenJob = Omit<NewVideoJob, "options" | "startedAtMs" | "deadlineMs">;
 
 /** The columns of a new job that are written as they are. */
-const newProperties = {
-  jobId: text<JobId>("job_id"),
-  orgId: text<OrgId>("org_id"),
-  keyId: text<KeyId>("key_id"),
-  requestId: text<RequestId>("request_id"),
-  attemptId: big<AttemptId>("attempt_id"),
-  modelId: text<ModelId>("model_id"),
-  providerId: text<ProviderId>("provider_id"),
-  deploymentId: text<string>("deployment_id"),
-  connectionId: orAbsent(text<string>("connection_id")),
-  providerJobId: text<string>("provider_job_id"),
+const newProperties: ColumnsOf<WrittenJob> = {
+  jobId: text("job_id"),
+  orgId: text("org_id"),
+  keyId: text("key_id"),
+  requestId: text("request_id"),
+  attemptId: big("attempt_id"),
+  modelId: text("model_id"),
+  providerId: text("provider_id"),
+  deploymentId: text("deployment_id"),
+  connectionId: orAbsent(text("connection_id")),
+  providerJobId: text("provider_job_id"),
   reserveMicroUsd: micro("reserve"),
   seconds: integer("seconds"),
-  state: text<VideoState>("state"),
+  state: text("state"),
   progress: integer("progress"),
-} as const;
-const newColumns = columns<Pick<NewVideoJob, keyof typeof newProperties>>(newProperties);
+};
+const newColumns = columns<WrittenJob>(newProperties);
 
 const jobProperties: ColumnsOf<VideoJob> = {
   ...newProperties,

@@ -35,9 +35,9 @@ export async function serveVideoContent(
   const deployment = await findDeployment(deps, job).catch(() => null);
   const { remainingRequests } = counted;
   const served: ServedHeaders = { provider: job.providerId, remainingRequests };
-  if (deployment === undefined) return exchange.refuse(disconnectedFile(), served);
+  if (deployment === undefined) return exchange.refuse(DISCONNECTED_FILE, served);
   // The database did not answer.
-  if (deployment === null) return exchange.refuse(unreachableFile(), served);
+  if (deployment === null) return exchange.refuse(UNREACHABLE_FILE, served);
   await passOn(deps, exchange, { job, deployment, served });
 }
 
@@ -138,7 +138,7 @@ function passThroughRefusal(
 ): Refusal {
   switch (end.kind) {
     case "unreachable":
-      return unreachableFile();
+      return UNREACHABLE_FILE;
     case "silent":
       return refusal("upstream_error", "the provider did not send the file in time; try again", {
         status: 504,
@@ -163,16 +163,16 @@ function goneFile(upstreamStatus?: number): Refusal {
   return refusal("not_found", message, defined({ upstreamStatus }));
 }
 
-function disconnectedFile(): Refusal {
-  const message =
-    "this gateway no longer has the listing or the provider key with which this video was made, so its file cannot be fetched; generate it again";
-  return refusal("not_found", message);
-}
+const DISCONNECTED_FILE = refusal(
+  "not_found",
+  "this gateway no longer has the listing or the provider key with which this video was made, so its file cannot be fetched; generate it again",
+);
 
-function unreachableFile(): Refusal {
-  const message = "the provider of this video could not be reached; try again in about two seconds";
-  return refusal("upstream_error", message, { status: 502, origin: "upstream" });
-}
+const UNREACHABLE_FILE = refusal(
+  "upstream_error",
+  "the provider of this video could not be reached; try again in about two seconds",
+  { status: 502, origin: "upstream" },
+);
 
 function unusableFile(upstreamStatus: number): Refusal {
   return refusal(

@@ -10,7 +10,7 @@ import {
 } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import type { VideoDeps } from "./video-deps.ts";
-import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
+import { type NewVideoJob, VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
 export interface VideoReadDeps extends VideoDeps {
@@ -54,22 +54,9 @@ function noSuchVideo(): Refusal {
   return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
 }
 
-/** The fields of a job that a client sees. All are known as soon as the job is accepted. */
-export type ShownVideo = Pick<
-  VideoJob,
-  | "jobId"
-  | "modelId"
-  | "state"
-  | "progress"
-  | "startedAtMs"
-  | "completedAtMs"
-  | "expiresAtMs"
-  | "seconds"
-  | "options"
-  | "errorCode"
-  | "costMicroUsd"
-  | "requestId"
->;
+/** The fields of a job that are known as soon as the job is accepted. */
+export type ShownVideo = Omit<NewVideoJob, "deadlineMs"> &
+  Pick<VideoJob, "completedAtMs" | "expiresAtMs" | "errorCode" | "costMicroUsd">;
 
 export function videoBody(job: ShownVideo): string {
   const { options, errorCode } = job;

@@ -1,4 +1,10 @@
-import { type Family, type ListingFold, mapped, oneValue } from "../../kernel/index.ts";
+import {
+  type Family,
+  type ListingFold,
+  type Logger,
+  mapped,
+  oneValue,
+} from "../../kernel/index.ts";
 import type { ConnectionStore } from "../accounts/postgres-connection-store.ts";
 import { add, toListingKey } from "../call/metrics.ts";
 import type { CallPorts } from "../call/ports.ts";
@@ -25,15 +31,10 @@ export interface VideoSettings {
   readonly contentBytesMax: number;
 }
 
-export interface VideoLog {
-  warn(detail: object, message: string): void;
-  error(detail: object, message: string): void;
-}
-
 export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
   readonly connections: Pick<ConnectionStore, "find">;
-  readonly log: VideoLog;
+  readonly log: Pick<Logger, "warn" | "error">;
   readonly videos: VideoSettings;
   readonly videoMetrics: VideoMetrics;
   /** Returns numbers in [0, 1) that spread the polls. */
