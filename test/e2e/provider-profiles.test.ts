@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { STRICT_PROVIDERS } from "../support/strict-providers/strict-providers.ts";
-import type { StrictProvider } from "../support/strict-providers/strict-provider.ts";
+import {
+  STRICT_PROVIDERS,
+  type StrictProvider,
+} from "../support/strict-providers/strict-providers.ts";
 import {
   ceilingBody,
   headParameters,

@@ -45,7 +45,6 @@ export interface FaultRule {
 
 export interface Simulator {
   readonly url: string;
-  readonly port: number;
   counts(): CallCounts;
   /** The last hundred calls, including those about video jobs, oldest first. */
   calls(): readonly CallRecord[];
@@ -72,7 +71,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     url: `http://${host}:${port}`,
-    port,
     counts: () => router.log.counts(),
     calls: () => router.log.last(),
     jobs: () => router.jobs.summaries(),

@@ -87,12 +87,10 @@ export class CheckoutApi {
     const { latest_charge: charge, payment_method: card } = payment;
     const expanded = {
       ...payment,
-      ...(has("latest_charge")
-        ? { latest_charge: this.#book.charges.get(charge ?? "") ?? null }
-        : {}),
-      ...(has("payment_method")
-        ? { payment_method: this.#book.cards.get(card ?? "") ?? null }
-        : {}),
+      ...(has("latest_charge") && {
+        latest_charge: this.#book.charges.get(charge ?? "") ?? null,
+      }),
+      ...(has("payment_method") && { payment_method: this.#book.cards.get(card ?? "") ?? null }),
     };
     return expanded as unknown as CheckoutPayment;
   }

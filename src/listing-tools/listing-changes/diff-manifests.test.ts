@@ -1,18 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import type { Manifest, ManifestPrice, ManifestSku } from "../../catalog/manifest/index.ts";
+import { pricing, smallManifest } from "../../../test/fixtures/manifest/samples.ts";
+import type { Manifest, ManifestSku } from "../../catalog/manifest/index.ts";
 import { diffManifests, type ListingDifference } from "./diff-manifests.ts";
 
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
 const MIDNIGHT = "2027-01-01T00:00:00Z";
-
-function pricing(prices: Partial<Record<ManifestSku, string>>): ManifestPrice[] {
-  return Object.entries(prices).map(([type, cost]) => ({
-    type: type as ManifestSku,
-    unit: "token",
-    cost_usd_per_million: cost,
-  }));
-}
 
 type Model = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
@@ -34,22 +27,6 @@ function listing(change: Partial<Model> = {}): Model {
   };
 }
 
-function manifest(models: readonly Model[], terms: Record<string, Terms> = {}): Manifest {
-  return {
-    manifest_version: "1",
-    provider: {
-      id: "acme",
-      name: "Acme",
-      privacy_policy_url: "https://acme.example/privacy",
-      prompt_logging: "none",
-    },
-    endpoint: { base_url: "https://api.acme.example/v1", dialect: "wire_a" },
-    settlement: { mode: "arrears", interval: "monthly" },
-    models,
-    listing_terms: terms,
-  };
-}
-
 interface Side {
   readonly model?: Partial<Model>;
   readonly terms?: Terms;
@@ -58,7 +35,7 @@ interface Side {
 /** The difference of one listing, with its terms before and after. */
 function findDifference(before: Side, after: Side): ListingDifference | undefined {
   const made = ({ model, terms = {} }: Side): Manifest =>
-    manifest([listing(model)], { "acme/small": terms });
+    smallManifest([listing(model)], { "acme/small": terms });
   return diffManifests(made(before), made(after), NOW_MS).models[0];
 }
 
@@ -199,15 +176,15 @@ describe("what is less", () => {
 
   test("an output bound that is no smaller than every listing's is not less", () => {
     const { max_output_tokens: _, ...unbounded } = listing();
-    const before = manifest([unbounded]);
+    const before = smallManifest([unbounded]);
     const at = (bound: number): boolean | undefined =>
-      diffManifests(before, manifest([listing({ max_output_tokens: bound })]), NOW_MS).models[0]
-        ?.is_less;
+      diffManifests(before, smallManifest([listing({ max_output_tokens: bound })]), NOW_MS)
+        .models[0]?.is_less;
     expect([at(32_768), at(32_767)]).toEqual([false, true]);
   });
 
   test("a provider that begins to keep prompts, or hides its listings, offers less", () => {
-    const before = manifest([listing()]);
+    const before = smallManifest([listing()]);
     const provider = { ...before.provider, prompt_logging: "retained" } as const;
     const found = diffManifests(before, { ...before, provider }, NOW_MS);
     expect(found).toMatchObject({ ok: false, models: [] });
@@ -225,24 +202,26 @@ describe("listings that come and go", () => {
   const two = listing({ id: "acme/two" });
 
   test("one that comes is no harm, one that goes is", () => {
-    const come = diffManifests(manifest([one]), manifest([one, two]), NOW_MS);
+    const come = diffManifests(smallManifest([one]), smallManifest([one, two]), NOW_MS);
     expect(come).toMatchObject({ ok: true, counts: { old: 1, new: 2, added: 1, removed: 0 } });
     expect(come.models).toMatchObject([{ model: "acme/two", change: "added", is_dearer: false }]);
-    const gone = diffManifests(manifest([one, two]), manifest([one]), NOW_MS);
+    const gone = diffManifests(smallManifest([one, two]), smallManifest([one]), NOW_MS);
     expect(gone).toMatchObject({ ok: false, counts: { added: 0, removed: 1 } });
   });
 
   test("a staged listing is not sold: it may become dearer, and may be removed", () => {
     const staged = { ...two, is_ready: false };
-    expect(diffManifests(manifest([one, staged]), manifest([one]), NOW_MS).ok).toBe(true);
+    expect(diffManifests(smallManifest([one, staged]), smallManifest([one]), NOW_MS).ok).toBe(true);
     const dearer = { ...staged, pricing: pricing({ prompt: "9", completion: "9" }) };
-    const found = diffManifests(manifest([staged]), manifest([dearer]), NOW_MS);
+    const found = diffManifests(smallManifest([staged]), smallManifest([dearer]), NOW_MS);
     expect(found).toMatchObject({ ok: true, counts: { changed: 1, dearer: 0 } });
   });
 
   test("the order of listings and of members is no difference", () => {
     const turned = Object.fromEntries(Object.entries(one).toReversed()) as unknown as Model;
-    expect(diffManifests(manifest([one, two]), manifest([two, turned]), NOW_MS)).toMatchObject({
+    expect(
+      diffManifests(smallManifest([one, two]), smallManifest([two, turned]), NOW_MS),
+    ).toMatchObject({
       ok: true,
       facts: [],
       models: [],

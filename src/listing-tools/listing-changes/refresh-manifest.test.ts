@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import type { Manifest, ManifestPrice, ManifestSku } from "../../catalog/manifest/index.ts";
+import { pricing, smallManifest } from "../../../test/fixtures/manifest/samples.ts";
+import type { Manifest, ManifestPrice } from "../../catalog/manifest/index.ts";
 import { indexListings, ratesAt, type Listing } from "./listing-prices.ts";
 import { type ListingHash, refreshManifest, type Refreshed } from "./refresh-manifest.ts";
 
@@ -14,14 +15,6 @@ const ID = "acme/small";
 type Model = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 type Sourced = Parameters<typeof refreshManifest>[0]["imported"];
-
-function pricing(prices: Partial<Record<ManifestSku, string>>): ManifestPrice[] {
-  return Object.entries(prices).map(([type, cost]) => ({
-    type: type as ManifestSku,
-    unit: "token",
-    cost_usd_per_million: cost,
-  }));
-}
 
 const at = (prompt: string, completion = "4"): ManifestPrice[] => pricing({ prompt, completion });
 
@@ -37,22 +30,12 @@ const hashOf: ListingHash = (listing, terms) => {
 /** As an import of these listings would write it. */
 function imported(
   models: readonly Model[],
-  terms: Record<string, Terms> = {},
+  terms?: Record<string, Terms>,
   dated = "2026-11-01",
 ): Sourced {
-  const hashes = models.map((each) => [each.id, hashOf(each, terms[each.id])] as const);
+  const hashes = models.map((each) => [each.id, hashOf(each, terms?.[each.id])] as const);
   return {
-    manifest_version: "1",
-    provider: {
-      id: "acme",
-      name: "Acme",
-      privacy_policy_url: "https://acme.example/privacy",
-      prompt_logging: "none",
-    },
-    endpoint: { base_url: "https://api.acme.example/v1", dialect: "wire_a" },
-    settlement: { mode: "arrears", interval: "monthly" },
-    models,
-    ...(Object.keys(terms).length === 0 ? {} : { listing_terms: terms }),
+    ...smallManifest(models, terms),
     catalog_source: {
       from: "litellm",
       dated,
@@ -144,7 +127,7 @@ describe("prices that the source has changed", () => {
   });
 
   test("refreshing twice changes nothing the second time, the same day and on a later one", () => {
-    const next = imported([model({ pricing: at("1.2") })], {}, "2026-11-22");
+    const next = imported([model({ pricing: at("1.2") })], undefined, "2026-11-22");
     const first = refresh(old, next);
     expect(again(first, next).manifest).toBe(first.manifest);
     const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
@@ -153,7 +136,7 @@ describe("prices that the source has changed", () => {
   });
 
   test("what was announced has become the price when its day has come, in the source's own bytes", () => {
-    const next = imported([model({ pricing: at("1.2") })], {}, "2026-11-22");
+    const next = imported([model({ pricing: at("1.2") })], undefined, "2026-11-22");
     const found = again(refresh(old, next), next, { nowMs: RISE_MS, riseFromMs: RISE_MS + 7 });
     expect(found.manifest).toEqual(next);
   });
@@ -322,7 +305,7 @@ describe("listings that come and go in the source", () => {
   test("what a source still has does not end, though no two agree on it: who sells it is asked", () => {
     const others = ["acme/b", "acme/c"].map((id) => model({ id }));
     const current = imported([model(), ...others]);
-    const next = imported(others, {}, "2026-11-20");
+    const next = imported(others, undefined, "2026-11-20");
     const kept = refresh(current, next, { unsettled: [ID] });
     expect(kept.manifest.models[0]).toEqual(model());
     expect(kinds(kept)).toEqual(["staging_waits"]);

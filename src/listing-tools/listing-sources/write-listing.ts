@@ -11,9 +11,8 @@ import {
 } from "../../catalog/index.ts";
 import type { DraftPrices, DraftSheet, StageCode } from "./draft.ts";
 import type { MergedDraft } from "./merge-drafts.ts";
-import { withMargin } from "./price-text.ts";
+import { type Prices, raisedPrices, withMargin } from "./price-text.ts";
 import { ceilingBody, headParameters, type ProviderHead } from "./provider-heads.ts";
-import { type Prices, raisedPrices } from "./raise-prices.ts";
 
 export interface WrittenListing {
   readonly model: ManifestModel;

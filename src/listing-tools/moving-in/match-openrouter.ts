@@ -45,7 +45,7 @@ export function matchModels(
   asked: readonly AskedModel[],
   listed: readonly ListedHere[],
 ): ModelMatch[] {
-  const index = new ListedIndex(listed);
+  const index = indexListed(listed);
   return asked.map((model) => matchModel(model, index));
 }
 
@@ -92,74 +92,48 @@ function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | u
     const why = `the id without its variant :${shortText(variant, 20)} (${known ?? "unknown here"})`;
     return listed === undefined ? undefined : { listed, why };
   }
-  const permanent = canonical === undefined ? undefined : index.byId(canonical);
-  if (permanent !== undefined) return { listed: permanent, why: "its permanent name is this id" };
-  const plain = index.byPlainName(id);
-  if (plain !== undefined) {
-    return { listed: plain, why: "the same but for dots, case or the date in the name" };
-  }
-  const other = index.byOtherName(id);
-  if (other !== undefined) {
-    return { listed: other, why: "a provider of this listing calls its model by that name" };
-  }
-  const alone = index.byNameAlone(id);
-  return alone === undefined
-    ? undefined
-    : { listed: alone, why: "the same name under another author: compare the two" };
+  const rules: readonly (readonly [ListedHere | undefined, string])[] = [
+    [index.byId(canonical ?? ""), "its permanent name is this id"],
+    [index.byPlainName(id), "the same but for dots, case or the date in the name"],
+    [index.byOtherName(id), "a provider of this listing calls its model by that name"],
+    [index.byNameAlone(id), "the same name under another author: compare the two"],
+  ];
+  const [found] = rules.flatMap(([listed, why]) => (listed === undefined ? [] : [{ listed, why }]));
+  return found;
 }
 
+type ListedIndex = ReturnType<typeof indexListed>;
+
 /** Finds listings by name. A name that two listings share finds neither. */
-class ListedIndex {
-  readonly #ids: ReadonlyMap<string, ListedHere>;
-  readonly #plain: ReadonlyMap<string, ListedHere | "several">;
-  readonly #others: ReadonlyMap<string, ListedHere | "several">;
-  readonly #alone: ReadonlyMap<string, ListedHere | "several">;
-
-  constructor(listed: readonly ListedHere[]) {
-    this.#ids = new Map(listed.map((each) => [each.id, each]));
-    this.#plain = unambiguous(listed, (each) => [plainName(each.id)]);
-    this.#others = unambiguous(listed, (each) => each.otherNames);
-    this.#alone = unambiguous(listed, (each) => [plainName(nameAlone(each.id))]);
-  }
-
-  byId(id: string): ListedHere | undefined {
-    return this.#ids.get(id);
-  }
-
-  byPlainName(id: string): ListedHere | undefined {
-    return one(this.#plain.get(plainName(id)));
-  }
-
-  byOtherName(name: string): ListedHere | undefined {
-    return one(this.#others.get(name));
-  }
-
-  byNameAlone(id: string): ListedHere | undefined {
-    return one(this.#alone.get(plainName(nameAlone(id))));
-  }
-
-  alike(id: string): string[] {
-    const family = plainName(nameAlone(id)).split("-").slice(0, 2).join("-");
-    if (family === "") return [];
-    const ids = [...this.#ids.keys()];
-    return ids.filter((each) => plainName(nameAlone(each)).startsWith(family)).slice(0, ALIKE_MAX);
-  }
+function indexListed(listed: readonly ListedHere[]) {
+  const ids = new Map(listed.map((each) => [each.id, each]));
+  const plain = unambiguous(listed, ({ id }) => [plainName(id)]);
+  const others = unambiguous(listed, ({ otherNames }) => otherNames);
+  const alone = unambiguous(listed, ({ id }) => [plainName(nameAlone(id))]);
+  return {
+    byId: (id: string) => ids.get(id),
+    byPlainName: (id: string) => plain.get(plainName(id)),
+    byOtherName: (name: string) => others.get(name),
+    byNameAlone: (id: string) => alone.get(plainName(nameAlone(id))),
+    alike: (id: string): readonly string[] => {
+      const family = plainName(nameAlone(id)).split("-").slice(0, 2).join("-");
+      if (family === "") return [];
+      const isAlike = (each: string): boolean => plainName(nameAlone(each)).startsWith(family);
+      return [...ids.keys()].filter(isAlike).slice(0, ALIKE_MAX);
+    },
+  };
 }
 
 const ALIKE_MAX = 3;
 
-function one(found: ListedHere | "several" | undefined): ListedHere | undefined {
-  return found === "several" ? undefined : found;
-}
-
 function unambiguous(
   listed: readonly ListedHere[],
   namesOf: (each: ListedHere) => readonly string[],
-): ReadonlyMap<string, ListedHere | "several"> {
-  const found = new Map<string, ListedHere | "several">();
+): ReadonlyMap<string, ListedHere | undefined> {
+  const found = new Map<string, ListedHere | undefined>();
   for (const each of listed) {
     for (const name of new Set(namesOf(each))) {
-      found.set(name, found.has(name) ? "several" : each);
+      found.set(name, found.has(name) ? undefined : each);
     }
   }
   return found;

@@ -1,36 +1,21 @@
 import { describe, expect, test } from "vitest";
 
+import { pricing, smallManifest } from "../../../test/fixtures/manifest/samples.ts";
 import type { Manifest, ManifestPrice } from "../../catalog/index.ts";
 import { listingHash } from "../listing-sources/ids.ts";
 import { withMargin } from "./margin.ts";
 
-function prices(prompt: string, completion: string): readonly ManifestPrice[] {
-  return [
-    { type: "prompt", unit: "token", cost_usd_per_million: prompt },
-    { type: "completion", unit: "token", cost_usd_per_million: completion },
-  ];
-}
+const prices = (prompt: string, completion: string): readonly ManifestPrice[] =>
+  pricing({ prompt, completion });
 
-const manifest: Manifest = {
-  manifest_version: "1",
-  provider: {
-    id: "acme",
-    name: "Acme",
-    privacy_policy_url: "https://acme.example/p",
-    prompt_logging: "none",
+const manifest = smallManifest([{ id: "acme/m", pricing: prices("1", "2") }], {
+  "acme/m": {
+    price_tiers: [{ above_prompt_tokens: 200_000, pricing: prices("2", "4") }],
+    extra_pricing: { cache_write_1h: "3" },
+    price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: prices("10", "20") }],
+    checked: { on: "2026-11-22", by: "page" },
   },
-  endpoint: { base_url: "https://acme.example/v1", dialect: "wire_a" },
-  settlement: { mode: "arrears", interval: "monthly" },
-  models: [{ id: "acme/m", pricing: prices("1", "2") }],
-  listing_terms: {
-    "acme/m": {
-      price_tiers: [{ above_prompt_tokens: 200_000, pricing: prices("2", "4") }],
-      extra_pricing: { cache_write_1h: "3" },
-      price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: prices("10", "20") }],
-      checked: { on: "2026-11-22", by: "page" },
-    },
-  },
-};
+});
 
 describe("a manifest with a margin", () => {
   test("raises every price there is, and the provider is owed what it was owed", () => {

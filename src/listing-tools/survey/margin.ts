@@ -1,7 +1,6 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { listingHash } from "../listing-sources/ids.ts";
-import { withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
-import { raisedPrices } from "../listing-sources/raise-prices.ts";
+import { raisedPrices, withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
 /**
  * Replaces a raised price that is too large for a manifest. Validation then refuses this value and

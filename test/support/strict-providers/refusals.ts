@@ -6,7 +6,7 @@ import {
   type JsonObject,
 } from "../../../src/dev/simulator/json.ts";
 import type { RequestHeaders, SimError } from "../../../src/dev/simulator/sim-error.ts";
-import type { StrictProvider } from "./strict-provider.ts";
+import type { StrictProvider } from "./strict-providers.ts";
 
 type Complaint = string | undefined;
 

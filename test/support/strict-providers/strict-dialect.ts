@@ -2,8 +2,7 @@ import type { SimAnswer } from "../../../src/dev/simulator/answer.ts";
 import type { Dialect, Envelope, Frame } from "../../../src/dev/simulator/dialect.ts";
 import { isObject, pickObjects, type JsonObject } from "../../../src/dev/simulator/json.ts";
 import { findRefusal } from "./refusals.ts";
-import type { StrictProvider } from "./strict-provider.ts";
-import { STRICT_PROVIDERS } from "./strict-providers.ts";
+import { STRICT_PROVIDERS, type StrictProvider } from "./strict-providers.ts";
 
 /**
  * Returns the dialect as the provider speaks it that a path such as `/as-mistral/v1/models` names.

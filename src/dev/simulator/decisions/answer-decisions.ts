@@ -6,7 +6,7 @@ import type { SimError } from "../sim-error.ts";
 import { isRefused, orderedTrouble, findRequestProblem } from "../trouble.ts";
 import type { DecisionHost } from "./decision-host.ts";
 import type { Decided } from "./decision-order.ts";
-import { unprocessable } from "./systemone-request.ts";
+import { unprocessable } from "./systemone.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
 export async function answerDecisions(host: DecisionHost, call: ReceivedCall): Promise<void> {

@@ -3,10 +3,8 @@ import type { ErrorWriter, SimError, Troubles } from "../sim-error.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { type Decided, collectImageParts } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";
-import { glinerResults } from "./gliner-answers.ts";
-import { readPublicGliner, readSentGliner } from "./gliner-request.ts";
-import { systemoneAnswers } from "./systemone-answers.ts";
-import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
+import { glinerResults, readPublicGliner, readSentGliner } from "./gliner.ts";
+import { readPublicSystemone, readSentSystemone, systemoneAnswers } from "./systemone.ts";
 
 export interface DecisionHost {
   decide(body: JsonObject): Decided | SimError;
@@ -75,7 +73,7 @@ export function glinerHost(form: DecisionForm): DecisionHost {
     },
     answer: ({ answers, inputTokens }, usage) => ({
       result: answers,
-      ...(usage === null ? {} : { token_usage: inputTokens, ...usageBeside(usage) }),
+      ...(usage && { token_usage: inputTokens, ...usageBeside(usage) }),
     }),
     error: ({ message }) => ({ detail: message }),
     troubles: buildTroubles("Input is too long: the context window of the model is exceeded."),
@@ -109,9 +107,9 @@ function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
     answer: ({ answers, inputTokens, outputTokens, model }, usage) => ({
       model,
       answers,
-      ...(usage === null
-        ? {}
-        : { usage: { input_tokens: inputTokens, output_tokens: outputTokens, ...usage } }),
+      ...(usage && {
+        usage: { input_tokens: inputTokens, output_tokens: outputTokens, ...usage },
+      }),
     }),
     error: ({ message, code, status }) => ({
       error: {
@@ -162,8 +160,8 @@ function isDataUrl(part: JsonObject): boolean {
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {
-    ...(own === undefined ? {} : { token_usage: own }),
-    ...(Object.keys(rest).length === 0 ? {} : { usage: rest }),
+    ...(own !== undefined && { token_usage: own }),
+    ...(Object.keys(rest).length > 0 && { usage: rest }),
   };
 }
 

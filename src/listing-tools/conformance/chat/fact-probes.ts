@@ -4,7 +4,6 @@ import type { Chance } from "../probing/chance.ts";
 import type { Subject } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { ANSWER_TOKENS, chatProbe, writeProse, WEATHER_TOOL } from "./chat-probes.ts";
-import { coveringRows, type RowOf } from "./covering-rows.ts";
 
 export interface Fact {
   readonly place: string;
@@ -36,14 +35,30 @@ export interface FactProbe extends Probe {
   readonly again: (of: string) => FactProbe;
 }
 
-const DIMENSIONS = {
-  system: ["without", "with"],
-  history: ["without", "with"],
-  tools: ["without", "offered", "answered"],
-  alphabet: ["latin", "others"],
-} as const;
+interface Row {
+  readonly hasSystem: boolean;
+  readonly hasHistory: boolean;
+  readonly tools: "without" | "offered" | "answered";
+  readonly alphabet: "latin" | "others";
+}
 
-type Row = RowOf<typeof DIMENSIONS>;
+/** In each table, every pair of values of two columns occurs at least once. */
+const ROWS: readonly Row[] = [
+  { hasSystem: false, hasHistory: false, tools: "without", alphabet: "latin" },
+  { hasSystem: false, hasHistory: true, tools: "offered", alphabet: "others" },
+  { hasSystem: true, hasHistory: false, tools: "answered", alphabet: "others" },
+  { hasSystem: true, hasHistory: true, tools: "without", alphabet: "latin" },
+  { hasSystem: false, hasHistory: true, tools: "answered", alphabet: "latin" },
+  { hasSystem: true, hasHistory: false, tools: "offered", alphabet: "latin" },
+  { hasSystem: false, hasHistory: false, tools: "without", alphabet: "others" },
+];
+const ROWS_WITHOUT_TOOLS: readonly Row[] = [
+  { hasSystem: false, hasHistory: false, tools: "without", alphabet: "latin" },
+  { hasSystem: true, hasHistory: true, tools: "without", alphabet: "others" },
+  { hasSystem: false, hasHistory: false, tools: "without", alphabet: "others" },
+  { hasSystem: false, hasHistory: true, tools: "without", alphabet: "latin" },
+  { hasSystem: true, hasHistory: false, tools: "without", alphabet: "latin" },
+];
 
 export interface FactRow {
   readonly whole: FactProbe;
@@ -60,8 +75,7 @@ const MORE_COPIES = 3;
 export function factRows(subject: Subject): readonly FactRow[] {
   const { deployment } = subject;
   const { supportedParameters } = deployment;
-  const tools = supportedParameters.has("tools") ? DIMENSIONS.tools : (["without"] as const);
-  const covering: readonly Row[] = coveringRows({ ...DIMENSIONS, tools });
+  const covering = supportedParameters.has("tools") ? ROWS : ROWS_WITHOUT_TOOLS;
   const parameters = listParameters(deployment);
   const count = Math.max(covering.length, parameters.length);
   return Array.from({ length: count }, (_each, at) => {
@@ -98,12 +112,13 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   const prose = writeProse(chance, copies);
   // The seed does not depend on `stream`: the whole and the streamed probe have the same prompt.
   const said = new Facts(chance, `${at} ${copies} ${attempt}`, row.alphabet);
-  const hasHistory = row.history === "with";
+  const { hasSystem, hasHistory } = row;
+  const hasTools = row.tools !== "without";
   const isAnswered = row.tools === "answered";
   const question: Omit<ChatQuestion, "text"> = {
     maxTokens: parameter?.tokens ?? ANSWER_TOKENS,
     stream,
-    ...(row.system === "with" && { system: `${prose} ${said.in("the system message")}` }),
+    ...(hasSystem && { system: `${prose} ${said.in("the system message")}` }),
     ...(hasHistory && {
       history: [
         {
@@ -114,7 +129,7 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
         { asked: "Good.", answered: `I see. ${said.in("an earlier answer")}` },
       ],
     }),
-    ...(row.tools !== "without" && {
+    ...(hasTools && {
       tools: {
         of: [describedBy(isAnswered ? LOOK_UP_TOOL : WEATHER_TOOL, prose)],
         ...(isAnswered
@@ -127,14 +142,12 @@ function rowProbe(subject: Subject, asking: Asking): FactProbe {
   const text = [...parts, said.question(again?.of)].join(" ");
   const about = [
     stream ? "a stream" : "a whole answer",
-    ...(row.system === "with" ? ["a system message"] : []),
+    ...(hasSystem ? ["a system message"] : []),
     ...(hasHistory ? ["earlier turns"] : []),
-    ...(row.tools === "without" ? [] : [isAnswered ? "a tool's result" : "tools"]),
+    ...(hasTools ? [isAnswered ? "a tool's result" : "tools"] : []),
     ...(row.alphabet === "latin" ? [] : ["other alphabets"]),
     ...(parameter === undefined ? [] : [parameter.name]),
   ].join(", ");
-  const hasTools = row.tools !== "without";
-  const hasSystem = row.system === "with";
   const slots = 1 + [hasSystem, hasHistory, isAnswered, hasTools].filter(Boolean).length;
   const name = `facts ${at + 1}.${attempt}, ${copies} copies${stream ? ", stream" : ""}`;
   return {

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 
-import { conforms, textOf } from "../../../kernel/index.ts";
+import { conforms, textOf, unreachable } from "../../../kernel/index.ts";
 import { isAbsent, isObject, pickStrings, type JsonObject } from "../json.ts";
 import {
   any,
@@ -14,9 +14,18 @@ import {
   type Complaint,
 } from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
-import { collectImageParts, toOrder, type DecisionOrder } from "./decision-order.ts";
+import {
+  chance,
+  chances,
+  collectImageParts,
+  namedChance,
+  rounded,
+  toOrder,
+  type Asked,
+  type DecisionOrder,
+} from "./decision-order.ts";
 
-export interface SystemoneQuestion {
+interface SystemoneQuestion {
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
   readonly labels: readonly string[];
@@ -25,7 +34,7 @@ export interface SystemoneQuestion {
   readonly words: string;
 }
 
-export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
+type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
 const STATE = be(
   "text, an object or an array",
@@ -153,5 +162,65 @@ function sentQuestion(id: string, raw: JsonObject): SystemoneQuestion | undefine
     labels: [...named, ...pickStrings(schema["values"]), ...pickStrings(schema["enum"])],
     levels: Array.isArray(criteria) ? criteria : numbered,
     words: JSON.stringify(raw),
+  };
+}
+
+export function systemoneAnswers(order: DecisionOrder<SystemoneQuestion>): JsonObject {
+  const { questions, stateText } = order;
+  return Object.fromEntries(
+    questions.map((question) => {
+      const asked = { stateText, words: question.words };
+      return [question.id, { type: question.kind, ...answerTo(question, asked) }];
+    }),
+  );
+}
+
+function answerTo(question: SystemoneQuestion, asked: Asked): JsonObject {
+  switch (question.kind) {
+    case "noul":
+      return { noul: namedChance(asked) ?? chance(asked) };
+    case "choice":
+      return answerChoice(question.labels, asked);
+    case "score":
+      return answerScore(question.levels, asked);
+    case "box":
+      return answerBox(asked);
+    default:
+      return unreachable(question.kind);
+  }
+}
+
+function answerChoice(labels: readonly string[], asked: Asked): JsonObject {
+  const likely = chances(asked, labels);
+  const highest = Math.max(...likely);
+  const others = likely.filter((_each, at) => at !== likely.indexOf(highest));
+  return {
+    choice: labels[likely.indexOf(highest)],
+    confidence: rounded(highest - Math.max(0, ...others)),
+    probabilities: Object.fromEntries(labels.map((label, at) => [label, likely[at]])),
+  };
+}
+
+function answerScore(levels: readonly unknown[], asked: Asked): JsonObject {
+  const names = levels.map(String);
+  const likely = chances(asked, names);
+  const score = likely.reduce((sum, each, at) => sum + each * at, 0);
+  return {
+    score: Math.min(levels.length - 1, rounded(score)),
+    confidence: Math.max(...likely),
+    legend: Object.fromEntries(levels.map((level, at) => [String(at), level])),
+    probabilities: Object.fromEntries(likely.map((each, at) => [String(at), each])),
+  };
+}
+
+function answerBox(asked: Asked): JsonObject {
+  const top = rounded(chance(asked, "top") / 2);
+  const left = rounded(chance(asked, "left") / 2);
+  return {
+    top,
+    bottom: rounded(top + 0.25),
+    left,
+    right: rounded(left + 0.25),
+    confidence: chance(asked, "confidence"),
   };
 }
