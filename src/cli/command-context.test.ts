@@ -1,11 +1,18 @@
+import { afterAll, describe, expect, test } from "vitest";
 import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { tmpdir } from "node:os";
 
-import { afterAll, expect, test } from "vitest";
-
-import { type CommandIo, reportFault } from "./command-context.ts";
+import {
+  type CommandIo,
+  readDay,
+  readDurationMs,
+  readInstant,
+  readWhole,
+  reportFault,
+  UsageFault,
+} from "./command-context.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tokenmarket-files-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,3 +38,63 @@ test("a file that cannot be created is reported with the next step", async () =>
     `tokenmarket: ${nowhere}: there is no such file or folder; check the name\n`,
   );
 });
+
+const RANGE = { min: 1, max: 1_000_000_000 };
+
+describe("a whole number on the command line", () => {
+  test.each([
+    ["1", 1],
+    ["007", 7],
+    ["1000000000", 1_000_000_000],
+  ])("%s is taken", (text, value) => {
+    expect(readWhole({ rpm: text }, "rpm", RANGE)).toBe(value);
+  });
+
+  test.each(["0", "", "1.5", "1e3", "0x10", "1000000001", "ten"])(
+    "%j is refused, with the flag and the range",
+    (text) => {
+      const read = (): unknown => readWhole({ rpm: text }, "rpm", RANGE);
+      expect(read).toThrow(UsageFault);
+      expect(read).toThrow("--rpm must be a whole number from 1 to 1000000000, not");
+    },
+  );
+
+  test("a flag with a hyphen is found, and one that is not there sets nothing", () => {
+    expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
+    expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
+  });
+});
+
+describe("a duration on the command line", () => {
+  const range = { min: "1h", max: "30d" };
+
+  test.each([
+    ["60m", 3_600_000],
+    ["30d", 2_592_000_000],
+  ])("%s is taken", (text, ms) => {
+    expect(readDurationMs({ every: text }, "every", range)).toBe(ms);
+  });
+
+  test.each(["59m", "31d", "7", "1.5d", "7w", ""])(
+    "%j is refused, with the flag and the range",
+    (text) => {
+      const read = (): unknown => readDurationMs({ every: text }, "every", range);
+      expect(read).toThrow(UsageFault);
+      expect(read).toThrow("--every must be from 1h to 30d");
+    },
+  );
+});
+
+test("a day is its midnight in UTC, and a time of day is read with its zone", () => {
+  expect(readInstant("2026-02-28", "--since")).toBe(Date.UTC(2026, 1, 28));
+  expect(readInstant("2026-02-28T12:30+01:00", "--since")).toBe(Date.UTC(2026, 1, 28, 11, 30));
+  expect(readDay("2028-02-29", "--before")).toBe("2028-02-29");
+});
+
+test.each(["2026-02-30", "2026-02-30T12:00Z", "2026-02-28T12:00", "2026-02-28T25:00Z", "today"])(
+  "%s is refused, and taken for no other time",
+  (text) => {
+    expect(() => readInstant(text, "--since")).toThrow("--since must be a day or an instant");
+    expect(() => readDay(text, "--before")).toThrow("--before must be a day");
+  },
+);

@@ -65,6 +65,11 @@ function written(folder: string): Manifest | undefined {
   return verdict.ok ? verdict.manifest : undefined;
 }
 
+function shippedModels(): Manifest["models"] {
+  const shipped = readFileSync(new URL("../../manifests/openai.json", import.meta.url), "utf8");
+  return (JSON.parse(shipped) as Manifest).models;
+}
+
 const SAID = ["--privacy-url", "https://own.example/privacy", "--yes"];
 
 describe("an endpoint of one's own", () => {
@@ -90,19 +95,18 @@ describe("an endpoint of one's own", () => {
     expect(manifest?.models[0]).not.toHaveProperty("capacity");
   });
 
-  test("prices are asked for: without a terminal every missing flag is named, and nothing waits", async () => {
-    const { code, stderr, manifest } = await init(vllm, []);
+  const zero = ["--price-prompt", "0", "--price-completion", "0.000"];
+  const unknown = ["--free", "--models", "qwen3*", "llma*"];
+  test.each<[string, PlayedAnswer, readonly string[], RegExp]>([
+    ["prices are not said", vllm, [], /--price-prompt and --price-completion, or --free/],
+    ["its privacy policy is not said", vllm, [], /--privacy-url/],
+    ["a price is 0", vllm, [...SAID, ...zero], /0 gives the model away; say so with --free/],
+    ["no model is named so", ollama, [...SAID, ...unknown], /no model is named llma\*/],
+  ])("where %s, that is named, nothing is written and nothing waits", async (...row) => {
+    const [, server, flags, message] = row;
+    const { code, stderr, manifest } = await init(server, flags);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/--price-prompt and --price-completion, or --free/);
-    expect(stderr).toMatch(/--privacy-url/);
-    expect(manifest).toBeUndefined();
-  });
-
-  test("a price of 0 needs --free", async () => {
-    const zero = ["--price-prompt", "0", "--price-completion", "0.000"];
-    const { code, stderr, manifest } = await init(vllm, [...SAID, ...zero]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/0 gives the model away; say so with --free/);
+    expect(stderr).toMatch(message);
     expect(manifest).toBeUndefined();
   });
 
@@ -176,12 +180,6 @@ describe("an endpoint of one's own", () => {
     expect(again.stderr).toMatch(/vllm\.json exists; give --force/);
     expect((await init(vllm, [...SAID, "--free", "--force"], {}, folder)).code).toBe(0);
   });
-
-  test("a model that no pattern names is a mistake that is named", async () => {
-    const { code, stderr } = await init(ollama, [...SAID, "--free", "--models", "qwen3*", "llma*"]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/no model is named llma\*/);
-  });
 });
 
 describe("the key of an endpoint", () => {
@@ -231,9 +229,7 @@ describe("a provider that this program knows", () => {
       path === "/v1/models" ? { body: { data: ids.map((id) => ({ id })) } } : undefined;
 
   test("is listed with what it serves to this key, as shipped", async () => {
-    const shipped = readFileSync(new URL("../../manifests/openai.json", import.meta.url), "utf8");
-    const { models } = JSON.parse(shipped) as Manifest;
-    const [first] = models;
+    const [first] = shippedModels();
     const upstream = first?.upstream_id ?? "";
     const run = await init(served(`${upstream}-2026-01-01`), openai, { OPENAI_API_KEY: SECRET });
     expect(run.code).toBe(0);
@@ -259,8 +255,7 @@ describe("a provider that this program knows", () => {
 
   test("Azure: the deployment's name goes upstream, and the model's own is expected back", async () => {
     const folder = freshFolder();
-    const shipped = readFileSync(new URL("../../manifests/openai.json", import.meta.url), "utf8");
-    const [model] = (JSON.parse(shipped) as Manifest).models;
+    const [model] = shippedModels();
     const azure = ["manifest", "init", "--provider", "azure", "--manifests", folder];
     const deployed = ["--resource", "acme", "--deployments", `my-gpt=${model?.id}`];
     const result = await runCommand([...azure, ...deployed], PRIVATE);
@@ -300,43 +295,36 @@ describe("a provider that this program knows", () => {
 });
 
 describe("a person at a terminal", () => {
-  test("is asked for what only a person can say, and asked again after a mistake", async () => {
+  async function typed(answers: (url: string) => readonly string[], ...flags: readonly string[]) {
     const folder = freshFolder();
     const server = await listenLocally(modelServer(vllm));
-    const args = ["manifest", "init", "--manifests", folder];
-    const typed = [
-      `${server.url}/v1`,
-      "*",
-      "free",
-      "0.5",
-      "2",
-      "gpu-one",
-      "",
-      "https://own.example/privacy",
-    ];
-    const run = await runAtTerminal(args, PRIVATE, typed).finally(() => void server.close());
+    const url = `${server.url}/v1`;
+    const named = flags.map((flag) => (flag === "URL" ? url : flag));
+    const args = ["manifest", "init", "--manifests", folder, ...named];
+    const run = await runAtTerminal(args, PRIVATE, answers(url)).finally(() => void server.close());
+    return { ...run, folder };
+  }
+
+  test("is asked for what only a person can say, and asked again after a mistake", async () => {
+    const privacy = "https://own.example/privacy";
+    const run = await typed((url) => [url, "*", "free", "0.5", "2", "gpu-one", "", privacy]);
     expect(run.stderr).toMatch(/--price-prompt must be USD per million tokens/);
     expect(run.code).toBe(0);
-    expect(written(folder)).toMatchObject({
+    expect(written(run.folder)).toMatchObject({
       provider: { id: "gpu-one", name: "gpu-one" },
       models: [{ id: "gpu-one/Qwen/Qwen3-8B" }],
     });
   });
 
   test("who closes the terminal ends the command, and nothing is written", async () => {
-    const folder = freshFolder();
-    const server = await listenLocally(modelServer(vllm));
-    const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--manifests", folder];
-    const run = await runAtTerminal(args, PRIVATE, ["*"]).finally(() => void server.close());
+    const run = await typed(() => ["*"], "--base-url", "URL");
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/the terminal was closed before the last answer/);
-    expect(existsSync(folder)).toBe(false);
+    expect(existsSync(run.folder)).toBe(false);
   });
 
   test("is not asked when the answer is to be JSON", async () => {
-    const server = await listenLocally(modelServer(vllm));
-    const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--json"];
-    const run = await runAtTerminal(args, PRIVATE, []).finally(() => void server.close());
+    const run = await typed(() => [], "--base-url", "URL", "--json");
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/there is no terminal to ask at/);
   });

@@ -87,26 +87,19 @@ function toRefusal(fault: unknown): ConsoleRefusal | undefined {
   if (fault instanceof BusyFault) return BUSY;
   const statusCode = findStatus(fault);
   if (statusCode === undefined) return undefined;
-  if (statusCode === 413) {
-    return new ConsoleRefusal(
-      413,
-      "request_too_large",
-      "the body is larger than this route accepts; send a smaller one",
-    );
-  }
-  if (statusCode === 415) {
-    return new ConsoleRefusal(
-      415,
-      "invalid_request",
-      "this route does not accept a body of this content-type",
-    );
-  }
-  return new ConsoleRefusal(
-    statusCode,
-    "invalid_request",
-    "the request is not valid HTTP; check its path, its length and its body",
-  );
+  const [code, message] = OF_STATUS.get(statusCode) ?? NO_HTTP;
+  return new ConsoleRefusal(statusCode, code, message);
 }
+
+type FrameworkProblem = readonly [code: ConsoleRefusal["code"], message: string];
+const NO_HTTP: FrameworkProblem = [
+  "invalid_request",
+  "the request is not valid HTTP; check its path, its length and its body",
+];
+const OF_STATUS: ReadonlyMap<number, FrameworkProblem> = new Map([
+  [413, ["request_too_large", "the body is larger than this route accepts; send a smaller one"]],
+  [415, ["invalid_request", "this route does not accept a body of this content-type"]],
+]);
 
 /**
  * The 4xx status that Fastify or its plugin for files gave the request. The status of any other

@@ -6,7 +6,6 @@ import {
   changeSentence,
   type RecordedChange,
   csvLine,
-  instant,
   type OrgId,
   plainCell,
   unreachable,
@@ -14,10 +13,11 @@ import {
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { ChangesFilter, ShownChange } from "./contract.ts";
-import type { changeRoutes } from "./contract/changes.ts";
+import type { ChangesFilter } from "./contract.ts";
+import { type changeRoutes, ShownChange } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
 import { withShownAddress } from "./alerts-routes.ts";
+import { present } from "./present.ts";
 
 export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
   return {
@@ -144,24 +144,20 @@ async function presentChanges(
 }
 
 function presentChange(change: RecordedChange, session: SignedIn, known: Known): ShownChange {
-  const { position, by, action, target, before, after } = change;
+  const { by, action, target, before, after } = change;
   const { role } = session;
   const name = known.names.get(target) ?? null;
   const facts = { before: withShownAddress(before, role), after: withShownAddress(after, role) };
-  return {
-    position,
-    at: instant(change.atMs),
+  return present(ShownChange, change, {
     actor_kind: by.kind,
     actor_id: by.id || null,
     actor: describeActor(change, session, known),
-    action,
     says: changeSentence({ action, ...facts }, name),
-    target,
     target_name: name,
     ...facts,
     request_id: by.requestId,
     client_network: by.clientNetwork,
-  };
+  });
 }
 
 function namePerson({ email, isMember }: KnownPerson): string {

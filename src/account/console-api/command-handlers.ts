@@ -12,11 +12,9 @@ import {
   type OrgId,
   picoUsd,
   type RecordedChange,
-  unreachable,
 } from "../../kernel/index.ts";
 import { ENTRY_COLUMNS, entryLine, type LostVerdict, wholePeriod } from "../../ledger/index.ts";
 import { monthStartMs } from "../billing/top-up-store.ts";
-import { TEAM_MAX } from "../team/team-store.ts";
 import type { CommandDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import {
@@ -30,7 +28,7 @@ import {
 } from "./contract/commands.ts";
 import type { Call, Handlers } from "./handler.ts";
 import { readName, requireOrg } from "./read-values.ts";
-import { readTeam } from "./members-routes.ts";
+import { INVITE_REFUSALS, readTeam } from "./members-routes.ts";
 import { settlementFiles } from "./settlement-files.ts";
 import { presentParties } from "./operator-desk-routes.ts";
 import { closedPeriod, readClaim } from "./operator-settlement-routes.ts";
@@ -134,20 +132,12 @@ function readPolicy(
 }
 
 function notAdded(problem: "no_account" | "member" | "full", email: string): ConsoleRefusal {
-  switch (problem) {
-    case "no_account":
-      return conflict(
-        `no person with the verified e-mail address ${email} has signed in yet; they have to sign in once`,
-      );
-    case "member":
-      return conflict(`${email} is a member already; see \`member role\``);
-    case "full":
-      return conflict(
-        `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`,
-      );
-    default:
-      return unreachable(problem);
-  }
+  const unknown = `no person with the verified e-mail address ${email} has signed in yet; they have to sign in once`;
+  return {
+    no_account: conflict(unknown),
+    member: conflict(`${email} is a member already; see \`member role\``),
+    full: INVITE_REFUSALS.full,
+  }[problem];
 }
 
 function endpointCommands(deps: CommandDeps): Group<"endpoint"> {

@@ -6,7 +6,7 @@ import {
   SealedKeyFault,
 } from "../../gateway/index.ts";
 import type { Catalog } from "../../catalog/index.ts";
-import { type ChangedBy, instant, type OrgId, unreachable } from "../../kernel/index.ts";
+import { type ChangedBy, instant, type OrgId } from "../../kernel/index.ts";
 import type { ConnectionCheck, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, Connections } from "./contract.ts";
@@ -130,25 +130,20 @@ const GONE_PROVIDER = {
 };
 
 function presentCheck(check: ConnectionCheck): { ok: boolean; message: string } {
-  switch (check.verdict) {
-    case "accepted":
-      return { ok: true, message: `the provider accepted the key (status ${check.status})` };
-    case "refused":
-      return {
-        ok: false,
-        message: `the provider rejected the key (status ${check.status}); disable the connection and add a new key`,
-      };
-    case "unclear":
-      return {
-        ok: false,
-        message: `the provider answered with status ${check.status}, which does not show whether the key is valid`,
-      };
-    case "unreachable":
-      return { ok: false, message: `the provider could not be reached: ${check.reason}` };
-    default:
-      return unreachable(check);
+  if (check.verdict === "unreachable") {
+    return { ok: false, message: `the provider could not be reached: ${check.reason}` };
   }
+  const { verdict, status } = check;
+  return { ok: verdict === "accepted", message: CHECK_MESSAGES[verdict](status) };
 }
+
+const CHECK_MESSAGES = {
+  accepted: (status: number) => `the provider accepted the key (status ${status})`,
+  refused: (status: number) =>
+    `the provider rejected the key (status ${status}); disable the connection and add a new key`,
+  unclear: (status: number) =>
+    `the provider answered with status ${status}, which does not show whether the key is valid`,
+} as const;
 
 export function presentConnection(connection: ConnectionSummary): Connection {
   return present(Connection, connection, { provider: connection.providerId });

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 
-import { foreignOriginProblem } from "./guard-request.ts";
+import {
+  foreignOriginProblem,
+  isOperator,
+  otherName,
+  staleSignInProblem,
+} from "./guard-request.ts";
 
 const CONSOLE = "https://console.example";
 const JSON_TYPE = { "content-type": "application/json" };
@@ -41,4 +46,51 @@ describe("a request that may change something", () => {
 test("a read needs no proof of its origin, since it changes nothing", () => {
   expect(status("GET", {})).toBeUndefined();
   expect(status("HEAD", { "sec-fetch-site": "cross-site" })).toBeUndefined();
+});
+
+const OPERATORS = new Set(["boss@example.com"]);
+const HOUR_MS = 3_600_000;
+
+describe("the person of a session", () => {
+  test.each([
+    [{ email: "boss@example.com", isVerified: true }, true],
+    [{ email: " Boss@Example.COM", isVerified: true }, true],
+    [{ email: "boss@example.com", isVerified: false }, false],
+    [{ email: "boss@example.com.evil.example", isVerified: true }, false],
+    [{ email: "ſ@example.com", isVerified: true }, false],
+    [{ email: "", isVerified: true }, false],
+  ])("%o is an operator: %s", (session, expected) => {
+    expect(isOperator(session, OPERATORS)).toBe(expected);
+  });
+
+  test("is no operator while the setting is empty", () => {
+    expect(isOperator({ email: "", isVerified: true }, new Set())).toBe(false);
+  });
+});
+
+test("an operator whose sign-in is older than twelve hours signs in again before changing anything", () => {
+  const startedAtMs = 1_000_000;
+  expect(staleSignInProblem({ startedAtMs }, startedAtMs + 12 * HOUR_MS)).toBeUndefined();
+  const stale = staleSignInProblem({ startedAtMs }, startedAtMs + 12 * HOUR_MS + 1);
+  expect([stale?.status, stale?.code]).toEqual([403, "forbidden"]);
+});
+
+const own = "http://127.0.0.1:8081";
+
+test.each([
+  ["localhost:8081", "/keys?q=a", `${own}/keys?q=a`],
+  ["[::1]:8081", "/", `${own}/`],
+])("a browser that came by %s goes to the console's own name", (host, url, there) => {
+  expect(otherName({ host, url, consoleUrl: own })).toBe(there);
+});
+
+test.each([
+  ["the right name", "127.0.0.1:8081", own],
+  ["another port, as behind a port mapping", "localhost:9000", own],
+  ["a name that is not this machine's", "evil.example:8081", own],
+  ["a public console behind a proxy", "localhost:8081", "https://console.example"],
+  ["no host at all", undefined, own],
+  ["a host that is none", "a b", own],
+])("no browser is redirected for %s", (_reason, host, consoleUrl) => {
+  expect(otherName({ host, url: "/keys", consoleUrl })).toBeUndefined();
 });

@@ -31,10 +31,11 @@ import type {
   NewKey,
   RotatedKey,
 } from "./contract.ts";
-import type { keyRoutes } from "./contract/keys.ts";
+import { KeyDetail, type keyRoutes } from "./contract/keys.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";
+import { present } from "./present.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
 /** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
@@ -56,11 +57,11 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
       return {
         key: await show(deps, session, key),
         ...capResets(clock.nowMs()),
-        days: days.map(({ day, requests, debitMicroUsd }) => ({
-          day,
-          requests,
-          spent_usd: formatUsd(debitMicroUsd),
-        })),
+        days: days.map((each) =>
+          present(KeyDetail.properties.days.items, each, {
+            spent_usd: formatUsd(each.debitMicroUsd),
+          }),
+        ),
       };
     },
     "PATCH /api/console/keys/:key_id": async ({ session, params, body, by }) => {
@@ -165,26 +166,15 @@ async function createKey(
   if (rpm > ceiling && !isOperator) return aboveCeiling(rpm, ceiling);
   const read = await readKeyFields(deps, session.orgId, wanted);
   if (read instanceof ConsoleRefusal) return read;
-  const { caps, tags = [], expiresAtMs = null, models = null } = read;
-  const fresh = createVirtualKey();
-  const newKey = {
-    orgId: session.orgId,
-    name,
-    origin,
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling,
-    caps,
-    tags,
-    expiresAtMs,
-    models,
-  };
+  const { raw: secret, ...stored } = createVirtualKey();
+  const fields = { tags: [], expiresAtMs: null, models: null, ...read, ...stored };
+  const newKey = { ...fields, orgId: session.orgId, name, origin, requestsPerMinuteCeiling };
   const key = isOperator
     ? await accounts.createKey(newKey, by)
     : await accounts.createOwnKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
   if (rpm < ceiling) await limitNewKey(deps, key, { rpm, by });
-  return { secret: fresh.raw, key: await show(deps, session, key) };
+  return { secret, key: await show(deps, session, key) };
 }
 
 function ceilingOfNew(own: number, { limits, limitDefaults }: LimitContext): number {
@@ -264,21 +254,18 @@ async function rotateKey(
     readonly by: ChangedBy;
   },
 ): Promise<RotatedKey | ConsoleRefusal> {
-  const key = await deps.accounts.findKey(session.orgId, asked.keyId);
-  if (key === undefined) return NO_SUCH_KEY;
-  if (key.disabledAtMs !== null) return DISABLED;
+  const known = await deps.accounts.findKey(session.orgId, asked.keyId);
+  if (known === undefined) return NO_SUCH_KEY;
+  if (known.disabledAtMs !== null) return DISABLED;
   const { grace_hours: hours } = asked.body;
-  const fresh = createVirtualKey();
+  const { raw: secret, ...stored } = createVirtualKey();
   const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
-  const rotate = { digest: fresh.digest, label: fresh.label, oldUntilMs };
-  const edited = await deps.accounts.editKeys(session.orgId, [key.keyId], { rotate }, asked.by);
+  const rotate = { ...stored, oldUntilMs };
+  const edited = await deps.accounts.editKeys(session.orgId, [known.keyId], { rotate }, asked.by);
   const [rotated] = edited ?? [];
   if (rotated === undefined) return NO_SUCH_KEY;
-  return {
-    secret: fresh.raw,
-    old_works_until: instantOrNull(oldUntilMs),
-    key: await show(deps, session, rotated),
-  };
+  const key = await show(deps, session, rotated);
+  return { secret, old_works_until: instantOrNull(oldUntilMs), key };
 }
 
 const HOUR_MS = 3_600_000;
@@ -289,7 +276,7 @@ async function planRpm(
   rpm: number,
 ): Promise<PlannedChange | ConsoleRefusal> {
   const planned = await planLimitChange(
-    { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
+    { ...limitUse, rules },
     { kind: "person", orgId },
     { scope: "key", keyId, change: { requestsPerMinute: rpm === 0 ? null : rpm } },
   );

@@ -109,11 +109,7 @@ async function changeLimit(
   const key = await findNamedKey(deps, session.orgId, request);
   if (key instanceof ConsoleRefusal) return key;
   const actor = { kind: "person", orgId: session.orgId } as const;
-  const planned = await planLimitChange(
-    { catalog: limitUse.catalog, rules, limitDefaults: limitUse.limitDefaults },
-    actor,
-    request,
-  );
+  const planned = await planLimitChange({ ...limitUse, rules }, actor, request);
   if (!planned.ok) return ofGateway(planned.refusal);
   const made = await makeLimitChange(rules, planned, by);
   if (!made.ok) return ofGateway(made.refusal);

@@ -110,7 +110,7 @@ const CHANGE_REFUSALS = {
 const NO_SUCH_INVITATION = notFound("invitation");
 const NO_SUCH_ORG = missing("your account is not a member of such an organization; check the ID");
 const NO_EMAIL = invalidField("email", "email must be an e-mail address like ada@example.com");
-const INVITE_REFUSALS = {
+export const INVITE_REFUSALS = {
   not_allowed: NOT_ALLOWED,
   member: conflict(
     "this e-mail address is already a member; change the role in the list of members",

@@ -19,6 +19,9 @@ import { noSuch } from "./console-refusal.ts";
 import {
   OperatorBooks,
   OperatorChange,
+  OperatorDesk,
+  OperatorFigures,
+  OperatorFound,
   OperatorInstance,
   type operatorRoutes,
 } from "./contract/operator.ts";
@@ -54,9 +57,7 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
         }),
         providers: providers.map(({ providerId, ...of }) => ({ provider: providerId, ...of })),
         out_of_credit: outOfCredit,
-        empty: empty.map(({ orgId, name, balanceMicroUsd: balance }) => {
-          return { org_id: orgId, name, balance_usd: formatUsd(balance) };
-        }),
+        empty: empty.map((each) => present(OperatorDesk.properties.empty.items, each)),
         until: instantOrNull(untilMs),
       };
     },
@@ -66,10 +67,7 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
       const found = await operator.desk.lookUp(query.q);
       // The look-up is recorded before its result is shown, so that none goes unrecorded.
       await operator.changes.record(lookedUp(query.q, found), by);
-      const data = found.map(({ orgId, orgName, ...of }) => {
-        return { ...of, org_id: orgId, org_name: orgName };
-      });
-      return { data };
+      return { data: found.map((each) => present(OperatorFound, each)) };
     },
 
     "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params, by }) => {
@@ -115,18 +113,8 @@ const KNOWN_ID = /^(?:(?:org|key|pur)_\w{1,40}|(?:R|TEST)-\d{1,18})$/i;
 const DESK_KEPT_MS = 30_000;
 const PAGE_ROWS = 50;
 
-export function presentDeskFigures(of: DeskFigures): {
-  requests: number;
-  failed_requests: number;
-  spend_usd: string;
-  margin_usd: string;
-} {
-  return {
-    requests: of.requests,
-    failed_requests: of.failedRequests,
-    spend_usd: formatUsd(of.debitMicroUsd),
-    margin_usd: formatUsd(of.marginMicroUsd),
-  };
+export function presentDeskFigures(of: DeskFigures) {
+  return present(OperatorFigures, of, { spend_usd: formatUsd(of.debitMicroUsd) });
 }
 
 export function presentOperatorChange(

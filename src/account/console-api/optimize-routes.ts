@@ -13,8 +13,15 @@ import {
   notFound,
   unavailable,
 } from "./console-refusal.ts";
-import type { OptimizeAnswers, OptimizeEstimate } from "./contract.ts";
-import { OptimizeSearch, OptimizeResult, type optimizeRoutes } from "./contract/optimize.ts";
+import type { OptimizeAnswers } from "./contract.ts";
+import {
+  OptimizeAnswer,
+  OptimizeEstimate,
+  OptimizeResult,
+  type optimizeRoutes,
+  OptimizeSearch,
+  OptimizeVerdict,
+} from "./contract/optimize.ts";
 import type { Handlers } from "./handler.ts";
 import { playgroundPrincipal } from "./playground-routes.ts";
 import { readAmount, readName } from "./read-values.ts";
@@ -104,14 +111,11 @@ export function presentSearch(search: FoundSearch): OptimizeSearch {
 }
 
 function presentEstimate(estimate: SearchEstimate): OptimizeEstimate {
-  const { calls, models, judge, mostMicroUsd, leastMs } = estimate;
-  return {
-    calls,
+  const { models, judge } = estimate;
+  return present(OptimizeEstimate, estimate, {
     models: models.map(presentPart),
     judge: judge === null ? null : presentPart(judge),
-    most_usd: formatUsd(mostMicroUsd),
-    least_ms: leastMs,
-  };
+  });
 }
 
 function presentPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
@@ -124,24 +128,15 @@ function presentAnswers(fed: FedEvents | undefined, after: number): OptimizeAnsw
     held: fed !== undefined,
     answers: events.flatMap((event) =>
       event.kind === "answer"
-        ? {
+        ? present(OptimizeAnswer, event, {
             prompt: event.promptAt,
             model: event.modelId,
-            text: event.text,
-            cost_usd: formatUsd(event.costMicroUsd),
             ttft_ms: event.firstByteMs,
-            total_ms: event.totalMs,
-          }
+          })
         : [],
     ),
     verdicts: events.flatMap((event) =>
-      event.kind === "verdict"
-        ? {
-            prompt: event.promptAt,
-            winner: event.winner,
-            cost_usd: formatUsd(event.costMicroUsd),
-          }
-        : [],
+      event.kind === "verdict" ? present(OptimizeVerdict, event, { prompt: event.promptAt }) : [],
     ),
     next: fed === undefined ? after : next,
     lost,

@@ -10,7 +10,7 @@ import {
   type ListedProvider,
 } from "../../catalog/index.ts";
 import type { Descriptor } from "./contract.ts";
-import { Model, ModelProvider, Provider } from "./contract/catalog.ts";
+import { Model, ModelProvider, PriceCardLine, Provider } from "./contract/catalog.ts";
 import { present } from "./present.ts";
 import { presentPrices } from "./present-request.ts";
 import type { ProviderActivity, Substitution, DeploymentHealth } from "../../gateway/index.ts";
@@ -46,12 +46,9 @@ function presentListing(deployment: Deployment): ModelProvider {
       price_tiers: presentTiers(prices),
     })),
     checked: presentCheck(deployment.checked),
-    price_card: deployment.priceCard.map(({ unit, costUsd, billable, variant }) => ({
-      unit,
-      cost_usd: costUsd,
-      billable: billable ?? null,
-      variant: variant ?? null,
-    })),
+    price_card: deployment.priceCard.map((line) =>
+      present(PriceCardLine, line, { cost_usd: line.costUsd }),
+    ),
     parameters: presentParameters(deployment.supportedParameters),
     capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
   });

@@ -3,18 +3,17 @@ import { Type } from "typebox";
 import {
   capsInUsd,
   instant,
-  instantOrNull,
   MAY,
   type OrgId,
   type RequestStatus,
   usdOrNull,
 } from "../../kernel/index.ts";
-import type { SignedIn } from "../identity/identity-store.ts";
+import type { AccountProfile, SignedIn } from "../identity/identity-store.ts";
 import type { UsageReports } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
-import type { FirstRequest, Session, Settings } from "./contract.ts";
-import { BrowserSession, type sessionRoutes } from "./contract/session.ts";
+import type { FirstRequest, Session } from "./contract.ts";
+import { BrowserSession, Hold, type sessionRoutes, Settings } from "./contract/session.ts";
 import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-request.ts";
 import { readName, requireOrg } from "./read-values.ts";
@@ -157,11 +156,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     balance: presentBalance(balance),
     is_operator: isOperator(session, deps.operator.emails),
     is_funded: org.isFunded,
-    holds: holds.map(({ family, state, untilMs }) => ({
-      family,
-      state,
-      until: instantOrNull(untilMs ?? null),
-    })),
+    holds: holds.map((each) => present(Hold, each)),
     notices: [...notices],
     has_reveal: hasReveal,
     expires_at,
@@ -208,28 +203,16 @@ async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Setti
     deps.identity.profile(session),
   ]);
   return {
-    user: {
-      email: session.email,
-      name: session.name,
-      is_verified: session.isVerified,
-      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
-        issuer,
-        linked_at: instant(linkedAtMs),
-      })),
-    },
-    org: {
-      org_id: org.orgId,
-      name: org.name,
-      created_at: instant(org.createdAtMs),
-      keys_may_set_org_limits: org.keysMaySetOrgLimits,
-    },
-    sessions: {
-      started_at: instant(session.startedAtMs),
-      expires_at: instant(session.expiresAtMs),
-      user_agent: session.userAgent,
-      others: profile.otherSessions,
-    },
+    user: present(Shown.user, session, { identities: profile.identities.map(presentIdentity) }),
+    org: present(Shown.org, org),
+    sessions: present(Shown.sessions, session, { others: profile.otherSessions }),
   };
+}
+
+const { properties: Shown } = Settings;
+
+function presentIdentity(linked: AccountProfile["identities"][number]) {
+  return present(Shown.user.properties.identities.items, linked);
 }
 
 /**
@@ -271,10 +254,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     user: {
       email,
       name,
-      identities: profile.identities.map(({ issuer, linkedAtMs }) => ({
-        issuer,
-        linked_at: instant(linkedAtMs),
-      })),
+      identities: profile.identities.map(presentIdentity),
     },
     organization: {
       org_id: orgId,

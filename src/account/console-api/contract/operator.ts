@@ -85,13 +85,14 @@ export const OperatorOrg = Type.Object({
 });
 export type OperatorOrg = Static<typeof OperatorOrg>;
 
-const Figures = {
+export const OperatorFigures = Type.Object({
   requests: Count,
   failed_requests: Count,
   spend_usd: Usd,
   /** The part of the spend that is left after providers are paid. */
   margin_usd: Usd,
-} as const;
+});
+const Figures = OperatorFigures.properties;
 
 export const OperatorDesk = Type.Object({
   /** Eight UTC days, newest first; days without calls are left out. */
