@@ -1,16 +1,21 @@
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createRequestId, type AttemptId, type RequestId } from "../../src/kernel/core/ids.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withPricedBackend, withMember } from "../support/postgres.ts";
+import { withPricedBackend } from "../support/postgres.ts";
 
 const START_MS = Date.UTC(2026, 3, 10, 12);
 const usage = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 };
 
+let member: Membership;
 let lastAttempt = 0n;
 
 const backend = withPricedBackend();
-const member = withMember(backend, 60_000);
+
+beforeAll(async () => {
+  member = await backend.ledgerBatchStore.join("records", 60_000);
+});
 
 type Of = Awaited<ReturnType<typeof orgWithKey>>;
 
