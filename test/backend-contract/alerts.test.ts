@@ -3,17 +3,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ALERT_KINDS, type AlertKind } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertRules } from "../../src/account/alerts/alert-store.ts";
 import { openAlertDocuments } from "../../src/account/alerts/alert-documents.ts";
-import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
-import { ForeignNames } from "../../src/upstream/address-guard.ts";
-import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
+import type { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
 import { openMailer } from "../../src/kernel/index.ts";
+import { alertWorker, deliverOnce } from "../support/alert-worker.ts";
 import { keyOf } from "../support/ledger-rows.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { withBackend, withOtherBackend } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
 import { testOperator, testSeller } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -95,18 +92,8 @@ function worker(password = PASSWORD): AlertWorker {
     smtpPassword: password,
     smtpFrom: "Token Market <alerts@example.com>",
   });
-  const consoleUrl = (): string => "https://console.example";
-  const queue = backend.alertQueue;
-  const clock = systemClock;
-  const webhook = openWebhookSender({
-    clock,
-    vault: undefined,
-    allowPrivate: true,
-    names: new ForeignNames(),
-  });
   const documentOf = openAlertDocuments(backend, testSeller);
-  const common = { webhook, consoleUrl, documentOf, clock, log: silentLog };
-  return new AlertWorker({ queue, mailer, ...common });
+  return alertWorker({ from: backend, mailer, documentOf });
 }
 
 /** The stored events; their facts are those that the guide has an example of. */
@@ -304,9 +291,7 @@ describe("delivery by e-mail", () => {
     );
     await backend.query("update alert_delivery set tries = 9");
     mail.refuseWith = 451;
-    const sender = worker();
-    await sender.deliverDue();
-    await sender.close();
+    await deliverOnce(worker());
     mail.refuseWith = undefined;
     expect((await told()).at(-1)).toMatchObject({ kind: "destination.disabled" });
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([
@@ -323,9 +308,7 @@ describe("delivery by e-mail", () => {
     await backend.alertStore.removeDestination(orgId, removed, testOperator);
     await backend.alertStore.sendTest(orgId, await addAddress());
     expect(await backend.alertStore.useLink(hash)).toMatchObject({ link: "stop" });
-    const sender = worker();
-    expect(await sender.deliverDue()).toBe(0);
-    await sender.close();
+    expect(await deliverOnce(worker())).toBe(0);
     expect((await backend.alertStore.destinations(orgId))[0]).toMatchObject({
       disabledReason: "stopped",
     });
@@ -336,9 +319,7 @@ describe("delivery by e-mail", () => {
     const kept = await addAddress("kept@example.com");
     await backend.alertStore.sendTest(orgId, destinationId);
     await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
-    const sender = worker();
-    expect(await sender.deliverDue()).toBe(0);
-    await sender.close();
+    expect(await deliverOnce(worker())).toBe(0);
     const left = async (): Promise<unknown[]> => {
       const read =
         "select destination_id as id from alert_destination where org_id = $1 order by 1";

@@ -1,9 +1,10 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
+import { brokenBooks } from "../support/books.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import { brokenChecks, dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
+import { dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
@@ -128,13 +129,13 @@ describe("a day that is retired after it was closed", () => {
 
     const reason = expect.stringContaining("retired") as unknown;
     expect(await since()).toEqual({ sinceDay: undefined, reason, broken: [] });
-    expect(await brokenChecks(late)).toEqual([]);
+    expect(await brokenBooks(late)).toEqual([]);
   });
 
   test("leaves an empty journal, and the next closed day covers all of it", async () => {
     expect(await close(NEXT)).toBe(await lastPosition());
     expect(await since()).toEqual({ sinceDay: NEXT, reason: undefined, broken: [] });
-    expect(await brokenChecks(late)).toEqual([]);
+    expect(await brokenBooks(late)).toEqual([]);
     const [spent] = await late.backend.query(
       `select (select sum(settled) from spend) = (select sum(settled) from audit_checkpoint_spend)
         as is_whole`,

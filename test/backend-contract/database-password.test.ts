@@ -12,7 +12,7 @@ import type { Config } from "../../src/kernel/config/settings.ts";
 import { createRecordId } from "../../src/kernel/core/ids.ts";
 import { PROGRAM_ROLE } from "../../src/kernel/storage/embedded-database.ts";
 import { until } from "../support/books.ts";
-import { asAdmin, freshDatabase } from "../support/postgres.ts";
+import { asAdmin, databaseOfTest } from "../support/postgres.ts";
 import { newFolder } from "../support/run-folder.ts";
 
 function configOf(databaseUrl: string, databasePasswordFile: string): Config {
@@ -27,8 +27,8 @@ function passwordFile(): string {
 }
 
 test("a rotated password is used by every later connection", async () => {
-  const database = await freshDatabase();
-  const admin = new Client({ connectionString: await asAdmin(database) });
+  const connectionString = await databaseOfTest();
+  const admin = new Client({ connectionString: await asAdmin({ connectionString }) });
   admin.on("error", () => undefined);
   await admin.connect();
   const [role, file] = [createRecordId("test"), passwordFile()];
@@ -37,12 +37,9 @@ test("a rotated password is used by every later connection", async () => {
   };
   await rotate("create", "first-password");
   await admin.query(`grant ${PROGRAM_ROLE} to ${role}`);
-  onTestFinished(async () => {
-    await database.drop();
-    await admin.end();
-  });
+  onTestFinished(() => admin.end());
   writeFileSync(file, "first-password\n");
-  const url = new URL(database.connectionString);
+  const url = new URL(connectionString);
   [url.username, url.password] = [role, ""];
   const hidden: string[] = [];
   const backend = await openBackend({

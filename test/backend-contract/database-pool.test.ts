@@ -1,46 +1,41 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { openBackend } from "../../src/app/open-backend.ts";
 import { openLogging } from "../../src/app/logging.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import { SETTINGS } from "../../src/kernel/config/settings.ts";
 import { until } from "../support/books.ts";
-import { freshDatabase } from "../support/postgres.ts";
+import { databaseOfTest } from "../support/postgres.ts";
 import { readSql } from "../support/sql.ts";
 
 const POOL_MAX = 2;
 const MANY = 8;
 
 test("a process has at most as many database connections as its setting says", async () => {
-  const database = await freshDatabase();
-  const flags = { databaseUrl: database.connectionString, databasePoolMax: POOL_MAX };
+  const flags = { databaseUrl: await databaseOfTest(), databasePoolMax: POOL_MAX };
   const outcome = loadConfig({ flags, env: {} });
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
   const { config } = outcome;
   const { log } = openLogging({ level: "silent", secrets: [], output: process.stderr });
   const backend = await openBackend({ config, log });
+  onTestFinished(() => backend.close());
   const many = <T>(ask: () => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: MANY }, ask));
-  try {
-    const member = await backend.ledgerBatchStore.join("counted", 60_000);
-    await backend.accountNotices.start(() => undefined);
-    await Promise.all([
-      many(() => backend.ping()),
-      many(() => backend.usageReports.substitutions()),
-      backend.ledgerBatchStore.runBatch({ member, closings: [], holds: [] }),
-      backend.ledgerBatchStore.closeBatch([]),
-    ]);
-    // The connections of the start, which checked the server, end a moment later.
-    await until("the connections are those that stay", async () => {
-      const [row] = await readSql({ config }, CONNECTIONS_SQL, []);
-      return Number(row?.["connections"]) <= POOL_MAX + besides();
-    });
-    const counted = await readSql({ config }, CONNECTIONS_SQL, []);
-    expect(counted).toEqual([{ connections: POOL_MAX + besides() }]);
-  } finally {
-    await backend.close();
-    await database.drop();
-  }
+  const member = await backend.ledgerBatchStore.join("counted", 60_000);
+  await backend.accountNotices.start(() => undefined);
+  await Promise.all([
+    many(() => backend.ping()),
+    many(() => backend.usageReports.substitutions()),
+    backend.ledgerBatchStore.runBatch({ member, closings: [], holds: [] }),
+    backend.ledgerBatchStore.closeBatch([]),
+  ]);
+  // The connections of the start, which checked the server, end a moment later.
+  await until("the connections are those that stay", async () => {
+    const [row] = await readSql({ config }, CONNECTIONS_SQL, []);
+    return Number(row?.["connections"]) <= POOL_MAX + besides();
+  });
+  const counted = await readSql({ config }, CONNECTIONS_SQL, []);
+  expect(counted).toEqual([{ connections: POOL_MAX + besides() }]);
 });
 
 /** The number of connections besides the pool, as the setting's documentation states it. */

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { makeConsoleLink } from "../../src/app/console-link.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import type { Config } from "../../src/kernel/config/settings.ts";
 import { makeClaimLink } from "../../src/account/identity/postgres-claim-links.ts";
 import type { Identity } from "../../src/account/identity/open-identity.ts";
-import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
+import { startOidcConsole } from "../support/oidc-console.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { withResource } from "../support/with-resource.ts";
 
-let site: OidcConsole;
 const backend = withBackend();
-
-beforeAll(async () => {
-  site = await startOidcConsole({ store: backend.identityStore });
-});
-afterAll(async () => {
-  await site.close();
-});
+const site = withResource(() => startOidcConsole({ store: backend.identityStore }));
 
 /** The token of a link that was printed. */
 async function printed(email?: string): Promise<string> {

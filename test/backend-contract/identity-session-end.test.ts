@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { SignedIn } from "../../src/account/identity/identity-store.ts";
 import { CookieBrowser } from "../support/oidc-browser.ts";
-import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
-import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
+import { startOidcSite } from "../support/oidc-console.ts";
 import { withBackend } from "../support/postgres.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -13,34 +13,15 @@ const DAY_MS = 24 * HOUR_MS;
 
 const backend = withBackend();
 
-let site: OidcConsole;
-let provider: ScriptedProvider;
+const site = withResource(() => startOidcSite({ store: backend.identityStore }));
 let browser: CookieBrowser;
 let people = 0;
-
-beforeAll(async () => {
-  site = await startOidcConsole({
-    store: backend.identityStore,
-    config: async (url) => {
-      provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
-      return {
-        oidcIssuer: provider.issuer,
-        oidcClientId: provider.clientId,
-        oidcClientSecret: provider.clientSecret,
-      };
-    },
-  });
-});
-afterAll(async () => {
-  await site.close();
-  await provider.close();
-});
 
 /** A browser in which a new person has signed in. */
 async function signedIn(): Promise<CookieBrowser> {
   people += 1;
   const subject = `person-${people}`;
-  provider.signInAs({ subject, email: `${subject}@example.com`, emailVerified: true });
+  site.provider.signInAs({ subject, email: `${subject}@example.com`, emailVerified: true });
   const opened = new CookieBrowser();
   await opened.open(`${site.url}/auth/start`);
   return opened;
@@ -90,7 +71,7 @@ describe("a session at an identity provider", () => {
   });
 
   test("ends when the provider says that nobody is signed in", async () => {
-    provider.endSessions();
+    site.provider.endSessions();
     expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("idp-ended");
@@ -98,7 +79,7 @@ describe("a session at an identity provider", () => {
 
   test("that the provider ended leads back to its page after a new sign-in, and nowhere else", async () => {
     const endedAt = async (page: string): Promise<string> => {
-      provider.endSessions();
+      site.provider.endSessions();
       const { url } = await browser.open(`${site.url}/auth/recheck?return=${page}`);
       expect(url.pathname).toBe("/sign-in");
       const back = new URLSearchParams({ return: url.searchParams.get("return") ?? "" });
@@ -111,7 +92,7 @@ describe("a session at an identity provider", () => {
   test("ends when another user is signed in at the provider", async () => {
     const other = await signedIn();
     // The other person used this browser for something else.
-    const idp = new URL(provider.issuer);
+    const idp = new URL(site.provider.issuer);
     browser.adopt(other, idp, "idp_session");
     expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
     expect(await read()).toBeUndefined();
@@ -120,7 +101,7 @@ describe("a session at an identity provider", () => {
   test("stays valid for 12 more hours when the provider does not answer, and then ends", async () => {
     site.clock.forward(12 * HOUR_MS);
     expect(await isDue()).toBe(true);
-    const stopAt = (url: URL): boolean => url.origin === provider.issuer;
+    const stopAt = (url: URL): boolean => url.origin === site.provider.issuer;
     await browser.open(`${site.url}/auth/recheck`, { stopAt });
     // The browser did not come back. Pages of the next hour start no recheck, and give no more time.
     site.clock.forward(HOUR_MS / 2);

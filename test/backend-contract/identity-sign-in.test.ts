@@ -1,69 +1,35 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
 import { pendingKey, sealPending } from "../../src/account/identity/sealed-text.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
-import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
-import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
+import {
+  oidcConfigOf,
+  startOidcConsole,
+  startOidcSite,
+  type OidcConsole,
+  type OidcSite,
+} from "../support/oidc-console.ts";
 import { withBackend } from "../support/postgres.ts";
+import { withResource } from "../support/with-resource.ts";
 
-let console_: OidcConsole;
-let provider: ScriptedProvider;
 const logged: string[] = [];
 const note = (detail: object, message: string): void => {
   logged.push(JSON.stringify({ ...detail, message }));
 };
 
 const backend = withBackend();
-
-beforeAll(async () => {
-  console_ = await startOidcConsole({
-    store: backend.identityStore,
-    log: { info: note, warn: note, error: note },
-    config: async (url) => {
-      provider = await startOidcProvider({ redirectUris: [`${url}/auth/callback`] });
-      return configOf(provider);
-    },
-  });
-});
-afterAll(async () => {
-  await console_.close();
-  await provider.close();
-});
-
-function configOf({ issuer, clientId, clientSecret }: ScriptedProvider) {
-  return { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret };
-}
-
-interface FreshConsole extends OidcConsole {
-  readonly provider: ScriptedProvider;
-}
+const console_ = withResource(() =>
+  startOidcSite({ store: backend.identityStore, log: { info: note, warn: note, error: note } }),
+);
+const provider = withResource(
+  () => console_.provider,
+  () => undefined,
+);
 
 /** A console with a separate provider and clock on the same database. */
-async function freshConsole(
-  options: { readonly claimsIn?: "userinfo" } = {},
-): Promise<FreshConsole> {
-  const started: ScriptedProvider[] = [];
-  const opened = await startOidcConsole({
-    store: backend.identityStore,
-    config: async (url) => {
-      const redirectUris = [`${url}/auth/callback`];
-      const own = await startOidcProvider({ redirectUris, ...options });
-      started.push(own);
-      return configOf(own);
-    },
-  });
-  const [own] = started;
-  assert(own !== undefined, "the provider has started");
-  return {
-    ...opened,
-    provider: own,
-    close: async () => {
-      await opened.close();
-      await own.close();
-    },
-  };
-}
+const freshConsole = (options: { readonly claimsIn?: "userinfo" } = {}): Promise<OidcSite> =>
+  startOidcSite({ store: backend.identityStore, ...options });
 
 let people = 0;
 function person(change: object = {}): { subject: string; email: string; emailVerified: boolean } {
@@ -83,7 +49,7 @@ async function signedIn(who = person()): Promise<CookieBrowser> {
 }
 
 /** The callback of a browser that sends these cookies. */
-function finish(callback: URL, cookieHeader: string, { identity } = console_) {
+function finish(callback: URL, cookieHeader: string, { identity }: OidcConsole = console_) {
   const url = callback.pathname + callback.search;
   return identity.finishSignIn({ url, cookieHeader, userAgent: undefined, requestId: "r" });
 }
@@ -256,7 +222,7 @@ describe("a callback", () => {
     const other = await startOidcConsole({
       store: backend.identityStore,
       answersAs: console_.url,
-      config: async () => configOf(provider),
+      config: async () => oidcConfigOf(provider),
     });
     const finished = await finish(callback, browser.header(callback), other);
     expect(finished.location).toBe("/welcome");

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { LaneConnection, runBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
@@ -120,31 +120,25 @@ test("a batch that waits for its wallet over the end of a month belongs to the n
   // The time limits are long, because how long this waits depends on the machine.
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
   const lane = new LaneConnection({ connectionString, name: "patient", log: silentLog, ...limits });
-  try {
-    const row = reserveRow({ ...org, attemptId: 3n as AttemptId }, 100n);
-    const held = runBatch(lane, { member, closings: [], holds: [row] });
-    const waiting = `select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    await until("it waits", async () => (await plain.query(waiting)).length === 1);
-    await setClock("2031-07-01T00:00:00Z");
-    await blocker.query("commit");
-    expect(await held).toMatchObject({ outcomes: [{ kind: "reserved" }] });
-    expect(await monthOf(3n)).toBe("2031-07");
-  } finally {
-    await lane.close();
-    await blocker.end();
-  }
+  onTestFinished(() => blocker.end());
+  onTestFinished(() => lane.close());
+  const row = reserveRow({ ...org, attemptId: 3n as AttemptId }, 100n);
+  const held = runBatch(lane, { member, closings: [], holds: [row] });
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  await until("it waits", async () => (await plain.query(waiting)).length === 1);
+  await setClock("2031-07-01T00:00:00Z");
+  await blocker.query("commit");
+  expect(await held).toMatchObject({ outcomes: [{ kind: "reserved" }] });
+  expect(await monthOf(3n)).toBe("2031-07");
 });
 
 test("a day's table begins and ends at midnight UTC in any time zone of the database", async () => {
   await backend.ledgerBatchStore.maintain();
   const session = new Client({ connectionString: plain.connectionString });
   await session.connect();
-  try {
-    await session.query("select ensure_attempt_partition('2031-03-05')");
-  } finally {
-    await session.end();
-  }
+  onTestFinished(() => session.end());
+  await session.query("select ensure_attempt_partition('2031-03-05')");
   const sql = `select pg_get_expr(relpartbound, oid) as bounds from pg_class
     where relname = 'attempt_20310305'`;
   const idOf = (instant: string): bigint =>

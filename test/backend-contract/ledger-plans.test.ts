@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { LaneConnection, runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, withMember } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -37,11 +36,10 @@ const lane = withResource(
   (opened) => opened.close(),
 );
 
-let member: Membership;
 let lastAttempt = 0n;
 
+const member = withMember(backend);
 beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("planner", 3_600_000);
   // The server counts what its own processes read for the summaries of an index.
   await backend.query(`do $$ declare part regclass; begin
     for part in select relid from pg_partition_tree('attempt') where isleaf loop

@@ -1,23 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { tokenCount } from "../../src/gateway/limits/limit-store.ts";
 import { until } from "../support/books.ts";
 import { charged, newSlot, orgScope, Side } from "../support/redis-side.ts";
-import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { redisProgram, startRedis, type TestRedis, withRedis } from "../support/redis.ts";
 
 const isMissing = redisProgram === undefined;
 
 describe.skipIf(isMissing)("a Redis that loses its data", () => {
-  let redis: TestRedis;
+  const redis = withRedis();
   let near: Side;
   let far: Side;
   let nowMs = 1_700_000_000_000;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     await redis.command("flushall");
     [near, far] = [1, 2].map(() => new Side(redis.url, { now: () => nowMs })) as [Side, Side];

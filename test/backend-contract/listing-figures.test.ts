@@ -1,12 +1,11 @@
 import * as fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { computeFigures } from "../../src/gateway/records/listing-figures.ts";
 import { quickOrDeep } from "../support/depth.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, withMember } from "../support/postgres.ts";
 import {
   DAY_MS,
   DAYS,
@@ -16,13 +15,8 @@ import {
   UsageJournal,
 } from "../support/usage-journal.ts";
 
-let member: Membership;
-
 const backend = withPricedBackend();
-
-beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("figures", 3_600_000);
-});
+const member = withMember(backend);
 
 /** One attempt ends before the first sums are made, the other after them. */
 const ENDED = { late: false, provider: 0, cost: 5, firstByteMs: 9, nextDay: false } as const;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { isVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
@@ -14,21 +14,14 @@ import { dollars, openAccount, withGateway } from "../support/gateway.ts";
 import { withInProcessCalls } from "../support/in-process.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const SECRET_PROMPT = "zanzibar-prompt-4711";
 const END_WAIT_MS = 30_000;
 
-let searches: OptimizeSearches;
-
 const gateway = withGateway();
 const caller = withInProcessCalls(() => gateway);
-
-beforeAll(async () => {
-  searches = opened();
-});
-afterAll(async () => {
-  await searches.close();
-});
+const searches = withResource(() => opened());
 
 function opened(by: ModelCaller = caller): OptimizeSearches {
   return new OptimizeRuns({

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd, parseUsd } from "../../src/kernel/core/money.ts";
@@ -28,115 +28,103 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
   test("gives an ordinary role the whole schema and exact money", async () => {
     const url = server.connectionString;
     const gateway = await startTestGateway({ settings: { databaseUrl: url } });
-    try {
-      const account = await gateway.account("1.00");
-      const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "hi" } as const;
-      const answers = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.url, asked)));
-      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
-      await nothingHeld(gateway, account);
-      const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
-      const { rows } = await gateway.backend.recordStore.usagePage({
-        orgId: account.orgId,
-        limit: 10,
-      });
-      const spent = rows.reduce<bigint>((sum, { debitMicroUsd }) => sum + debitMicroUsd, 0n);
-      expect(rows).toHaveLength(8);
-      expect(settledMicroUsd + spent).toBe(parseUsd("1.00"));
-      expect(await brokenBooks(gateway)).toEqual([]);
-      const { rows: roles } = await inSession(url, (client) => client.query(ROLE_SQL));
-      expect(roles).toEqual([{ is_ordinary: true, extensions: ["plpgsql"] }]);
-    } finally {
-      await gateway.close();
-    }
+    onTestFinished(() => gateway.close());
+    const account = await gateway.account("1.00");
+    const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "hi" } as const;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.url, asked)));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+    await nothingHeld(gateway, account);
+    const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+    const { rows } = await gateway.backend.recordStore.usagePage({
+      orgId: account.orgId,
+      limit: 10,
+    });
+    const spent = rows.reduce<bigint>((sum, { debitMicroUsd }) => sum + debitMicroUsd, 0n);
+    expect(rows).toHaveLength(8);
+    expect(settledMicroUsd + spent).toBe(parseUsd("1.00"));
+    expect(await brokenBooks(gateway)).toEqual([]);
+    const { rows: roles } = await inSession(url, (client) => client.query(ROLE_SQL));
+    expect(roles).toEqual([{ is_ordinary: true, extensions: ["plpgsql"] }]);
   });
 
   test("serves reports from a replica that is recent, and from the primary otherwise", async () => {
     const replica = await server.replica();
-    const primaryUrl = server.connectionString;
-    const options = { connectionString: primaryUrl, log: silentLog, reportsLagMs: LAG_MS };
+    onTestFinished(() => replica.close());
     const backend = openPostgresBackend({
-      ...options,
+      connectionString: server.connectionString,
+      log: silentLog,
+      reportsLagMs: LAG_MS,
       reportsConnectionString: replica.connectionString,
     });
-    try {
-      await backend.migrate();
-      const orgId = await addOrg(backend);
-      const report = async (): Promise<number | undefined> => {
-        let asOfMs: number | undefined;
-        const noted = backend.usageReports.noting((atMs) => (asOfMs = atMs));
-        await noted.report({ orgId, ...WHOLE, fromMs: WHOLE.toMs - 86_400_000 }, "model");
-        return asOfMs;
-      };
-      await until("the replica serves", async () => (await report()) !== undefined);
-      const reads = await readsOf(replica.adminConnectionString);
-      await report();
-      await until("the replica counts it", async () => {
-        return (await readsOf(replica.adminConnectionString)) > reads;
-      });
+    onTestFinished(() => backend.close());
+    await backend.migrate();
+    const orgId = await addOrg(backend);
+    const report = async (): Promise<number | undefined> => {
+      let asOfMs: number | undefined;
+      const noted = backend.usageReports.noting((atMs) => (asOfMs = atMs));
+      await noted.report({ orgId, ...WHOLE, fromMs: WHOLE.toMs - 86_400_000 }, "model");
+      return asOfMs;
+    };
+    await until("the replica serves", async () => (await report()) !== undefined);
+    const reads = await readsOf(replica.adminConnectionString);
+    await report();
+    await until("the replica counts it", async () => {
+      return (await readsOf(replica.adminConnectionString)) > reads;
+    });
 
-      // The replica stops replaying while the primary continues, so it becomes too old to be used.
-      await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
-      const grant = { orgId, amountMicroUsd: GRANTED, ref: "paused" };
-      await backend.creditStore.grant(grant, testOperator);
-      const ages: number[] = [];
-      await until("the primary serves", async () => {
-        const asOfMs = await report();
-        if (asOfMs === undefined) return true;
-        ages.push(Date.now() - asOfMs);
-        return false;
-      });
-      expect(ages.length).toBeGreaterThan(2);
-      expect(Math.max(...ages)).toBeGreaterThan(LAG_MS / 2);
-      // Money is always read from the primary.
-      const lines = await backend.usageReports.walletLines(orgId, { limit: 10 });
-      expect(lines.lines.map(({ ref }) => ref)).toEqual(["paused"]);
+    // The replica stops replaying while the primary continues, so it becomes too old to be used.
+    await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
+    const grant = { orgId, amountMicroUsd: GRANTED, ref: "paused" };
+    await backend.creditStore.grant(grant, testOperator);
+    const ages: number[] = [];
+    await until("the primary serves", async () => {
+      const asOfMs = await report();
+      if (asOfMs === undefined) return true;
+      ages.push(Date.now() - asOfMs);
+      return false;
+    });
+    expect(ages.length).toBeGreaterThan(2);
+    expect(Math.max(...ages)).toBeGreaterThan(LAG_MS / 2);
+    // Money is always read from the primary.
+    const lines = await backend.usageReports.walletLines(orgId, { limit: 10 });
+    expect(lines.lines.map(({ ref }) => ref)).toEqual(["paused"]);
 
-      await runOnce(replica.adminConnectionString, "select pg_wal_replay_resume()");
-      await until("the replica serves again", async () => (await report()) !== undefined);
-      await replica.stop();
-      expect(await report()).toBeUndefined();
-      await replica.start();
-      await until("it serves after a restart", async () => (await report()) !== undefined);
-    } finally {
-      await backend.close();
-      await replica.close();
-    }
+    await runOnce(replica.adminConnectionString, "select pg_wal_replay_resume()");
+    await until("the replica serves again", async () => (await report()) !== undefined);
+    await replica.stop();
+    expect(await report()).toBeUndefined();
+    await replica.start();
+    await until("it serves after a restart", async () => (await report()) !== undefined);
   });
 
   test("refuses another database as a replica", async () => {
     const other = await startOwnPostgres();
-    const backends: PostgresBackend[] = [];
-    try {
-      const [own, foreign] = [server.connectionString, other.connectionString];
-      for (const connectionString of [own, foreign]) {
-        const reportsConnectionString = connectionString === own ? foreign : undefined;
-        const backend = openPostgresBackend({
-          connectionString,
-          log: silentLog,
-          ...(reportsConnectionString === undefined ? {} : { reportsConnectionString }),
-        });
-        backends.push(backend);
-        await backend.migrate();
-      }
-      const [backend] = backends;
-      const said: number[] = [];
-      const noted = backend?.usageReports.noting((atMs) => said.push(atMs));
-      for (let n = 0; n < 20; n += 1) {
-        await noted?.providerActivity();
-        await new Promise((done) => setTimeout(done, 100));
-      }
-      expect(said).toEqual([]);
-    } finally {
-      for (const backend of backends) await backend.close();
-      await other.close();
+    onTestFinished(() => other.close());
+    const [own, foreign] = [server.connectionString, other.connectionString];
+    const open = async (connectionString: string, more = {}): Promise<PostgresBackend> => {
+      const opened = openPostgresBackend({ connectionString, log: silentLog, ...more });
+      onTestFinished(() => opened.close());
+      await opened.migrate();
+      return opened;
+    };
+    const backend = await open(own, { reportsConnectionString: foreign });
+    await open(foreign);
+    const said: number[] = [];
+    const noted = backend.usageReports.noting((atMs) => said.push(atMs));
+    for (let n = 0; n < 20; n += 1) {
+      await noted.providerActivity();
+      await new Promise((done) => setTimeout(done, 100));
     }
+    expect(said).toEqual([]);
   });
 });
 
 describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private authority", () => {
   test.skipIf(!hasOpenssl)("is trusted only by its authority's file and its name", async () => {
     const authority = makeAuthority();
+    onTestFinished(() => authority.close());
     const server = await startOwnPostgres(authority);
+    onTestFinished(() => server.close());
     const check = async (host: string, query: string): Promise<unknown> => {
       const url = new URL(server.connectionString);
       url.hostname = host;
@@ -149,15 +137,10 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private a
       } as const;
       return await checkServer(addresses, silentLog).then(() => "accepted", String);
     };
-    try {
-      const verified = `sslmode=verify-full&sslrootcert=${authority.caFile}`;
-      expect(await check("localhost", verified)).toBe("accepted");
-      expect(await check("127.0.0.1", verified)).toMatch(/does not match certificate/);
-      expect(await check("localhost", "sslmode=verify-full")).toMatch(/certificate/);
-    } finally {
-      await server.close();
-      authority.close();
-    }
+    const verified = `sslmode=verify-full&sslrootcert=${authority.caFile}`;
+    expect(await check("localhost", verified)).toBe("accepted");
+    expect(await check("127.0.0.1", verified)).toMatch(/does not match certificate/);
+    expect(await check("localhost", "sslmode=verify-full")).toMatch(/certificate/);
   });
 });
 

@@ -5,12 +5,11 @@ import { beforeAll, expect, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { openOnDatabaseClock, setDatabaseClock } from "../support/database-clock.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, withMember } from "../support/postgres.ts";
 import { withResource } from "../support/with-resource.ts";
 
 /*
@@ -20,11 +19,10 @@ import { withResource } from "../support/with-resource.ts";
  */
 const plain = withPricedBackend();
 const backend = withResource(() => openOnDatabaseClock(plain));
-let member: Membership;
 let lastAttempt = 0n;
 
+const member = withMember(backend);
 beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("caps", 3_600_000);
   await plain.query(
     `select ensure_attempt_partition(date '2031-01-28' + n) from generate_series(0, $1) as n`,
     [DAYS_MAX + 1],

@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { checkServer } from "../../src/kernel/storage/check-server.ts";
 import { openPool, openSharedPool } from "../../src/kernel/storage/connection.ts";
 import { hasPgBouncer, type PoolMode, withPgBouncer } from "../support/pgbouncer.ts";
-import { freshDatabase, runOnce, withDatabase } from "../support/postgres.ts";
+import { databaseOfTest, runOnce, withDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const database = withDatabase();
@@ -22,67 +22,44 @@ test("a server with suitable settings is accepted", async () => {
   expect(await check(address())).toBe("accepted");
 });
 
+/** A database for which the server says something else of its settings. */
+async function strangeServer(says: string): Promise<string> {
+  const url = await databaseOfTest();
+  const name = new URL(url).pathname.slice(1);
+  await runOnce(
+    url,
+    `create schema strange; create function strange.current_setting(p_name text) returns text
+      language sql as $$ select case ${says} end $$`,
+  );
+  // Its functions are found before those of the server.
+  const path = "set search_path = strange, pg_catalog";
+  await runOnce(url, `alter role current_user in database ${name} ${path}`);
+  return url;
+}
+
 test("a PostgreSQL older than 15 is refused with a reason", async () => {
-  const old = await freshDatabase();
-  try {
-    // The functions of `old` are found before those of the server.
-    const name = new URL(old.connectionString).pathname.slice(1);
-    await runOnce(old.connectionString, OLD_SERVER_SQL);
-    await runOnce(
-      old.connectionString,
-      `alter role current_user in database ${name} set search_path = old, pg_catalog`,
-    );
-    expect(await check(old.connectionString)).toMatch(
-      /^DatabaseUnfitFault: the database is PostgreSQL 14\.22, and tokenmarket needs 15 or newer; upgrade/,
-    );
-  } finally {
-    await old.drop();
-  }
+  const old = await strangeServer("p_name when 'server_version_num' then '140022' else '14.22'");
+  expect(await check(old)).toMatch(
+    /^DatabaseUnfitFault: the database is PostgreSQL 14\.22, and tokenmarket needs 15 or newer; upgrade/,
+  );
 });
 
 test("a server that may lose commits is refused, unless its storage is declared durable", async () => {
-  const careless = await freshDatabase();
-  try {
-    const name = new URL(careless.connectionString).pathname.slice(1);
-    await runOnce(careless.connectionString, CARELESS_SERVER_SQL);
-    await runOnce(
-      careless.connectionString,
-      `alter role current_user in database ${name} set search_path = old, pg_catalog`,
-    );
-    expect(await check(careless.connectionString)).toMatch(
-      /^DatabaseUnfitFault: the database server runs with fsync = off and full_page_writes = off, .* set it back/,
-    );
-    expect(await check(careless.connectionString, undefined, true)).toBe("accepted");
-  } finally {
-    await careless.drop();
-  }
+  const careless = await strangeServer(`when p_name in ('fsync', 'full_page_writes') then 'off'
+    else pg_catalog.current_setting(p_name)`);
+  expect(await check(careless)).toMatch(
+    /^DatabaseUnfitFault: the database server runs with fsync = off and full_page_writes = off, .* set it back/,
+  );
+  expect(await check(careless, undefined, true)).toBe("accepted");
 });
-
-const CARELESS_SERVER_SQL = `create schema old;
-  create function old.current_setting(p_name text) returns text language sql as $$
-    select case when p_name in ('fsync', 'full_page_writes') then 'off'
-      else pg_catalog.current_setting(p_name) end
-  $$`;
 
 test("books in another schema are refused, and no second books are begun", async () => {
-  const moved = await freshDatabase();
-  try {
-    await runOnce(
-      moved.connectionString,
-      "alter schema public rename to market; create schema public",
-    );
-    expect(await check(moved.connectionString)).toMatch(
-      /^DatabaseUnfitFault: the tables of tokenmarket are in the schema market of the database/,
-    );
-  } finally {
-    await moved.drop();
-  }
+  const moved = await databaseOfTest();
+  await runOnce(moved, "alter schema public rename to market; create schema public");
+  expect(await check(moved)).toMatch(
+    /^DatabaseUnfitFault: the tables of tokenmarket are in the schema market of the database/,
+  );
 });
-
-const OLD_SERVER_SQL = `create schema old;
-  create function old.current_setting(p_name text) returns text language sql as $$
-    select case p_name when 'server_version_num' then '140022' else '14.22' end
-  $$`;
 
 describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
   const pooler = withPgBouncer(address);
@@ -91,12 +68,9 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
   test("needs no direct address in session mode", async () => {
     expect(await check(through("session"))).toBe("accepted");
     const pool = openPool(through("session"), silentLog, 1);
-    try {
-      const { rows } = await pool.query("show statement_timeout");
-      expect(rows).toEqual([{ statement_timeout: "30s" }]);
-    } finally {
-      await pool.end();
-    }
+    onTestFinished(() => pool.end());
+    const { rows } = await pool.query("show statement_timeout");
+    expect(rows).toEqual([{ statement_timeout: "30s" }]);
   });
 
   test.each([
@@ -128,14 +102,9 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
   );
 
   test("is refused when the two addresses lead to different databases", async () => {
-    const other = await freshDatabase();
-    try {
-      expect(await check(address(), through("transaction", other.connectionString))).toMatch(
-        /^DatabaseUnfitFault: DATABASE_URL and DATABASE_DIRECT_URL lead to different databases/,
-      );
-    } finally {
-      await other.drop();
-    }
+    expect(await check(address(), through("transaction", await databaseOfTest()))).toMatch(
+      /^DatabaseUnfitFault: DATABASE_URL and DATABASE_DIRECT_URL lead to different databases/,
+    );
   });
 
   test("does not mix statements of the same name in the pooler's sessions", async () => {

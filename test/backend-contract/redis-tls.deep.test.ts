@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { hasOpenssl, makeAuthority } from "../support/authority.ts";
 import { until } from "../support/books.ts";
@@ -16,6 +16,8 @@ describe.skipIf(redisProgram === undefined)(
       const files = ["--tls-cert-file", authority.certFile, "--tls-key-file", authority.keyFile];
       const tls = ["--tls-port", String(port), ...files, "--tls-auth-clients", "no"];
       const redis = await startRedis([...tls, "--tls-ca-cert-file", authority.caFile]);
+      onTestFinished(() => authority.close());
+      onTestFinished(() => redis.close());
       const claimed = async (host: string, caFile: string): Promise<string> => {
         const url = `rediss://${host}:${port}`;
         let isDown = false;
@@ -27,17 +29,12 @@ describe.skipIf(redisProgram === undefined)(
         side.store.close();
         return kind;
       };
-      try {
-        expect(await claimed("localhost", authority.caFile)).toBe("claimed");
-        expect(await claimed("127.0.0.1", authority.caFile)).toBe("unavailable");
-        expect(await claimed("localhost", "")).toBe("unavailable");
-        expect(() => new Side("", { servers: { url: "redis://x", caFile: "/none.pem" } })).toThrow(
-          "redis.ca_file: /none.pem cannot be read",
-        );
-      } finally {
-        await redis.close();
-        authority.close();
-      }
+      expect(await claimed("localhost", authority.caFile)).toBe("claimed");
+      expect(await claimed("127.0.0.1", authority.caFile)).toBe("unavailable");
+      expect(await claimed("localhost", "")).toBe("unavailable");
+      expect(() => new Side("", { servers: { url: "redis://x", caFile: "/none.pem" } })).toThrow(
+        "redis.ca_file: /none.pem cannot be read",
+      );
     });
   },
 );

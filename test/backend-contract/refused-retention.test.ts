@@ -4,9 +4,10 @@ import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Day } from "../../src/ledger/retention/retention-tally.ts";
+import { brokenBooks } from "../support/books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { tamper } from "../support/postgres.ts";
-import { brokenChecks, dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
+import { dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 
 const REFUSED = 70;
 const books = withOldBooks();
@@ -106,7 +107,7 @@ test("days of spend that no cap needs are deleted, and caps and audits stay the 
   expect(await daysAgo()).toEqual([before, now]);
   expect(await backend.query("select from retired_spend_day")).toEqual([]);
   expect(await run()).toMatchObject({ pastSpendDays: 0 });
-  expect(await brokenChecks(books)).toEqual([]);
+  expect(await brokenBooks(books)).toEqual([]);
   // 500 are settled, and 1,000 in flight: of 2,000 exactly 500 are left.
   await books.hold(today);
   const refused = books.hold(today, { reserveMicroUsd: microUsd(501n) });

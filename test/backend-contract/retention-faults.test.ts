@@ -8,16 +8,10 @@ import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.t
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
-import { until } from "../support/books.ts";
+import { brokenBooks, until } from "../support/books.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import {
-  brokenChecks,
-  dayOf,
-  retirementOf,
-  unknownRow,
-  withOldBooks,
-} from "../support/old-days.ts";
+import { dayOf, retirementOf, unknownRow, withOldBooks } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { openTransaction } from "../support/sql.ts";
 
@@ -120,11 +114,11 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
         (outcome) => outcome.kept.map(({ reason }) => reason).join(),
         (fault: unknown) => String(fault),
       );
-      expect(await brokenChecks(books)).toEqual([]);
+      expect(await brokenBooks(books)).toEqual([]);
       const again = await run(folder, { drop: true });
       expect(again).toMatchObject({ stopped: undefined, kept: [] });
       expect(await isRetired(day)).toBe(true);
-      expect(await brokenChecks(books)).toEqual([]);
+      expect(await brokenBooks(books)).toEqual([]);
       expect(await tablesOf(day)).toEqual([]);
       const files = dayFiles(day);
       expect(readdirSync(join(root, folder)).sort()).toEqual([files.rows, files.manifest]);
@@ -153,9 +147,9 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     expect(await ended).toMatch(/connection/);
     await reader.end();
     expect(await isRetired(day)).toBe(false);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
     expect(daysOf(await run("killed"))).toEqual([day]);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 
   test("with the same bytes in its files", async () => {
@@ -192,7 +186,7 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     await books.close(closeRow(open, 5n));
     await books.settle();
     expect(daysOf(await run("not-ready"))).toEqual([day, behind]);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 
   test("when one of its attempts is opened during retirement, which can then end", async () => {
@@ -218,7 +212,7 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     await expectStop(day, /1 attempt is still open/);
     await end();
     expect(daysOf(await run("opened-again"))).toEqual([day]);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 
   test("while its attempts may still be settled, and while no closed period contains them", async () => {
@@ -255,7 +249,7 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     await books.pretendThen();
     await books.settle();
     expect(daysOf(await run("not-ready"))).toEqual([day]);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 });
 
@@ -283,7 +277,7 @@ describe("a closing that arrives too late", () => {
     expect(seen).toEqual([expect.stringMatching(/never changed/)]);
     expect(await verdictOf(attempt)).toBe("unknown");
     expect(await balance()).toEqual(before);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 });
 
@@ -313,7 +307,7 @@ describe("retirement beside running gateways", () => {
     // An audit that waits for this lock has its snapshot and has not read the journal.
     const lock = "lock table account in access exclusive mode";
     const blocker = await openTransaction(books.backend, lock);
-    const audit = brokenChecks(books);
+    const audit = brokenBooks(books);
     await until("the audit waits", async () => {
       const rows = await books.backend.query(
         "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%account%'",
@@ -410,7 +404,7 @@ describe("the files of a retired day", () => {
     const outcome = await run("drop", { drop: true });
     expect(outcome.dropped).toContain(day);
     expect(await tablesOf(day)).toEqual([]);
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 });
 

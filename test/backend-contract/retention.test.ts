@@ -8,13 +8,8 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
-import {
-  brokenChecks,
-  dayOf,
-  OLD_OWED_PICO,
-  retirementOf,
-  withOldBooks,
-} from "../support/old-days.ts";
+import { brokenBooks } from "../support/books.ts";
+import { dayOf, OLD_OWED_PICO, retirementOf, withOldBooks } from "../support/old-days.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { asAdmin, runOnce } from "../support/postgres.ts";
 import { newFolder } from "../support/run-folder.ts";
@@ -43,7 +38,7 @@ describe("a day that is retired", () => {
   beforeAll(async () => {
     ids = await books.fill(day);
     await books.settle();
-    brokenBefore = await brokenChecks(books);
+    brokenBefore = await brokenBooks(books);
     outcome = await run("day");
   });
 
@@ -54,7 +49,7 @@ describe("a day that is retired", () => {
       await books.backend.query("select from attempt where attempt_id = any($1)", [ids]),
     ).toHaveLength(0);
     expect(await tableOf(day)).toBe(`retired.attempt_20250410`);
-    expect([brokenBefore, await brokenChecks(books)]).toEqual([[], []]);
+    expect([brokenBefore, await brokenBooks(books)]).toEqual([[], []]);
   });
 
   test("is recorded with its sums", async () => {
@@ -152,7 +147,7 @@ test("a request over midnight keeps its second day when its first day is retired
   expect(await debits()).toEqual([20n, 0n]);
   await books.close(closeRow(late, 30n));
   expect(await debits()).toEqual([20n, 30n]);
-  expect(await brokenChecks(books)).toEqual([]);
+  expect(await brokenBooks(books)).toEqual([]);
 });
 
 test("a day that retirement left frozen does not keep a request over its midnight open", async () => {
@@ -175,7 +170,7 @@ test("a day that retirement left frozen does not keep a request over its midnigh
   await books.close(closeRow(last, 20n));
   const { rows } = await backend.recordStore.usagePage({ orgId: org.orgId, limit: 99 });
   expect(rows.filter((row) => row.requestId === requestId)).toMatchObject([{ debitMicroUsd: 27n }]);
-  expect(await brokenChecks(books)).toEqual([]);
+  expect(await brokenBooks(books)).toEqual([]);
   for (const change of ["debit = 0", "final = true, state = 'void'", "corrected_at = now()"]) {
     await expect(
       backend.query(`update attempt set ${change} where attempt_id = $1`, [first]),
@@ -184,5 +179,5 @@ test("a day that retirement left frozen does not keep a request over its midnigh
   await books.settle();
   const { retired } = await run("frozen");
   expect(retired.map((each) => each.day)).toEqual([before, after]);
-  expect(await brokenChecks(books)).toEqual([]);
+  expect(await brokenBooks(books)).toEqual([]);
 });

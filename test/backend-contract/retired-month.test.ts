@@ -3,15 +3,10 @@ import type { Month, Statement } from "../../src/account/billing/statements.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
+import { brokenBooks } from "../support/books.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, moveBooksTo, voidRow } from "../support/ledger-rows.ts";
-import {
-  brokenChecks,
-  dayOf,
-  retirementOf,
-  unknownRow,
-  withOldBooks,
-} from "../support/old-days.ts";
+import { dayOf, retirementOf, unknownRow, withOldBooks } from "../support/old-days.ts";
 import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
@@ -105,7 +100,7 @@ test("balances, figures of money and both audits stay the same when a whole mont
   const { backend } = books;
   expect(outcome.stopped).toBeUndefined();
   expect(await figures()).toEqual(before);
-  expect(await brokenChecks(books)).toEqual([]);
+  expect(await brokenBooks(books)).toEqual([]);
   const since = await backend.auditBooks({ trustedKey: key.publicKey });
   expect(since.checks.filter(({ violations }) => violations > 0)).toEqual([]);
   expect(await backend.query("select from attempt")).toEqual([]);

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import {
@@ -21,20 +21,17 @@ import {
   SettlementJournal,
   type JournaledAttempt,
 } from "../support/settlement-journal.ts";
+import { withResource } from "../support/with-resource.ts";
 
 /** `PROPERTY_RUNS=200` searches longer. */
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 60));
 const START_MS = Date.parse("2026-01-01T00:00Z");
 const LAST_HALF_DAY = 90;
 
-let journal: SettlementJournal;
 let provider = 0;
 
 const backend = withBackend();
-
-beforeAll(async () => {
-  journal = await SettlementJournal.open(backend);
-});
+const journal = withResource(() => SettlementJournal.open(backend));
 
 /* The largest amounts of all attempts of a deep run together leave each account less than half full. */
 const LARGEST_PICO = 10n ** 20n;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import {
   type CooldownNotice,
@@ -7,7 +7,7 @@ import {
 } from "../../src/gateway/routing/shared-health.ts";
 import { RedisLink } from "../../src/kernel/storage/redis-client.ts";
 import { until } from "../support/books.ts";
-import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { redisProgram, withRedis } from "../support/redis.ts";
 
 const KEY = "tm:{health}";
 
@@ -30,14 +30,10 @@ class Instance {
 }
 
 describe.skipIf(redisProgram === undefined)("a cooldown that instances share in Redis", () => {
-  let redis: TestRedis;
+  const redis = withRedis();
   let near: Instance;
   let far: Instance;
   let nowMs = 1_700_000_000_000;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis.close());
   beforeEach(async () => {
     await redis.command("flushall");
     [near, far] = [1, 2].map(() => new Instance(redis.url, () => nowMs)) as [Instance, Instance];

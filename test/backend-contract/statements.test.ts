@@ -10,7 +10,6 @@ import {
   type OrgId,
 } from "../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import {
   type Month,
   monthAfter,
@@ -18,23 +17,21 @@ import {
   spanOfMonth,
 } from "../../src/account/billing/statements.ts";
 import { quickOrDeep } from "../support/depth.ts";
-import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
+import { closeRow, keyOf, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
-import { withBackend, withOtherBackend, tamper } from "../support/postgres.ts";
+import { tamper, withMember, withOtherBackend, withPricedBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { rollAll } from "../support/usage-journal.ts";
 
 const MODELS = ["acme/small", "acme/large"] as const;
 const RESERVE = 1_000n;
-const backend = withBackend();
+const backend = withPricedBackend();
 /** The same database, opened by another process. */
 const second = withOtherBackend(backend);
-let member: Membership;
+const member = withMember(backend);
 let months: readonly Month[] = [];
 
-beforeAll(async () => {
-  await pinPrices(backend);
-  member = await backend.ledgerBatchStore.join("statements", 600_000);
+beforeAll(() => {
   const now = new Date().toISOString().slice(0, 7);
   const [year = 0, month = 0] = now.split("-").map(Number);
   const first = new Date(Date.UTC(year, month - 4)).toISOString().slice(0, 7);

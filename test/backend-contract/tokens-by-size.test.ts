@@ -5,20 +5,16 @@ import { type AttemptId, type ModelId, createRequestId } from "../../src/kernel/
 import type { Usage } from "../../src/kernel/core/usage.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, withMember } from "../support/postgres.ts";
 
 const DAY_MS = 86_400_000;
 const nowMs = systemClock.nowMs();
 
-let member: Membership;
-
 const backend = withPricedBackend();
-
+const member = withMember(backend);
 beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("sizes", 3_600_000);
   const today = new Date(nowMs).toISOString().slice(0, 10);
   await backend.query("select ensure_attempt_partition($1)", [today]);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   createRequestId,
   type AttemptId,
@@ -10,25 +10,19 @@ import { REFUSALS } from "../../src/kernel/core/refusals.ts";
 import { ATTEMPT_OUTCOMES, toRequestStatus } from "../../src/kernel/core/request-status.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { statusOfEndSql } from "../../src/gateway/records/request-rows.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/gateway/records/report-sources.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withPricedBackend, type FreshBackend } from "../support/postgres.ts";
+import { withPricedBackend, type FreshBackend, withMember } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { rollAll, UsageJournal, type RequestSpec } from "../support/usage-journal.ts";
 import { openTransaction } from "../support/sql.ts";
 
 const DAY_MS = 86_400_000;
 
-let member: Membership;
-
 const backend = withPricedBackend();
-
-beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("looks", 3_600_000);
-});
+const member = withMember(backend);
 
 const settled = {
   end: "settled",
@@ -67,24 +61,21 @@ describe("a report that takes too long", () => {
     });
     const lock = "lock table refused_request in access exclusive mode";
     const blocker = await openTransaction(backend, lock);
-    try {
-      const queries = Array.from({ length: 7 }, () => slow.usageReports.report(range, "model"));
-      for (const query of await Promise.allSettled(queries)) {
-        expect(query.status === "rejected" && query.reason).toBeInstanceOf(ReportTimeout);
-      }
-      const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
-      await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
-      await blocker.query("rollback");
-      // Under load even a quick report can exceed the time limit of this backend, so the test
-      // retries.
-      const seen = await until("a report succeeds", () =>
-        slow.usageReports.report(range, "model").catch(() => undefined),
-      );
-      expect(seen.totals.requests).toBe(1);
-    } finally {
-      await blocker.end();
-      await slow.close();
+    onTestFinished(() => slow.close());
+    onTestFinished(() => blocker.end());
+    const queries = Array.from({ length: 7 }, () => slow.usageReports.report(range, "model"));
+    for (const query of await Promise.allSettled(queries)) {
+      expect(query.status === "rejected" && query.reason).toBeInstanceOf(ReportTimeout);
     }
+    const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
+    await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
+    await blocker.query("rollback");
+    // Under load even a quick report can exceed the time limit of this backend, so the test
+    // retries.
+    const seen = await until("a report succeeds", () =>
+      slow.usageReports.report(range, "model").catch(() => undefined),
+    );
+    expect(seen.totals.requests).toBe(1);
   });
 
   test("does not use the gateway's connections, as reports have separate ones", async () => {

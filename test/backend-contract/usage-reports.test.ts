@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createRequestId, type KeyId } from "../../src/kernel/core/ids.ts";
 import type { ManagedOrigin } from "../../src/kernel/core/managed-keys.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/kernel/core/request-status.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { requestIdFrom } from "../../src/ledger/attempt-columns.ts";
 import type { UsageReports } from "../../src/gateway/records/postgres-usage-reports.ts";
 import type { UsageQuery } from "../../src/gateway/records/record-rows.ts";
@@ -19,7 +18,7 @@ import type {
 } from "../../src/gateway/records/request-pages.ts";
 import type { ReportFilter } from "../../src/gateway/records/request-rows.ts";
 import { quickOrDeep } from "../support/depth.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withPricedBackend, withMember } from "../support/postgres.ts";
 import {
   DAY_MS,
   DAYS,
@@ -50,12 +49,8 @@ const WRONG_HOURS_SQL =
 /** The middle of a span is at most so far from any of its numbers. */
 const PERCENTILE_OFF_MAX = 0.032;
 
-let member: Membership;
-
 const backend = withPricedBackend();
-beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("reports", 3_600_000);
-});
+const member = withMember(backend);
 
 interface FilterSpec {
   readonly from: number;

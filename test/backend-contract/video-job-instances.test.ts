@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { NewVideoJob } from "../../src/gateway/videos/video-job.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { until } from "../support/books.ts";
+import { brokenBooks, until } from "../support/books.ts";
 import { LEASE_MS, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { brokenChecks, dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
+import { dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 import { costing, reportEnd, newVideoJob } from "../support/video-jobs.ts";
 
 const fixture = withJobFixture();
@@ -110,7 +110,7 @@ describe("the day of a job's admission", () => {
       state: "completed",
       costMicroUsd: 0n,
     });
-    expect(await brokenChecks(books)).toEqual([]);
+    expect(await brokenBooks(books)).toEqual([]);
   });
 });
 

@@ -4,21 +4,17 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { openKeyVault, type KeyVault } from "../../src/gateway/accounts/key-vault.ts";
 import { ALERT_KINDS, type AlertKind, reportEvent } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertDestination } from "../../src/account/alerts/alert-store.ts";
-import { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
+import type { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { createWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
-import { openWebhookSender } from "../../src/account/alerts/webhook-sender.ts";
-import { type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { sealedTables } from "../../src/app/open-key-vault.ts";
 import { countSealedBy, resealRows } from "../../src/gateway/accounts/key-vault.ts";
 import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
-import { systemClock } from "../../src/kernel/core/time.ts";
-import { ForeignNames } from "../../src/upstream/address-guard.ts";
 import { addKey } from "../support/add-key.ts";
+import { alertWorker, deliverOnce, type Delivering } from "../support/alert-worker.ts";
 import { until } from "../support/books.ts";
 import { nameServer } from "../support/name-server.ts";
 import { withBackend, withOtherBackend } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { type ReceivedWebhook, startWebhookReceiver } from "../support/webhook-receiver.ts";
 import { withResource } from "../support/with-resource.ts";
@@ -79,31 +75,11 @@ async function addWebhook(
   return { destinationId, secret };
 }
 
-interface Delivering {
-  readonly from?: Pick<PostgresBackend, "alertQueue">;
-  readonly allowPrivate?: boolean;
-  readonly ring?: KeyVault;
-  readonly nameServers?: readonly string[];
+function worker(how: Partial<Delivering> = {}): AlertWorker {
+  return alertWorker({ from: backend, ring: vault, ...how });
 }
 
-function worker(how: Delivering = {}): AlertWorker {
-  const { from = backend, allowPrivate = true, ring = vault, nameServers = [] } = how;
-  const clock = systemClock;
-  const names = new ForeignNames(nameServers);
-  const webhook = openWebhookSender({ clock, vault: ring, allowPrivate, names });
-  const consoleUrl = (): string => "https://console.example";
-  const queue = from.alertQueue;
-  const documentOf = (): Promise<undefined> => Promise.resolve(undefined);
-  const common = { webhook, consoleUrl, documentOf, clock, log: silentLog };
-  return new AlertWorker({ queue, mailer: undefined, ...common });
-}
-
-async function deliver(how: Delivering = {}): Promise<number> {
-  const sender = worker(how);
-  const tried = await sender.deliverDue();
-  await sender.close();
-  return tried;
-}
+const deliver = (how?: Partial<Delivering>): Promise<number> => deliverOnce(worker(how));
 
 async function makeDue(): Promise<void> {
   await backend.query("update alert_delivery set next_at = now() where state = 'waiting'");

@@ -1,42 +1,31 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
-import { Deadlines } from "../../src/kernel/core/time.ts";
-import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
+import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Refusal } from "../../src/kernel/core/refusals.ts";
-import { attemptClassifier } from "../../src/upstream/classifier.ts";
-import type { AttemptHandler } from "../../src/upstream/run-attempt.ts";
 import { UpstreamClient } from "../../src/upstream/upstream-client.ts";
-import type { ClientExchange } from "../../src/gateway/call/client-exchange.ts";
-import { DetachedReadLimit } from "../../src/gateway/call/detached-read-limit.ts";
-import { GatewayMetrics } from "../../src/gateway/call/metrics.ts";
 import { serveCall } from "../../src/gateway/call/call.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
-import { Shortfalls } from "../../src/gateway/call/refusal-memory.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { limitScopes, SPECIFIED_LIMITS } from "../../src/gateway/limits/effective-limits.ts";
 import { PoolBoard } from "../../src/gateway/limits/pool-board.ts";
 import { MemoryDeploymentHealth } from "../../src/gateway/routing/health.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import { chatOn } from "../../src/formats/modality/chat/index.ts";
 import { wires } from "../../src/formats/wire/wires.ts";
-import { simulatedCatalog } from "./catalog.ts";
+import { chunks, delta, done, events } from "../fixtures/modality/answer-kit.ts";
+import { Dispatched, openRecipe, RecordedExchange } from "../support/recipe.ts";
+import { SIMULATED_MANIFESTS } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
-import { Affinity } from "../../src/gateway/routing/plan-route.ts";
-import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
-import { TRUSTED_LISTINGS, NO_REFUSAL_WINDOW, plainPrincipal } from "../support/plain-ports.ts";
 
 /*
  * One call through the whole recipe, with the ledger's and the providers' answers given by the test:
  * whatever ends a call, its limits, its place in a pool and its circuit's probe are released.
  */
 const ROUTING_MS = 5_000;
-const PRINCIPAL = plainPrincipal("org_1", "key_1");
 
 /** The provider's behavior in one dispatch. */
-type Answer = (handler: AttemptHandler) => void;
+type Answer = (sent: Dispatched) => void;
 
 class ScriptedProviders extends UpstreamClient {
   readonly sentTo: string[] = [];
@@ -46,71 +35,50 @@ class ScriptedProviders extends UpstreamClient {
     super({ allowPrivateUpstreams: true, providerKey: () => undefined });
   }
 
-  override send(...[{ id }, , handler]: Parameters<UpstreamClient["send"]>): void {
-    this.sentTo.push(id);
+  override send(...[deployment, , handler]: Parameters<UpstreamClient["send"]>): void {
+    this.sentTo.push(deployment.id);
     const answer = this.answers.shift();
     if (answer === undefined) throw new Error("one dispatch more than expected");
-    queueMicrotask(() => answer(handler));
+    queueMicrotask(() => answer(new Dispatched(deployment, handler)));
   }
 }
 
-const CONTROLLER = {
-  paused: false,
-  aborted: false,
-  reason: null,
-  abort: () => undefined,
-  pause: () => undefined,
-  resume: () => undefined,
-} as unknown as Parameters<NonNullable<AttemptHandler["onRequestStart"]>>[0];
-
-function respond(status: number, type: string, body: string): Answer {
-  return (handler) => {
-    handler.onRequestStart?.(CONTROLLER, {});
-    handler.onResponseStart?.(CONTROLLER, status, { "content-type": type }, "");
-    handler.onResponseData?.(CONTROLLER, Buffer.from(body));
-    handler.onResponseEnd?.(CONTROLLER, {});
-  };
-}
-
-const FAILS = respond(500, "application/json", '{"error":{"message":"down"}}');
-const event = (type: string, data: object): string =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+const FAILS: Answer = (sent) => sent.answer(500, '{"error":{"message":"down"}}');
+const streamed =
+  (text: string): Answer =>
+  (sent) =>
+    sent.answer(200, text, { "content-type": "text/event-stream" });
 /** Reports 11 tokens of prompt and 1 of output, then dies. */
-const DIES_EARLY = respond(
-  200,
-  "text/event-stream",
-  event("message_start", {
-    message: {
-      id: "m",
-      type: "message",
-      role: "assistant",
-      model: "sim/pair",
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 11, output_tokens: 1 },
+const DIES_EARLY = streamed(
+  events(
+    {
+      type: "message_start",
+      message: {
+        id: "m",
+        type: "message",
+        role: "assistant",
+        model: "sim/pair",
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 11, output_tokens: 1 },
+      },
     },
-  }) + event("error", { error: { type: "overloaded_error", message: "busy" } }),
+    { type: "error", error: { type: "overloaded_error", message: "busy" } },
+  ),
 );
-const chunk = (rest: object): string =>
-  `data: ${JSON.stringify({
-    id: "c",
-    object: "chat.completion.chunk",
-    created: 1,
-    model: "sim/pair",
-    ...rest,
-  })}\n\n`;
 /** Reports 20 tokens of prompt and 3 of output. */
-const SERVES = respond(
-  200,
-  "text/event-stream",
-  chunk({ choices: [{ index: 0, delta: { role: "assistant", content: "hi" } }] }) +
-    chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }) +
-    chunk({
+const SERVES = streamed(
+  chunks(
+    delta({ role: "assistant", content: "hi" }),
+    delta({}, "stop"),
+    {
+      ...delta({}),
       choices: [],
       usage: { prompt_tokens: 20, completion_tokens: 3, total_tokens: 23 },
-    }) +
-    "data: [DONE]\n\n",
+    },
+    done,
+  ),
 );
 
 function newCall() {
@@ -150,39 +118,10 @@ function newCall() {
     healthy: true,
     shutDown: () => Promise.resolve(),
   };
-  const wait = { headersMs: 1e6, idleMs: 1e6, totalMs: 1e6, drainMs: 1e6 };
-  const deps: CallPorts = {
-    clock,
-    deadlines: new Deadlines(clock),
-    catalog: { current: simulatedCatalog() },
-    health,
-    limits,
-    pools: new PoolBoard({ limits }),
-    usage: NO_ABUSE_MONITOR,
-    standing: TRUSTED_LISTINGS,
-    refusals: NO_REFUSAL_WINDOW,
-    shortfalls: new Shortfalls(clock),
-    platform: [],
-    ledger,
-    upstream,
-    opensOwnKeys: false,
-    classify: attemptClassifier(clock),
-    timeouts: {
-      stream: wait,
-      whole: wait,
-      videoAccept: wait,
-      decisions: wait,
-      routingMs: ROUTING_MS,
-      keepaliveMs: 1e6,
-      commitSilenceMs: 0,
-    },
-    drains: new DetachedReadLimit(1),
-    metrics: new GatewayMetrics(),
-    repeats: new RepeatedFailures(),
-    affinity: new Affinity(),
-    limitDefaults: SPECIFIED_LIMITS,
-    scopesOf: limitScopes(SPECIFIED_LIMITS),
-  };
+  const { deps: own } = openRecipe(clock, SIMULATED_MANIFESTS);
+  const timeouts = { ...own.timeouts, routingMs: ROUTING_MS };
+  const pools = new PoolBoard({ limits });
+  const deps: CallPorts = { ...own, health, limits, pools, ledger, upstream, timeouts };
   return { time, deps, ledger, limits, health, upstream, released, closed, opened };
 }
 
@@ -193,39 +132,14 @@ beforeEach(() => {
 
 /** Serves one streamed request for a model of two providers; returns the client's refusal. */
 async function serve(): Promise<Refusal | undefined> {
-  let refused: Refusal | undefined;
-  let committed = false;
-  const body = JSON.stringify({
+  const exchange = new RecordedExchange({
     model: "sim/pair",
     max_tokens: 50,
     stream: true,
     messages: [{ role: "user", content: "hello" }],
   });
-  const exchange: ClientExchange = {
-    requestId: createRequestId(call.deps.clock.nowMs()),
-    principal: PRINCIPAL,
-    route: "/v1/messages",
-    body: Buffer.from(body),
-    clientAddress: "192.0.2.1",
-    wantsBody: true,
-    ownTimeFromMs: 0,
-    header: () => undefined,
-    gone: false,
-    get committed() {
-      return committed;
-    },
-    onGone: () => undefined,
-    onWritable: () => undefined,
-    begin: () => void (committed = true),
-    relay: () => undefined,
-    write: () => true,
-    end: () => undefined,
-    cut: () => undefined,
-    answer: () => undefined,
-    refuse: (refusal) => void (refused = refusal),
-  };
   await serveCall(call.deps, exchange, chatOn(wires.get("wire_b"), wires));
-  return refused;
+  return exchange.refusal;
 }
 
 function expectNothingKept(): void {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { text as readText } from "node:stream/consumers";
 
 import type { Simulator } from "../../src/dev/simulator/simulator.ts";
+import { until } from "./books.ts";
 import { simulatorManifest, textModel } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 import { withResource } from "./with-resource.ts";
@@ -40,6 +41,17 @@ export function withGatedProvider(simulator: Simulator): GatedProvider {
     () => startGatedProvider(simulator.url),
     (provider) => provider.close(),
   );
+}
+
+/** Sends a request; resolves when it is at the gate. */
+export async function sendToGate<T>(
+  provider: GatedProvider,
+  send: () => Promise<T>,
+): Promise<{ readonly call: GatedCall; readonly answer: Promise<T> }> {
+  const before = provider.calls.length;
+  const answer = send();
+  const call = await until("it is at the provider", () => provider.calls[before]);
+  return { call, answer };
 }
 
 /** Its manifest: one wire_a listing, `gated/model`. */

@@ -216,12 +216,18 @@ export function textModel(id: string, more: object = {}): object {
     id,
     context_length: 200_000,
     streaming: true,
-    pricing: [
-      { type: "prompt", unit: "token", cost_usd_per_million: "1" },
-      { type: "completion", unit: "token", cost_usd_per_million: "10" },
-    ],
+    pricing: tokenPrices({ prompt: 1, completion: 10 }),
     ...more,
   };
+}
+
+/** Prices of a manifest, in dollars for a million tokens of each type. */
+export function tokenPrices(usd: Readonly<Record<string, number | string>>): readonly object[] {
+  return Object.entries(usd).map(([type, price]) => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: String(price),
+  }));
 }
 
 /**

@@ -7,7 +7,9 @@ import type { Identity } from "../../src/account/identity/open-identity.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/account/identity/open-identity.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
+import { assert } from "../../src/kernel/core/assert.ts";
 import { listenLocally } from "./local-server.ts";
+import { startOidcProvider, type ScriptedProvider } from "./oidc-provider.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** A wall clock that a test can move forward; durations stay real. */
@@ -103,6 +105,44 @@ export async function startOidcConsole(options: {
     close: async () => {
       await identity.close();
       await close();
+    },
+  };
+}
+
+/** The settings of a console that knows this provider. */
+export function oidcConfigOf({ issuer, clientId, clientSecret }: ScriptedProvider) {
+  return { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret };
+}
+
+export interface OidcSite extends OidcConsole {
+  readonly provider: ScriptedProvider;
+}
+
+/** A console with a provider of its own. */
+export async function startOidcSite(options: {
+  readonly store: IdentityStore;
+  readonly log?: Logger;
+  readonly claimsIn?: "userinfo";
+}): Promise<OidcSite> {
+  const { claimsIn = "id_token", ...more } = options;
+  const started: ScriptedProvider[] = [];
+  const site = await startOidcConsole({
+    ...more,
+    config: async (url) => {
+      const redirectUris = [`${url}/auth/callback`];
+      const provider = await startOidcProvider({ redirectUris, claimsIn });
+      started.push(provider);
+      return oidcConfigOf(provider);
+    },
+  });
+  const [provider] = started;
+  assert(provider !== undefined, "the provider has started");
+  return {
+    ...site,
+    provider,
+    close: async () => {
+      await site.close();
+      await provider.close();
     },
   };
 }

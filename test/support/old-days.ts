@@ -10,7 +10,7 @@ import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { parseDay, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
-import { brokenBooks, until } from "./books.ts";
+import { until } from "./books.ts";
 import {
   closeRow,
   marginPinOf,
@@ -182,11 +182,6 @@ async function retireOldDays(
   } finally {
     await real.close();
   }
-}
-
-/** The audit checks that fail. At any moment, none may fail. */
-export async function brokenChecks(books: OldBooks): Promise<readonly unknown[]> {
-  return await brokenBooks(books);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { Client } from "pg";
-import { beforeAll, inject } from "vitest";
+import { beforeAll, inject, onTestFinished } from "vitest";
 import { createRecordId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
@@ -24,6 +25,13 @@ export interface FreshDatabase {
 /** A new database with this program's schema, on the run's PostgreSQL. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   return await createDatabase(await templateOfRun());
+}
+
+/** The address of a new database that lasts as long as the running test. */
+export async function databaseOfTest(): Promise<string> {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  return database.connectionString;
 }
 
 export async function emptyDatabase(): Promise<FreshDatabase> {
@@ -261,6 +269,14 @@ export function withPricedBackend(): FreshBackend {
   const backend = withBackend();
   beforeAll(() => pinPrices(backend));
   return backend;
+}
+
+/** A member of the ledger, for the tests of the calling file. */
+export function withMember(
+  backend: Pick<PostgresBackend, "ledgerBatchStore">,
+  leaseMs = 3_600_000,
+): Membership {
+  return withResource(() => backend.ledgerBatchStore.join("tests", leaseMs));
 }
 
 export function withLedger(backend: FreshBackend, instanceName: string): Ledger {

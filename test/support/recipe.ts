@@ -2,9 +2,9 @@ import type { Dispatcher } from "undici";
 
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
 import type { Principal } from "../../src/gateway/accounts/principal.ts";
-import type { Deployment } from "../../src/catalog/catalog.ts";
-import { CatalogHolder, compileCatalog } from "../../src/catalog/compile-catalog.ts";
-import { type ManifestFile, parseManifestFiles } from "../../src/catalog/catalog-input.ts";
+import type { Catalog, Deployment } from "../../src/catalog/catalog.ts";
+import { CatalogHolder } from "../../src/catalog/compile-catalog.ts";
+import type { ManifestFile } from "../../src/catalog/catalog-input.ts";
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { openServing } from "../../src/app/open-serving.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
@@ -18,6 +18,7 @@ import type { ClientExchange } from "../../src/gateway/call/client-exchange.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
+import { compileFiles, type Json, manifestFile } from "../fixtures/manifest/samples.ts";
 import { TRUSTED_LISTINGS, plainPrincipal } from "./plain-ports.ts";
 
 /** One dispatch under control of the test: what undici would report, the test reports. */
@@ -112,21 +113,11 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
   return { deps: { ...serve, upstream }, sent: upstream.sent };
 }
 
-function catalogOf(manifests: readonly object[]) {
-  const files = manifests.map((manifest, at) => ({
-    file: `manifest-${at}.json`,
-    text: JSON.stringify(manifest),
-  }));
-  const parsed = parseManifestFiles(files);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
-  const compiled = compileCatalog({
-    manifests: parsed.manifests,
-    hasKey: () => true,
-    keys: { isOwnVariable: () => false, origins: keyOrigins(parsed.manifests) },
-    today: "2026-01-01",
-  });
-  if (!compiled.ok) throw new Error(JSON.stringify(compiled.issues));
-  return compiled.catalog;
+/** The catalog of these manifests, with a key for every provider. */
+export function catalogOf(documents: readonly object[]): Catalog {
+  const manifests = documents.map((each, at) => manifestFile(`manifest-${at}.json`, each as Json));
+  const keys = { isOwnVariable: () => false, origins: keyOrigins(manifests) };
+  return compileFiles(manifests, { keys, today: "2026-01-01" }).catalog;
 }
 
 /** Allows every provider of these manifests to use the single key that the tests share. */

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from "node:net";
 
 import type { Random } from "../simulation/random.ts";
+import { CHAT_ANSWER } from "./closing-provider.ts";
 import { listenLocally, type LocalServer } from "./local-server.ts";
 
 export interface ArrivedRequest {
@@ -79,18 +80,9 @@ export class RecordingProvider {
 }
 
 function answer(status: number): string {
-  const body = status === 200 ? ANSWER : '{"error":{"message":"not now"}}';
+  const body = status === 200 ? CHAT_ANSWER : '{"error":{"message":"not now"}}';
   return (
     `HTTP/1.1 ${status} Answer\r\ncontent-type: application/json\r\n` +
     `content-length: ${body.length}\r\n\r\n${body}`
   );
 }
-
-const ANSWER = JSON.stringify({
-  id: "answer-1",
-  object: "chat.completion",
-  created: 1,
-  model: "served",
-  choices: [{ index: 0, message: { role: "assistant", content: "yes" }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-});

@@ -36,6 +36,14 @@ export interface ReceivedAttempt {
   endedMs: number | undefined;
 }
 
+/** What an answer costs, by the listing's prices in micro-dollars, and the debt to its provider. */
+export function costOf({ prompt, completion, isForHour }: AnswerTokens) {
+  // A micro-dollar a prompt token, two when it is kept for an hour, ten an output token.
+  const microUsd = BigInt(isForHour ? 2 * prompt : prompt) + 10n * BigInt(completion);
+  // Three quarters of each price, whatever the customer could hold.
+  return { microUsd, owedPico: (microUsd * 3_000_000n) / 4n };
+}
+
 /** A provider of both wires that remembers, by attempt id, everything that ever reached it. */
 export interface CountingProvider {
   readonly url: string;

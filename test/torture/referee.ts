@@ -3,7 +3,7 @@ import type { TortureDatabase } from "./database.ts";
 import type { Findings } from "./findings.ts";
 import type { Trouble } from "./havoc.ts";
 import type { Journal, JournalAttempt } from "./journal.ts";
-import type { CountingProvider } from "./provider.ts";
+import { costOf, type CountingProvider } from "./provider.ts";
 import type { Tally, Reported } from "./tally.ts";
 
 /** Everything that has testimony about a run, when it is over. */
@@ -69,15 +69,13 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
     if (row?.isAnnulled === true) findings.add(SENT_ANNULLED, attemptId);
     if (row?.basis !== "reported" || reported === undefined) continue;
     const { prompt, completion, isForHour } = reported;
-    // The listing's prices: a micro-dollar a prompt token, two when it is kept, ten an output token.
-    const cost = BigInt(isForHour ? 2 * prompt : prompt) + 10n * BigInt(completion);
+    const cost = costOf(reported);
     const isSame =
       row.prompt === BigInt(prompt) &&
       row.completion === BigInt(completion) &&
       row.hour === (isForHour ? BigInt(prompt) : null);
-    if (!isSame || row.debit + row.overrun !== cost) findings.add(OTHER_USAGE, shown(row));
-    // The debt to providers: three quarters of each price, whatever the customer could hold.
-    if (row.owedPico !== (cost * 3_000_000n) / 4n) findings.add(OTHER_OWED, shown(row));
+    if (!isSame || row.debit + row.overrun !== cost.microUsd) findings.add(OTHER_USAGE, shown(row));
+    if (row.owedPico !== cost.owedPico) findings.add(OTHER_OWED, shown(row));
   }
 }
 

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -14,6 +13,7 @@ import {
   type TestCheckout,
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
 import { addOrg } from "../support/add-key.ts";
+import { until } from "../support/books.ts";
 import { openOtherBilling } from "../support/billing-fixture.ts";
 import { startArchivingPostgres } from "../support/pgbackrest.ts";
 import { runOnce } from "../support/postgres.ts";
@@ -21,20 +21,14 @@ import { runCommand, type CommandResult } from "../support/program.ts";
 import { withReserveBatch } from "../support/reserve-batch.ts";
 import { closeUntil } from "../support/settlement-books.ts";
 import { SettlementJournal } from "../support/settlement-journal.ts";
-import { helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
-import { runClient } from "./client.ts";
 import { TortureDatabase } from "./database.ts";
-import { GatewaySlot } from "./gateway-slot.ts";
 import { guardAgainstOrphans } from "./guard.ts";
-import { startCountingProvider, type CountingProvider, type ReceivedAttempt } from "./provider.ts";
-import { Random } from "../simulation/random.ts";
 import { Tally } from "./tally.ts";
-import { writeManifests } from "./torture.ts";
+import { runClients, runFolder, setStage, type Stage } from "./torture.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const INSTANCES = 3;
 const CLIENTS_EACH = 8;
-const WITHIN_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Settled with in the lost time, and one of whose days is retired in it. */
 const SETTLED = "settled-ai";
@@ -95,14 +89,11 @@ export async function openArchiving(): Promise<CopiedDatabase> {
 }
 
 /** Everything that the restored books are compared with. */
-export interface Story {
+export interface Story extends Stage {
   readonly folder: string;
   readonly copied: CopiedDatabase;
   readonly database: TortureDatabase;
-  readonly provider: CountingProvider;
   readonly checkout: TestCheckout;
-  readonly accounts: readonly TortureAccount[];
-  readonly slots: readonly GatewaySlot[];
   readonly tally: Tally;
   readonly admin: Pool;
   readonly env: Readonly<Record<string, string>>;
@@ -118,21 +109,14 @@ export async function openStory(
   { mainFile, seed }: { readonly mainFile: string; readonly seed: number },
   openDatabase: (folder: string) => Promise<CopiedDatabase>,
 ): Promise<Story> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-restore-"));
-  // As root the database runs as another user, who has to get in.
-  chmodSync(folder, 0o755);
+  const folder = runFolder("restore");
   const guard = guardAgainstOrphans(folder);
-  const dice = new Random(seed);
-  const provider = await startCountingProvider(dice.fork());
   const copied = await openDatabase(folder);
   const { database } = copied;
-  const accounts = await openAccounts(database.backend, helpingOf(INSTANCES * CLIENTS_EACH));
-  const manifestsDir = writeManifests(folder, provider.url);
   const databaseUrl = database.connectionString;
-  const slots = Array.from(
-    { length: INSTANCES },
-    (_none, n) => new GatewaySlot(n + 1, { mainFile, folder, databaseUrl, manifestsDir }),
-  );
+  const size = { instances: INSTANCES, concurrency: CLIENTS_EACH };
+  const stage = await setStage(folder, database, { mainFile, seed, ...size });
+  const { slots, provider } = stage;
   const checkout = await startTestCheckout({
     host: "127.0.0.1",
     port: 0,
@@ -153,10 +137,8 @@ export async function openStory(
     folder,
     copied,
     database,
-    provider,
+    ...stage,
     checkout,
-    accounts,
-    slots,
     tally,
     admin,
     payer: orgId,
@@ -182,27 +164,13 @@ export async function openStory(
   };
   for (const slot of slots) slot.open();
   await until("all serve", () => slots.every(({ life }) => life !== undefined));
-  const clients = Promise.all(
-    slots.flatMap((slot) =>
-      Array.from({ length: CLIENTS_EACH }, () =>
-        runClient({ slot, accounts, dice: dice.fork(), tally, isOver: () => story.isOver }),
-      ),
-    ),
-  );
+  const clients = runClients(stage, CLIENTS_EACH, { tally, isOver: () => story.isOver });
   return Object.assign(story, { clients });
 }
 
 /** `tokenmarket <args>` on the scenario's database. */
 export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
   return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
-}
-
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const lastMs = systemClock.monotonicMs() + WITHIN_MS;
-  while (!(await isSo())) {
-    if (systemClock.monotonicMs() > lastMs) throw new Error(`not within a minute: ${what}`);
-    await sleep(50);
-  }
 }
 
 /** How many gateways take traffic, by their own word. */
@@ -343,12 +311,4 @@ async function keyIdOf(story: Story, raw: string): Promise<string> {
     [digest],
   );
   return rows[0]?.key_id ?? "";
-}
-
-/** The debt to a provider for an attempt by its own record: three quarters of the listing's price. */
-export function owedPico({ reported }: ReceivedAttempt): bigint {
-  if (reported === undefined) return 0n;
-  const { prompt, completion, isForHour } = reported;
-  const cost = BigInt(isForHour ? 2 * prompt : prompt) + 10n * BigInt(completion);
-  return (cost * 3_000_000n) / 4n;
 }

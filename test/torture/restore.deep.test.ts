@@ -5,10 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { systemClock } from "../../src/kernel/core/time.ts";
+import { until } from "../support/books.ts";
 import { builtProgram } from "../support/build-program.ts";
 import { seedOf } from "../support/depth.ts";
 import { hasPgbackrest } from "../support/pgbackrest.ts";
 import { readJournal } from "./journal.ts";
+import { costOf } from "./provider.ts";
 import {
   beforeTheCopy,
   command,
@@ -18,12 +20,10 @@ import {
   openArchiving,
   openEmbedded,
   openStory,
-  owedPico,
   payAgain,
   readyGateways,
   retireOldDay,
   type Story,
-  until,
 } from "./restore-story.ts";
 
 /** `RESTORE_SECONDS=60`: as long as the acceptance of the design says. */
@@ -63,7 +63,8 @@ function statements(): ReadonlyMap<string, { readonly id: string; readonly pico:
     const provider = received.wire === "wire_b" ? "torture-b" : "torture-a";
     const own = lines.get(provider) ?? [];
     lines.set(provider, own);
-    if (received.reported !== undefined) own.push({ id, pico: owedPico(received) });
+    const { reported } = received;
+    if (reported !== undefined) own.push({ id, pico: costOf(reported).owedPico });
   }
   return lines;
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { simulatorManifest, textModel } from "../support/gateway.ts";
+import { simulatorManifest, textModel, tokenPrices } from "../support/gateway.ts";
 import { Cashier, helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
-import { runClient, TORTURE_MODEL } from "./client.ts";
+import { runClient, TORTURE_MODEL, type ClientSettings } from "./client.ts";
 import { TortureDatabase } from "./database.ts";
 import { Findings } from "./findings.ts";
 import { GatewaySlot } from "./gateway-slot.ts";
@@ -57,9 +57,7 @@ export interface TortureOutcome {
 
 /** Tortures the program from its start to a verdict; everything it started is gone afterwards. */
 export async function runTorture(options: TortureOptions): Promise<TortureOutcome> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-torture-"));
-  // As root the database runs as another user, who has to get in.
-  chmodSync(folder, 0o755);
+  const folder = runFolder("torture");
   const guard = guardAgainstOrphans(folder);
   const chamber = await Chamber.furnish(folder, options);
   try {
@@ -71,6 +69,50 @@ export async function runTorture(options: TortureOptions): Promise<TortureOutcom
   }
 }
 
+/** The surroundings of the database in a run. */
+export interface Stage {
+  readonly provider: CountingProvider;
+  readonly accounts: readonly TortureAccount[];
+  readonly slots: readonly GatewaySlot[];
+  readonly dice: Random;
+}
+
+type StageOptions = Pick<TortureOptions, "mainFile" | "seed" | "instances" | "concurrency">;
+
+/** Opens accounts, a provider and a place for each gateway, which do not run yet. */
+export async function setStage(
+  folder: string,
+  { backend, connectionString: databaseUrl }: TortureDatabase,
+  { mainFile, seed, instances, concurrency }: StageOptions,
+): Promise<Stage> {
+  const dice = new Random(seed);
+  const provider = await startCountingProvider(dice.fork());
+  const accounts = await openAccounts(backend, helpingOf(instances * concurrency));
+  const manifestsDir = writeManifests(folder, provider.url);
+  const settings = { mainFile, folder, databaseUrl, manifestsDir };
+  const slots = Array.from({ length: instances }, (_none, n) => new GatewaySlot(n + 1, settings));
+  return { provider, accounts, slots, dice };
+}
+
+/** Runs so many clients of each gateway until all is over. */
+export async function runClients(
+  { slots, accounts, dice }: Stage,
+  each: number,
+  of: Pick<ClientSettings, "tally" | "isOver">,
+): Promise<void> {
+  const clients = slots.flatMap((slot) =>
+    Array.from({ length: each }, () => runClient({ slot, accounts, dice: dice.fork(), ...of })),
+  );
+  await Promise.all(clients);
+}
+
+export function runFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `tokenmarket-${name}-`));
+  // As root the database runs as another user, who has to get in.
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
 const QUIET_WITHIN_MS = 60_000;
 const TAKEN_OVER_WITHIN_MS = 15_000;
 const CLOSED_WITHIN_MS = 30_000;
@@ -80,45 +122,22 @@ const POLL_MS = 100;
 class Chamber {
   readonly #options: TortureOptions;
   readonly #database: TortureDatabase;
-  readonly #provider: CountingProvider;
-  readonly #accounts: readonly TortureAccount[];
-  readonly #slots: readonly GatewaySlot[];
-  readonly #dice: Random;
+  readonly #stage: Stage;
 
-  private constructor(options: TortureOptions, parts: Parts) {
+  private constructor(options: TortureOptions, database: TortureDatabase, stage: Stage) {
     this.#options = options;
-    this.#database = parts.database;
-    this.#provider = parts.provider;
-    this.#accounts = parts.accounts;
-    this.#slots = parts.slots;
-    this.#dice = parts.dice;
+    this.#database = database;
+    this.#stage = stage;
   }
 
   static async furnish(folder: string, options: TortureOptions): Promise<Chamber> {
-    const dice = new Random(options.seed);
-    const provider = await startCountingProvider(dice.fork());
     const database = await TortureDatabase.start(join(folder, "database"));
-    const accounts = await openAccounts(
-      database.backend,
-      helpingOf(options.instances * options.concurrency),
-    );
-    const manifestsDir = writeManifests(folder, provider.url);
-    const settings = {
-      mainFile: options.mainFile,
-      folder,
-      databaseUrl: database.connectionString,
-      manifestsDir,
-    };
-    const slots = Array.from(
-      { length: options.instances },
-      (_none, n) => new GatewaySlot(n + 1, settings),
-    );
-    return new Chamber(options, { database, provider, accounts, slots, dice });
+    return new Chamber(options, database, await setStage(folder, database, options));
   }
 
   async torture(): Promise<TortureOutcome> {
     const database = this.#database;
-    const provider = this.#provider;
+    const { provider } = this.#stage;
     const tally = new Tally();
     const findings = new Findings();
     const watch = new Watch(database, findings);
@@ -144,28 +163,23 @@ class Chamber {
     const { tally, watch, say } = observers;
     const { concurrency, seconds, lastKill, isEnough = () => true } = this.#options;
     const database = this.#database;
-    const accounts = this.#accounts;
-    const helping = helpingOf(this.#slots.length * concurrency);
-    const cashier = new Cashier(database.backend, { accounts, helping, dice: this.#dice.fork() });
+    const { slots, accounts, dice } = this.#stage;
+    const helping = helpingOf(slots.length * concurrency);
+    const cashier = new Cashier(database.backend, { accounts, helping, dice: dice.fork() });
     const havoc = new Havoc({
-      slots: this.#slots,
+      slots,
       database,
-      dice: this.#dice.fork(),
+      dice: dice.fork(),
       answersBeforeABlow: Math.ceil(concurrency / 2),
       say,
     });
-    const blows = planBlows(this.#options, this.#dice.fork());
-    for (const slot of this.#slots) slot.open();
+    const blows = planBlows(this.#options, dice.fork());
+    for (const slot of slots) slot.open();
     cashier.open();
     watch.open();
     const startMs = systemClock.monotonicMs();
     let isOver = false;
-    const clients = this.#slots.flatMap((slot) =>
-      Array.from({ length: concurrency }, () => {
-        const dice = this.#dice.fork();
-        return runClient({ slot, accounts, dice, tally, isOver: () => isOver });
-      }),
-    );
+    const clients = runClients(this.#stage, concurrency, { tally, isOver: () => isOver });
     let answersBeforeTheEnd = 0;
     try {
       await havoc.run(blows, seconds);
@@ -177,14 +191,14 @@ class Chamber {
       isOver = true;
     }
     const loadSeconds = (systemClock.monotonicMs() - startMs) / 1_000;
-    await Promise.all([...clients, cashier.close(), watch.close()]);
+    await Promise.all([clients, cashier.close(), watch.close()]);
     return { havoc, loadSeconds, answersBeforeTheEnd, granted: cashier.granted };
   }
 
   /** Ends what is left, however the run went. */
   async clear(): Promise<void> {
-    await Promise.all(this.#slots.map((slot) => slot.close(0)));
-    await this.#provider.close();
+    await Promise.all(this.#stage.slots.map((slot) => slot.close(0)));
+    await this.#stage.provider.close();
     await this.#database.stop();
   }
 
@@ -216,7 +230,7 @@ class Chamber {
       const example = `${how} with ${open} open: ${closedAfterLeaseMs} ms after its lease`;
       findings.add(LATE_TAKE_OVER, example);
     }
-    for (const slot of this.#slots) {
+    for (const slot of this.#stage.slots) {
       for (const end of slot.ownEnds) findings.add(OWN_END, `gateway ${slot.number}: ${end}`);
       for (const failed of slot.failedStarts) {
         const wasAway = havoc.troubles.some(
@@ -230,7 +244,7 @@ class Chamber {
 
   async #judgeClose(findings: Findings): Promise<void> {
     findings.expect(BAD_CLOSE);
-    const living = this.#slots.filter((slot) => slot.life !== undefined);
+    const living = this.#stage.slots.filter((slot) => slot.life !== undefined);
     const codes = await Promise.all(living.map((slot) => slot.close(CLOSED_WITHIN_MS)));
     for (const code of codes) if (code !== 0) findings.add(BAD_CLOSE, `exit code ${code}`);
   }
@@ -246,14 +260,6 @@ type Loaded = Pick<TortureOutcome, "havoc" | "loadSeconds" | "answersBeforeTheEn
   readonly granted: readonly string[];
 };
 
-interface Parts {
-  readonly database: TortureDatabase;
-  readonly provider: CountingProvider;
-  readonly accounts: readonly TortureAccount[];
-  readonly slots: readonly GatewaySlot[];
-  readonly dice: Random;
-}
-
 const LATE_TAKE_OVER =
   "what a stopped gateway left open was closed within 15 s of the end of its lease";
 const OWN_END = "no gateway ended by itself";
@@ -265,15 +271,12 @@ const openSql = "select count(*) from hold where not annulled";
 /** An hour of the cache at twice the prompt; providers are owed three quarters of each price. */
 const TERMS = {
   extra_pricing: { cache_write_1h: "2" },
-  purchase_pricing: [
-    { type: "prompt", unit: "token", cost_usd_per_million: "0.75" },
-    { type: "completion", unit: "token", cost_usd_per_million: "7.5" },
-  ],
+  purchase_pricing: tokenPrices({ prompt: 0.75, completion: 7.5 }),
   purchase_extra: { cache_write_1h: "1.5" },
 };
 
 /** One model at two providers, one of each wire, so that a failed attempt has another candidate. */
-export function writeManifests(folder: string, providerUrl: string): string {
+function writeManifests(folder: string, providerUrl: string): string {
   const manifestsDir = join(folder, "manifests");
   mkdirSync(manifestsDir);
   for (const [priority, dialect] of (["wire_a", "wire_b"] as const).entries()) {

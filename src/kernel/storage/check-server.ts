@@ -3,8 +3,7 @@ import { randomInt } from "node:crypto";
 import { DatabaseError, type PoolClient, type QueryResultRow } from "pg";
 
 import type { Logger } from "../core/log.ts";
-import { openSharedPool, queryInTime } from "./connection.ts";
-import type { DatabaseAddress } from "./database-address.ts";
+import { type DatabaseAddress, openSharedPool, queryInTime } from "./connection.ts";
 
 export const SERVER_VERSION_MIN: number = 15;
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { runs } from "../../../test/support/depth.ts";
-import { type FreshBackend, freshBackend } from "../../../test/support/postgres.ts";
+import { withBackend } from "../../../test/support/postgres.ts";
 import type { MicroUsd, PicoUsd } from "../core/money.ts";
 import {
   big,
@@ -77,12 +77,7 @@ test("a null column is read as null or as an absent property, and written back a
 });
 
 describe("an array literal", () => {
-  let backend: FreshBackend;
-
-  beforeAll(async () => {
-    backend = await freshBackend();
-  });
-  afterAll(() => backend.close());
+  const backend = withBackend();
 
   test("returns the same texts from PostgreSQL, without their zero characters", async () => {
     const awkward = fc.constantFrom(

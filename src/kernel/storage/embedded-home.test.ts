@@ -1,14 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
+import { newFolder } from "../../../test/support/run-folder.ts";
 import { dataFolderProblem } from "./embedded-home.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "tokenmarket-home-")));
-afterAll(() => rmSync(root, { recursive: true }));
-
+const root = realpathSync(newFolder("home"));
 const data = join(root, "data");
 const home = join(data, "postgres");
 mkdirSync(join(home, "users"), { recursive: true });

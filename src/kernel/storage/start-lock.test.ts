@@ -1,24 +1,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { newFolder } from "../../../test/support/run-folder.ts";
 import { identifyProcess } from "./process-identity.ts";
 import { withStartLock } from "./start-lock.ts";
 
-let folder: string;
+const folder = newFolder("lock");
 let deadProcess: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-lock-"));
   const child = spawn("sleep", ["60"]);
   await once(child, "spawn");
   deadProcess = identifyProcess(child.pid ?? 0);
   child.kill("SIGKILL");
   await once(child, "exit");
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("the lock admits one piece of work at a time, even within one process", async () => {
   let inside = 0;

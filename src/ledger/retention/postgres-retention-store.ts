@@ -159,41 +159,47 @@ class PostgresRetentionSession {
   async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
-    await changing(
-      this.#client,
-      this.#changes,
-      dayChange("ledger.retire", survey, sha256),
-      async () => {
-        await this.#client.query(sql.RETIRED_DAY_SQL, [
-          day,
-          fromId,
-          toId,
-          attempts,
-          debitMicroUsd,
-          overrunMicroUsd,
-          costPicoUsd,
-          owedPicoUsd,
-          file,
-          sha256,
-          signature,
-        ]);
-        await this.#client.query(sql.retiredSpendSql(day), [day]);
-        await this.#client.query(sql.retiredDaysSql(day), [day]);
-        await this.#client.query("create schema if not exists retired");
-        const ids = [fromId, toId];
-        const sharedSql = sql.sharedRequestsSql(day);
-        const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
-        // Detaching locks the journal until the transaction commits, and every reserve and close
-        // waits for it: only short statements follow.
-        await this.#whenFree(day, sql.detachSql(day));
-        for (const { orgs, requests } of shared) {
-          await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
-        }
-        const query = { text: sql.IS_OPEN_SQL, values: ids };
-        const { rows } = await this.#client.query<{ is_open: boolean }>(query);
-        assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
-      },
-    );
+    const after = {
+      attempts: attempts.toString(),
+      debit_usd: formatUsd(debitMicroUsd),
+      sha256: sha256.toString("hex"),
+    };
+    const change: Change = {
+      action: "ledger.retire",
+      orgId: null,
+      target: day,
+      before: null,
+      after,
+    };
+    await changing(this.#client, this.#changes, change, async () => {
+      await this.#client.query(sql.RETIRED_DAY_SQL, [
+        day,
+        fromId,
+        toId,
+        attempts,
+        debitMicroUsd,
+        overrunMicroUsd,
+        costPicoUsd,
+        owedPicoUsd,
+        file,
+        sha256,
+        signature,
+      ]);
+      await this.#client.query(sql.retiredSpendSql(day), [day]);
+      await this.#client.query(sql.retiredDaysSql(day), [day]);
+      await this.#client.query("create schema if not exists retired");
+      const ids = [fromId, toId];
+      const sharedSql = sql.sharedRequestsSql(day);
+      const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
+      // Detaching locks the journal until the transaction commits, and every reserve and close
+      // waits for it: only short statements follow.
+      await this.#whenFree(day, sql.detachSql(day));
+      for (const { orgs, requests } of shared) {
+        await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
+      }
+      const { rows } = await this.#client.query<{ is_open: boolean }>(sql.IS_OPEN_SQL, ids);
+      assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
+    });
   }
 
   /** Returns the retired days whose attempts are still in the database, oldest first. */
@@ -203,13 +209,8 @@ class PostgresRetentionSession {
   }
 
   async drop(day: Day): Promise<void> {
-    const change: Change = {
-      action: "ledger.drop",
-      orgId: null,
-      target: day,
-      before: { in_database: true },
-      after: { in_database: false },
-    };
+    const [before, after] = [{ in_database: true }, { in_database: false }];
+    const change: Change = { action: "ledger.drop", orgId: null, target: day, before, after };
     await changing(this.#client, this.#changes, change, async () => {
       await this.#client.query(`drop table retired.${sql.dayTable(day)}`);
     });
@@ -253,16 +254,6 @@ class PostgresRetentionSession {
 }
 
 export type RetentionSession = Public<PostgresRetentionSession>;
-
-function dayChange(action: "ledger.retire", survey: DaySurvey, sha256: Buffer): Change {
-  const { day, sums } = survey;
-  const after = {
-    attempts: sums.all.attempts.toString(),
-    debit_usd: formatUsd(sums.all.debitMicroUsd),
-    sha256: sha256.toString("hex"),
-  };
-  return { action, orgId: null, target: day, before: null, after };
-}
 
 interface BoundsRow {
   readonly from_id: bigint;

@@ -1,17 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { generateKeyPairSync } from "node:crypto";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { newFolder } from "../../../test/support/run-folder.ts";
 import { openSigningKey, readPublicKey } from "./signing-key.ts";
 
-let folder: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-key-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("key");
 
 describe("the key that signs exports", () => {
   test("is created at its first use with mode 600, and stays the same", () => {

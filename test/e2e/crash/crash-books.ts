@@ -65,12 +65,6 @@ export async function readBooks(backend: FreshBackend, account: TestAccount): Pr
   };
 }
 
-/** The invariants of the books that do not hold: none, at any moment. */
-export async function brokenRules(backend: FreshBackend): Promise<readonly string[]> {
-  const checks = await backend.audit();
-  return checks.filter((check) => check.violations !== 0).map(({ id, title }) => `${id} ${title}`);
-}
-
 /** Sessions of the gateways that wait for a lock, by the name of their connection. */
 export async function waitingSessions(backend: FreshBackend): Promise<readonly string[]> {
   const rows = await backend.query(

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, test } from "vitest";
+import { test } from "vitest";
 
 import { isDeep } from "../../support/depth.ts";
+import { withResource } from "../../support/with-resource.ts";
 import { openCrashFixture, type CrashFixture } from "./crash-fixture.ts";
 import { expectRow, type MatrixRow } from "./crash-row.ts";
 import { expectUnchanged, type Decided } from "./scenario.ts";
@@ -21,32 +22,25 @@ export interface CrashSuite {
  * them.
  */
 export function crashSuite(): CrashSuite {
-  let opened: CrashFixture | undefined;
+  const fixture = withResource(() => openCrashFixture());
   const decided: Decided[] = [];
-  beforeAll(async () => {
-    opened = await openCrashFixture();
-  });
-  afterAll(() => opened?.close());
-  const suite: CrashSuite = {
-    get fixture() {
-      if (opened === undefined) throw new Error("the environment opens before the first test");
-      return opened;
-    },
-    decide: async (more) => {
-      decided.push(more);
-      if (isDeep) await expectUnchanged(suite.fixture, decided);
-    },
+  const decide = async (more: Decided): Promise<void> => {
+    decided.push(more);
+    if (isDeep) await expectUnchanged(fixture, decided);
+  };
+  return {
+    fixture,
+    decide,
     testRows: (rows) => {
       test.each(rows.map((row) => [row.promise, row] as const))("%s", async (_promise, row) =>
-        suite.decide(await expectRow(suite.fixture, row)),
+        decide(await expectRow(fixture, row)),
       );
     },
     testUnchanged: () => {
       test("another kill, and a start of the program as it is shipped, change nothing", async () => {
-        await suite.fixture.restart({ shipped: true });
-        await expectUnchanged(suite.fixture, decided);
+        await fixture.restart({ shipped: true });
+        await expectUnchanged(fixture, decided);
       });
     },
   };
-  return suite;
 }

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 
 import { at, get } from "../../support/ask.ts";
-import { until } from "../../support/books.ts";
-import { brokenRules, readBooks, type JournalRow, type OrgBooks } from "./crash-books.ts";
+import { brokenBooks, until } from "../../support/books.ts";
+import { readBooks, type JournalRow, type OrgBooks } from "./crash-books.ts";
 import type { CrashFixture } from "./crash-fixture.ts";
 import { CREDIT, doomedAttempts, type Scenario } from "./scenario.ts";
 
@@ -48,7 +48,7 @@ export async function expectDecided(
   ]);
   await expectRecord(fixture, scenario, { attempts, decision });
   await expectReceived(fixture, scenario, { attempts, received });
-  expect(await brokenRules(backend)).toEqual([]);
+  expect(await brokenBooks({ backend })).toEqual([]);
 }
 
 const ANY_IDS = {

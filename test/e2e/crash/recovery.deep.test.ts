@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 
 import { ask, at, costOf, get } from "../../support/ask.ts";
-import { until } from "../../support/books.ts";
+import { brokenBooks, until } from "../../support/books.ts";
+import { withResource } from "../../support/with-resource.ts";
 import { openRequest, type ClientView } from "./client-view.ts";
-import { brokenRules, readBooks } from "./crash-books.ts";
-import { openCrashFixture, type CrashFixture, type HeldLock } from "./crash-fixture.ts";
+import { readBooks } from "./crash-books.ts";
+import { openCrashFixture, type HeldLock } from "./crash-fixture.ts";
 import type { CrashProcess } from "./crash-process.ts";
 import { crashSuite } from "./crash-suite.ts";
 import { expectDecided } from "./expect-decided.ts";
@@ -25,7 +26,7 @@ import { putToSleep, type Sleeper } from "./sleepers.ts";
 /** The installation whose instances are killed. */
 const suite = crashSuite();
 /** The installation in which three instances are paused past their leases, beside a fourth. */
-let bedroom: CrashFixture;
+const bedroom = withResource(() => openCrashFixture());
 let one: CrashProcess;
 let two: CrashProcess;
 let three: CrashProcess;
@@ -33,14 +34,12 @@ let sleepers: readonly Sleeper[];
 let joinLock: HeldLock;
 
 beforeAll(async () => {
-  bedroom = await openCrashFixture();
   await bedroom.up();
   one = await bedroom.start().ready;
   two = await bedroom.start().ready;
   three = await bedroom.start().ready;
   sleepers = await putToSleep(bedroom, { one, two, three });
 });
-afterAll(() => bedroom.close());
 
 test("two instances that start at once charge what a dead instance left open exactly once", async () => {
   const { fixture } = suite;
@@ -79,7 +78,7 @@ test("kill -9 under load: every request is charged what its client saw, at most 
   const views = await Promise.all(requests.map((request) => request.view));
   await fixture.restart();
   for (const [i, scenario] of scenes.entries()) await expectPaidAsSeen(scenario, views[i]);
-  expect(await brokenRules(fixture.backend)).toEqual([]);
+  expect(await brokenBooks(fixture)).toEqual([]);
   for (const scenario of scenes) await suite.decide(await expectServedAgain(fixture, scenario));
 });
 

@@ -1,15 +1,9 @@
 import { expect } from "vitest";
 
 import { ask, at, bodyOf, costOf, get, type Ask, type Wire } from "../../support/ask.ts";
-import { until } from "../../support/books.ts";
+import { brokenBooks, until } from "../../support/books.ts";
 import type { TestAccount } from "../../support/gateway.ts";
-import {
-  brokenRules,
-  readBooks,
-  type AttemptState,
-  type JournalRow,
-  type OrgBooks,
-} from "./crash-books.ts";
+import { readBooks, type AttemptState, type JournalRow, type OrgBooks } from "./crash-books.ts";
 import type { CrashFixture } from "./crash-fixture.ts";
 
 /** A customer's request. */
@@ -107,7 +101,7 @@ export async function expectServedAgain(
   const gateway = await fixture.up();
   const next = await ask(gateway.url, { ...doomed, text: "next" });
   expect(next.status).toBe(200);
-  expect(await brokenRules(fixture.backend)).toEqual([]);
+  expect(await brokenBooks(fixture)).toEqual([]);
   return { account, books: await readBooks(fixture.backend, account) };
 }
 

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
+import { brokenBooks } from "../../support/books.ts";
 import type { TestAccount } from "../../support/gateway.ts";
 import { VideoHost, videoManifest, videoModel } from "../../support/video-host.ts";
 import { freshPrompt, postVideo } from "../../support/video-fixture.ts";
-import { brokenRules, readBooks, type OrgBooks } from "./crash-books.ts";
+import { withResource } from "../../support/with-resource.ts";
+import { readBooks, type OrgBooks } from "./crash-books.ts";
 import { openCrashFixture, type CrashFixture } from "./crash-fixture.ts";
 import type { CrashProcess } from "./crash-process.ts";
 import type { FailPoint } from "./fail-points.ts";
@@ -20,38 +22,17 @@ interface DecidedJob {
   readonly books: OrgBooks;
 }
 
-/** A provider of videos, and gateways in front of it that come and go. */
+/**
+ * A provider of videos, and gateways in front of it that come and go, for the tests of the calling
+ * file.
+ */
 export class VideoSuite {
-  #fixture: CrashFixture | undefined;
-  #host: VideoHost | undefined;
+  readonly host: VideoHost = withResource(() => VideoHost.start());
+  readonly fixture: CrashFixture = withResource(() => {
+    const models = [videoModel("test/video")];
+    return openCrashFixture([videoManifest({ provider: "films", url: this.host.url, models })]);
+  });
   readonly #decided: DecidedJob[] = [];
-
-  /** Opens before the tests of the file that calls this, and closes behind them. */
-  static forFile(): VideoSuite {
-    const suite = new VideoSuite();
-    beforeAll(async () => {
-      const host = await VideoHost.start();
-      suite.#host = host;
-      const models = [videoModel("test/video")];
-      const films = videoManifest({ provider: "films", url: host.url, models });
-      suite.#fixture = await openCrashFixture([films]);
-    });
-    afterAll(async () => {
-      await suite.#fixture?.close();
-      await suite.#host?.close();
-    });
-    return suite;
-  }
-
-  get fixture(): CrashFixture {
-    if (this.#fixture === undefined) throw new Error("the environment opens before the first test");
-    return this.#fixture;
-  }
-
-  get host(): VideoHost {
-    if (this.#host === undefined) throw new Error("the provider starts before the first test");
-    return this.#host;
-  }
 
   /** A fresh life of the gateway; `swept`: it polls jobs by itself, often. */
   restart(swept: boolean): Promise<CrashProcess> {
@@ -107,6 +88,6 @@ export async function expectPaid(
   const wallet = { settled: books.settled, held: books.held };
   expect(wallet).toEqual({ settled: CREDIT - paid, held: 0n });
   expect(books.journal).toHaveLength(1);
-  expect(await brokenRules(suite.fixture.backend)).toEqual([]);
+  expect(await brokenBooks(suite.fixture)).toEqual([]);
   suite.decide({ account, books });
 }

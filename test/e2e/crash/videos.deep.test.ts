@@ -5,7 +5,7 @@ import { acceptedVideo, getVideo } from "../../support/video-fixture.ts";
 import { hasSession, severSessions, waitingSessions } from "./crash-books.ts";
 import { COST, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
 
-const suite = VideoSuite.forFile();
+const suite = new VideoSuite();
 
 test("a job that runs when the process is killed continues, and its client finds it again", async () => {
   const gateway = await suite.restart(false);

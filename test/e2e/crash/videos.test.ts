@@ -4,7 +4,7 @@ import { until } from "../../support/books.ts";
 import { at, bearer, httpCall } from "../../support/http-call.ts";
 import { COST, dieAt, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.ts";
 
-const suite = VideoSuite.forFile();
+const suite = new VideoSuite();
 
 test("a process that is killed before it stored an accepted job charges the reserve, once", async () => {
   const account = await dieAt(suite, "headers arrived");

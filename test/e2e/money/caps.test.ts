@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { ask, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
-import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
+import { brokenBooks, debitOf, ended, nothingHeld } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { gatedManifest, withGatedProvider } from "../../support/gated-provider.ts";
+import { gatedManifest, sendToGate, withGatedProvider } from "../../support/gated-provider.ts";
 import { withGateway, withSimulator, type TestAccount } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -45,9 +45,7 @@ interface Running {
 }
 
 async function run(account: TestAccount, wire: Wire = "wire_a"): Promise<Running> {
-  const before = provider.calls.length;
-  const answer = ask(gateway.url, asked(account, wire));
-  const call = await until("it is at the provider", () => provider.calls[before]);
+  const { call, answer } = await sendToGate(provider, () => ask(gateway.url, asked(account, wire)));
   return {
     end: async () => {
       call.release();

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ask, get, type Wire } from "../../support/ask.ts";
 import { nothingHeld } from "../../support/books.ts";
 import { type TestAccount, withAccount, withGateway } from "../../support/gateway.ts";
 import { OrganizationGuard } from "../../support/organization-guard.ts";
+import { withResource } from "../../support/with-resource.ts";
 
 /**
  * Books can be split by organization one day because nothing on the way of a call needs the rows of
@@ -15,15 +16,11 @@ const other = withAccount(gateway, "5.00", { ...MANY, keyCapUsd: "4.00" });
 const strange = withAccount(gateway, "5.00", { orgCapUsd: "4.00" });
 const poor = withAccount(gateway, "0.00001");
 
-let guard: OrganizationGuard;
-
-beforeAll(async () => {
+const guard = withResource(async () => {
   // Rows of each of them in every table of the way.
   for (const account of [mine, other, strange, poor]) await callsOf(account);
-  const { databaseUrl } = gateway.config;
-  guard = await OrganizationGuard.install(databaseUrl);
+  return await OrganizationGuard.install(gateway.config.databaseUrl);
 });
-afterAll(() => guard.close());
 
 async function call(account: TestAccount, wire: Wire, more: object = {}): Promise<number> {
   const model = wire === "wire_a" ? "test/both" : "test/ba";

@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { addKey } from "../../support/add-key.ts";
 import { ask, at, bodyOf, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
-import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.ts";
+import { nothingHeld } from "../../support/books.ts";
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
-import { gatedManifest, withGatedProvider } from "../../support/gated-provider.ts";
+import { gatedManifest, sendToGate, withGatedProvider } from "../../support/gated-provider.ts";
 import { withGateway, withSimulator, type TestAccount } from "../../support/gateway.ts";
 import { testOperator } from "../../support/test-operator.ts";
+import { storm } from "./storm.ts";
 
 const REQUESTS = 200;
 const AFFORDABLE = 10;
@@ -35,61 +36,18 @@ function worstCase(request: Ask): bigint {
 }
 
 const WORST = worstCase(asked("any"));
+const STORM = { requests: REQUESTS, affordable: AFFORDABLE, worst: WORST };
 const DOLLARS_FOR_TEN = formatUsd(microUsd(WORST * BigInt(AFFORDABLE)));
 
-/** Fires all requests at once; reads the books while exactly ten are in flight. */
-async function storm(
-  account: TestAccount,
-  keys: readonly string[],
-): Promise<{ answers: HttpAnswer[]; refusedAtOnce: HttpAnswer[] }> {
-  const before = provider.calls.length;
-  const refusedAtOnce: HttpAnswer[] = [];
-  const all = Array.from({ length: REQUESTS }, async (_none, n) => {
-    const answer = await ask(gateway.url, asked(keys[n % keys.length] ?? ""));
-    if (answer.status === 429) refusedAtOnce.push(answer);
-    return answer;
+/** Fires all requests at once with these keys in turn. Returns the refusals. */
+function stormWith(account: TestAccount, keys: readonly string[]): Promise<readonly HttpAnswer[]> {
+  return storm({
+    backend: gateway.backend,
+    provider,
+    account,
+    ...STORM,
+    send: (n) => ask(gateway.url, asked(keys[n % keys.length] ?? "")),
   });
-  let settled = false;
-  const answers = Promise.all(all).finally(() => (settled = true));
-  const watch = watchBalance(account, () => settled);
-  await until("all but ten are refused", () => refusedAtOnce.length === REQUESTS - AFFORDABLE);
-  await until("ten are at the provider", () => provider.calls.length - before >= AFFORDABLE);
-  const balance = await gateway.backend.recordStore.balance(account.orgId);
-  expect(balance.heldMicroUsd).toBe(WORST * BigInt(AFFORDABLE));
-  expect(provider.calls.length - before).toBe(AFFORDABLE);
-  for (const call of provider.calls.slice(before)) call.release();
-  const done = await answers;
-  expect(await watch).toEqual([]);
-  expect(provider.calls.length - before).toBe(AFFORDABLE);
-  return { answers: done, refusedAtOnce: [...refusedAtOnce] };
-}
-
-/** Balances below zero that were seen until `isOver`. */
-async function watchBalance(account: TestAccount, isOver: () => boolean): Promise<string[]> {
-  const negative: string[] = [];
-  while (!isOver()) {
-    const { settledMicroUsd, heldMicroUsd } = await gateway.backend.recordStore.balance(
-      account.orgId,
-    );
-    if (settledMicroUsd - heldMicroUsd < 0n) negative.push(`${settledMicroUsd} - ${heldMicroUsd}`);
-    await new Promise((done) => setTimeout(done, 20));
-  }
-  return negative;
-}
-
-/** The checks after every storm, whichever cap refused the others. */
-async function afterwards(account: TestAccount, answers: readonly HttpAnswer[]): Promise<void> {
-  await nothingHeld(gateway, account);
-  const served = answers.filter((answer) => answer.status === 200);
-  expect(served).toHaveLength(AFFORDABLE);
-  const { rows } = await gateway.backend.recordStore.usagePage({
-    orgId: account.orgId,
-    limit: 1_000,
-  });
-  const settled = rows.reduce<bigint>((sum, row) => sum + row.debitMicroUsd, 0n);
-  expect(settled).toBeGreaterThan(0n);
-  expect(await debitsOf(gateway, account)).toBe(settled);
-  expect(await brokenBooks(gateway)).toEqual([]);
 }
 
 async function moreKeys(account: TestAccount, count: number): Promise<string[]> {
@@ -103,35 +61,33 @@ async function moreKeys(account: TestAccount, count: number): Promise<string[]> 
 describe("200 parallel requests with money for exactly ten", () => {
   test("a balance admits exactly ten; the others see the numbers and that a retry can help", async () => {
     const account = await gateway.account(DOLLARS_FOR_TEN);
-    const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 3));
-    for (const refused of refusedAtOnce) {
-      expect(refused.headers).not.toHaveProperty("x-tm-cap-reset");
-      expect(refused.headers).toMatchObject({
+    const refused = await stormWith(account, await moreKeys(account, 3));
+    for (const { headers, json } of refused) {
+      expect(headers).not.toHaveProperty("x-tm-cap-reset");
+      expect(headers).toMatchObject({
         "x-tm-error-code": "insufficient_quota",
         "x-tm-error-origin": "gateway_admission",
         "x-tm-limit-scope": "org",
         "x-tm-limit-kind": "spend",
         "x-should-retry": "false",
       });
-      expect(refused.headers).not.toHaveProperty("x-tm-limit-id");
-      expect(refused.headers).not.toHaveProperty("x-tm-attempts");
-      expect(at(refused.json, "error", "code")).toBe("insufficient_quota");
-      expect(at(refused.json, "error", "type")).toBe("insufficient_quota");
-      expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
+      expect(headers).not.toHaveProperty("x-tm-limit-id");
+      expect(headers).not.toHaveProperty("x-tm-attempts");
+      expect(at(json, "error", "code")).toBe("insufficient_quota");
+      expect(at(json, "error", "type")).toBe("insufficient_quota");
+      expect(at(json, "error", "metadata", "retryable")).toBe(true);
     }
-    const last = refusedAtOnce.at(-1);
+    const last = refused.at(-1);
     const message = String(at(last?.json, "error", "message"));
     expect(message).toContain(`$${formatUsd(microUsd(WORST))}`);
     expect(message).toContain(`$${DOLLARS_FOR_TEN} is held`);
     expect(message).toContain("$0.000000 is available");
-    await afterwards(account, answers);
   });
 
   test("a key's cap admits exactly ten; the others see the key and the start of the next month", async () => {
     const account = await gateway.account("100", { keyCapUsd: DOLLARS_FOR_TEN });
-    const { answers, refusedAtOnce } = await storm(account, [account.key]);
-    expect(capsOf(refusedAtOnce)).toEqual([capOf("key")]);
-    await afterwards(account, answers);
+    const refused = await stormWith(account, [account.key]);
+    expect(capsOf(refused)).toEqual([capOf("key")]);
   });
 
   test.each(["day", "week"] as const)(
@@ -141,17 +97,15 @@ describe("200 parallel requests with money for exactly ten", () => {
       const cap = microUsd(WORST * BigInt(AFFORDABLE));
       const edit = period === "day" ? { caps: { day: cap } } : { caps: { week: cap } };
       await gateway.backend.accountStore.editKeys("anyone", [account.keyId], edit, testOperator);
-      const { answers, refusedAtOnce } = await storm(account, [account.key]);
-      expect(capsOf(refusedAtOnce)).toEqual([capOf("key", period)]);
-      await afterwards(account, answers);
+      const refused = await stormWith(account, [account.key]);
+      expect(capsOf(refused)).toEqual([capOf("key", period)]);
     },
   );
 
   test("an organization's cap admits exactly ten over all its keys", async () => {
     const account = await gateway.account("100", { orgCapUsd: DOLLARS_FOR_TEN });
-    const { answers, refusedAtOnce } = await storm(account, await moreKeys(account, 4));
-    expect(capsOf(refusedAtOnce)).toEqual([capOf("org")]);
-    await afterwards(account, answers);
+    const refused = await stormWith(account, await moreKeys(account, 4));
+    expect(capsOf(refused)).toEqual([capOf("org")]);
   });
 });
 
@@ -183,9 +137,9 @@ describe("a request that costs more than the wallet has, with nothing else in fl
   test("is served when the wallet has exactly its worst case", async () => {
     const request = { ...asked("any"), text: "just enough" };
     const account = await gateway.account(formatUsd(microUsd(worstCase(request))));
-    const before = provider.calls.length;
-    const answer = ask(gateway.url, { ...request, key: account.key });
-    (await until("it is at the provider", () => provider.calls[before])).release();
+    const send = () => ask(gateway.url, { ...request, key: account.key });
+    const { call, answer } = await sendToGate(provider, send);
+    call.release();
     expect((await answer).status).toBe(200);
     await nothingHeld(gateway, account);
   });

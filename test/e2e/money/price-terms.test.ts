@@ -2,16 +2,17 @@ import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { systemClock } from "../../../src/kernel/core/time.ts";
 import { ask, at, bodyOf, costOf, get, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
-import { withGatedProvider } from "../../support/gated-provider.ts";
+import { sendToGate, withGatedProvider } from "../../support/gated-provider.ts";
 import {
   simulatorManifest,
   startTestGateway,
   textModel,
+  tokenPrices,
   type TestAccount,
   withSimulator,
   withGateway,
@@ -22,15 +23,8 @@ import { withServer } from "../../support/local-server.ts";
 const BOUND = 100;
 const LONG = "a long story about a lighthouse and its keeper ".repeat(20);
 
-const rate = (type: string, usd: number): object => ({
-  type,
-  unit: "token",
-  cost_usd_per_million: String(usd),
-});
-const pricing = (factor: number): object[] => [
-  rate("prompt", factor),
-  rate("completion", 10 * factor),
-];
+const pricing = (factor: number): readonly object[] =>
+  tokenPrices({ prompt: factor, completion: 10 * factor });
 const tier = (factor: number): object => ({
   above_prompt_tokens: BOUND,
   pricing: pricing(factor),
@@ -99,21 +93,25 @@ function manifestWith(terms: object): object {
   };
 }
 
-/** Sends a request and lets its provider answer it; `meanwhile` happens while it is there. */
-async function served(
-  account: TestAccount,
-  text: string,
-  meanwhile: () => Promise<void> = () => Promise.resolve(),
-): Promise<HttpAnswer> {
-  const request: Ask = { key: account.key, wire: "wire_a", model: "m/tiered", text };
-  const before = provider.calls.length;
-  const running = ask(gateway.url, request);
-  const call = await until("it is at the provider", () => provider.calls[before]);
-  await meanwhile();
+interface Way {
+  /** Happens while the request is at its provider. */
+  readonly meanwhile?: () => Promise<void>;
+  /** Default: that of all tests. */
+  readonly url?: string;
+}
+
+/** Sends a request and lets its provider answer it. */
+async function sendThrough(request: Ask, way: Way = {}): Promise<HttpAnswer> {
+  const { url = gateway.url, meanwhile } = way;
+  const { call, answer } = await sendToGate(provider, () => ask(url, request));
+  await meanwhile?.();
   call.release();
-  const answer = await running;
-  expect(answer.status).toBe(200);
-  return answer;
+  expect((await answer).status).toBe(200);
+  return await answer;
+}
+
+function served({ key }: TestAccount, text: string, way?: Way): Promise<HttpAnswer> {
+  return sendThrough({ key, wire: "wire_a", model: "m/tiered", text }, way);
 }
 
 /** The cost of the answer's tokens at `factor` times the first prices. */
@@ -130,10 +128,11 @@ test("a long prompt is held and settled at its tier's prices, and its record nam
   const account = await gateway.account("5.00");
   const short = await served(account, "hi");
   expect(costOf(short)).toBe(costAt(1n, short));
-  const long = await served(account, LONG, async () => {
+  const meanwhile = async (): Promise<void> => {
     const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
     expect(heldMicroUsd).toBeGreaterThan(2n * BigInt(LONG.length) + 2n * 640n);
-  });
+  };
+  const long = await served(account, LONG, { meanwhile });
   expect(Number(at(long.json, "usage", "prompt_tokens"))).toBeGreaterThan(BOUND);
   expect(costOf(long)).toBe(costAt(2n, long));
   await nothingHeld(gateway, account);
@@ -173,9 +172,10 @@ test("every attempt around the instant of a price change has the prices of its o
     checked: { on: "2026-11-22", by: "page" },
   });
 
-  const over = await served(account, LONG, async () => {
-    // The request was admitted before the change, and its provider answers after it.
-    await until("the change has come", () => systemClock.nowMs() > fromMs + 250);
+  // The request was admitted before the change, and its provider answers after it.
+  const over = await served(account, LONG, {
+    meanwhile: async () =>
+      void (await until("the change has come", () => systemClock.nowMs() > fromMs + 250)),
   });
   expect(costOf(over)).toBe(costAt(2n, over));
   const after = await served(account, "hi");
@@ -209,23 +209,12 @@ test("a price change takes effect by the ledger's clock, whatever this host's cl
       monotonicMs: () => systemClock.monotonicMs(),
     },
   });
-  try {
-    const account = await slow.account("5.00");
-    const before = provider.calls.length;
-    const running = ask(slow.url, {
-      key: account.key,
-      wire: "wire_a",
-      model: "m/tiered",
-      text: "hi",
-    });
-    (await until("it is at the provider", () => provider.calls[before])).release();
-    const answer = await running;
-    expect(costOf(answer)).toBe(costAt(5n, answer));
-    await nothingHeld(slow, account);
-    expect(await brokenBooks(slow)).toEqual([]);
-  } finally {
-    await slow.close();
-  }
+  onTestFinished(() => slow.close());
+  const account = await slow.account("5.00");
+  const answer = await served(account, "hi", { url: slow.url });
+  expect(costOf(answer)).toBe(costAt(5n, answer));
+  await nothingHeld(slow, account);
+  expect(await brokenBooks(slow)).toEqual([]);
 });
 
 test.each([
@@ -237,13 +226,7 @@ test.each([
     await changePrices(1);
     const account = await gateway.account("5.00");
     const request: Ask = { key: account.key, wire: "wire_a", model: "m/plain", text: "hi", stream };
-    const before = provider.calls.length;
-    const running = ask(gateway.url, request);
-    const call = await until("it is at the provider", () => provider.calls[before]);
-    await changePrices(10);
-    call.release();
-    const answer = await running;
-    expect(answer.status).toBe(200);
+    const answer = await sendThrough(request, { meanwhile: () => changePrices(10) });
     await nothingHeld(gateway, account);
     const record = await ended(gateway, account, answer.requestId);
     expect(record.attempts).toHaveLength(1);

@@ -1,26 +1,32 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 
+import { formatUsd, microUsd } from "../../../src/kernel/core/money.ts";
 import { ANTHROPIC_CLIENTS, say } from "../../support/anthropic-clients.ts";
 import { at, get } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld } from "../../support/books.ts";
-import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
+import {
+  simulatorManifest,
+  textModel,
+  tokenPrices,
+  withAccount,
+  withGateway,
+} from "../../support/gateway.ts";
 
 /* Pico-dollars a token. No two share a factor: a swapped bucket shows. */
 const SOLD = { prompt: 5_000_011n, cacheWrite: 6_250_013n, hour: 10_000_019n, output: 25_000_037n };
 const OWED = { prompt: 4_000_003n, cacheWrite: 5_000_011n, hour: 8_000_017n, output: 20_000_029n };
 
 type Rates = typeof SOLD;
-const usd = (pico: bigint): string =>
-  `${pico / 1_000_000n}.${`${pico % 1_000_000n}`.padStart(6, "0")}`;
+// Pico-dollars a token are micro-dollars a million tokens.
+const usd = (pico: bigint): string => formatUsd(microUsd(pico));
 
-function pricing({ prompt, cacheWrite, output }: Rates): object[] {
-  const price = (type: string, pico: bigint): object => ({
-    type,
-    unit: "token",
-    cost_usd_per_million: usd(pico),
+function pricing({ prompt, cacheWrite, output }: Rates): readonly object[] {
+  return tokenPrices({
+    prompt: usd(prompt),
+    cache_write: usd(cacheWrite),
+    completion: usd(output),
   });
-  return [price("prompt", prompt), price("cache_write", cacheWrite), price("completion", output)];
 }
 
 const model = (id: string): object => textModel(id, { pricing: pricing(SOLD) });

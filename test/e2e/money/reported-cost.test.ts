@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { ask, costOf, type Wire } from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
-import { simulatorManifest, withGateway } from "../../support/gateway.ts";
+import { simulatorManifest, textModel, tokenPrices, withGateway } from "../../support/gateway.ts";
 import { withServer } from "../../support/local-server.ts";
 
 /** Dollars as number text, between bars in the prompt: the provider reports just these characters. */
@@ -30,16 +30,10 @@ const gateway = withGateway(() => {
     dialect: "wire_a",
     baseUrl: `${provider.url}/v1`,
     models: [
-      {
-        id: "metered/model",
-        context_length: 100_000,
-        streaming: true,
-        pricing: [
-          { type: "prompt", unit: "token", cost_usd_per_million: "0" },
-          { type: "completion", unit: "token", cost_usd_per_million: "1" },
-        ],
+      textModel("metered/model", {
+        pricing: tokenPrices({ prompt: 0, completion: 1 }),
         price_card: [{ unit: "token", cost_usd: "0.000002" }],
-      },
+      }),
     ],
   }) as { endpoint: object };
   Object.assign(manifest.endpoint, { billing: "reported_cost" });

@@ -15,7 +15,13 @@ import {
 import { brokenBooks, debitOf, debitsOf, ended, nothingHeld } from "../../support/books.ts";
 import { httpCall } from "../../support/http-call.ts";
 import { runCommand } from "../../support/program.ts";
-import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
+import {
+  simulatorManifest,
+  textModel,
+  tokenPrices,
+  withAccount,
+  withGateway,
+} from "../../support/gateway.ts";
 
 /* Five prices that share no factor, in pico-dollars a token: a swapped bucket shows. */
 const PRICES = {
@@ -27,31 +33,19 @@ const PRICES = {
 };
 
 function listing(id: string): object {
-  const usd = (pico: bigint): string =>
-    `${pico / 1_000_000n}.${`${pico % 1_000_000n}`.padStart(6, "0")}`;
-  const price = (type: string, pico: bigint): object => ({
-    type,
-    unit: "token",
-    cost_usd_per_million: usd(pico),
+  // Pico-dollars a token are micro-dollars a million tokens.
+  const usd = (pico: bigint): string => formatUsd(microUsd(pico));
+  const pricing = tokenPrices({
+    prompt: usd(PRICES.prompt),
+    cached_prompt: usd(PRICES.cachedPrompt),
+    cache_write: usd(PRICES.cacheWrite),
+    completion: usd(PRICES.completion),
+    internal_reasoning: usd(PRICES.internalReasoning),
   });
-  return {
-    id,
-    context_length: 200_000,
-    streaming: true,
-    pricing: [
-      price("prompt", PRICES.prompt),
-      price("cached_prompt", PRICES.cachedPrompt),
-      price("cache_write", PRICES.cacheWrite),
-      price("completion", PRICES.completion),
-      price("internal_reasoning", PRICES.internalReasoning),
-    ],
-  };
+  return textModel(id, { pricing });
 }
 
-const DEAR = [
-  { type: "prompt", unit: "token", cost_usd_per_million: "100" },
-  { type: "completion", unit: "token", cost_usd_per_million: "1000" },
-];
+const DEAR = tokenPrices({ prompt: 100, completion: 1000 });
 
 const gateway = withGateway(() => ({
   settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
@@ -65,7 +59,7 @@ const gateway = withGateway(() => ({
       provider: "dear",
       dialect: "wire_a",
       priority: 1,
-      models: [{ ...listing("m/cheap-then-dear"), pricing: DEAR }],
+      models: [textModel("m/cheap-then-dear", { pricing: DEAR })],
     }),
     simulatorManifest({
       provider: "up-a",
