@@ -15,10 +15,7 @@ const CANARY = "canary-7f3a";
 const CALLER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03";
 const ALL = { telemetrySamplePerMillion: 1_000_000, telemetryKeptPerSecond: 1_000 } as const;
 
-const receiver = withResource(
-  () => startOtlpReceiver(),
-  (each) => each.close(),
-);
+const receiver = withResource(() => startOtlpReceiver());
 
 const gateway = withGateway(() => ({
   settings: {

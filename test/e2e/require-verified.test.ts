@@ -3,12 +3,11 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import type { ListingVerdict } from "../../src/gateway/verification/postgres-verdict-store.ts";
 import { ask, at, get, type HttpAnswer } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import { MovableClock } from "../support/clocks.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
-import { testOperator } from "../support/test-operator.ts";
+import { recordVerdict } from "../support/record-verdict.ts";
 
 const MODEL = "test/m";
 const DAY_MS = 86_400_000;
@@ -31,19 +30,6 @@ const account = withAccount(gateway, "5.00");
 
 function asked(): Promise<HttpAnswer> {
   return ask(gateway.url, { key: account.key, wire: "wire_a", model: MODEL, text: "Hi" });
-}
-
-async function record(providerId: string, verdict: ListingVerdict["verdict"]): Promise<void> {
-  const { deployments } = gateway.running.catalog.current;
-  const listed = deployments.find((each) => each.providerId === providerId);
-  if (listed === undefined) throw new Error(`${providerId} is not listed`);
-  const { modelId, upstreamModelId, manifestSha256 } = listed;
-  const checkedAtMs = Date.now();
-  const run = { verdict, checkedAtMs, source: "run", checks: [] } as const;
-  await gateway.backend.verdictStore.record(
-    [{ providerId, modelId, upstreamModelId, manifestSha256, ...run }],
-    testOperator,
-  );
 }
 
 async function statesAre(...wanted: readonly string[]): Promise<void> {
@@ -81,8 +67,8 @@ test("only a listing that passed, with this manifest, in the last 30 days is rou
   await statesAre("unchecked", "unchecked");
   await expectRefused();
 
-  await record("first", "fail");
-  await record("second", "warn");
+  await recordVerdict(gateway, "first", "fail");
+  await recordVerdict(gateway, "second", "warn");
   await statesAre("failed", "verified_in_part");
   await expectServedBy("second");
 

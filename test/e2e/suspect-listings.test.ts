@@ -1,11 +1,8 @@
-import { join } from "node:path";
-
 import { afterEach, describe, expect, test } from "vitest";
 
 import { ask, at, get, type Ask, type HttpAnswer } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import {
-  PROVIDER_KEY,
   simulatorManifest,
   textModel,
   withAccount,
@@ -13,7 +10,7 @@ import {
   type TestAccount,
 } from "../support/gateway.ts";
 import { httpCall } from "../support/http-call.ts";
-import { runCommand } from "../support/program.ts";
+import { recordVerdict } from "../support/record-verdict.ts";
 
 const MODEL = "test/m";
 const CHEAP_PATH = "/cheap/v1/chat/completions";
@@ -147,8 +144,7 @@ test("a provider that answers with another model is tried last until a conforman
   expect(await provider()).toBe("cheap");
 
   await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
-  await expectPassed("manifest-0.json");
-  // The verdict of another process.
+  await recordVerdict(gateway, "cheap", "pass");
   await untilSuspect("0");
   expect(await provider()).toBe("cheap");
   expect(await verifications()).toMatchObject([
@@ -176,14 +172,6 @@ test("a model whose listings are all suspect is still served", async () => {
   });
   expect(await provider()).toBe("cheap");
 });
-
-async function expectPassed(manifest: string): Promise<void> {
-  const file = join(gateway.config.manifestsDir, manifest);
-  const run = ["conformance", "run", file, "--record", "--allow-private", "--budget-usd", "20"];
-  const env = { DATABASE_URL: gateway.config.databaseUrl, TEST_PROVIDER_KEY: PROVIDER_KEY };
-  const { code, stdout, stderr } = await runCommand(run, env);
-  expect({ code, text: stdout + (code === 0 ? "" : stderr) }).toMatchObject({ code: 0 });
-}
 
 describe("a promise that a provider breaks", () => {
   async function askedFor(fault: string, stream: boolean): Promise<void> {

@@ -37,10 +37,7 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
 
 /** Puts the gate in front of that simulator for the tests of the calling file or `describe`. */
 export function withGatedProvider(simulator: Simulator): GatedProvider {
-  return withResource(
-    () => startGatedProvider(simulator.url),
-    (provider) => provider.close(),
-  );
+  return withResource(() => startGatedProvider(simulator.url));
 }
 
 /** Sends a request; resolves when it is at the gate. */

@@ -157,10 +157,7 @@ async function openTestGateway(
 export function withGateway(
   options: TestGatewayOptions | (() => TestGatewayOptions) = {},
 ): TestGateway {
-  return withResource(
-    () => startTestGateway(typeof options === "function" ? options() : options),
-    (gateway) => gateway.close(),
-  );
+  return withResource(() => startTestGateway(typeof options === "function" ? options() : options));
 }
 
 export function withAccount(
@@ -172,10 +169,7 @@ export function withAccount(
 }
 
 export function withSimulator(): Simulator {
-  return withResource(
-    () => startSimulator({ port: 0, host: "127.0.0.1" }),
-    (simulator) => simulator.close(),
-  );
+  return withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
 }
 
 /** The provider key of the standard manifests, which must never reach a client or a log. */

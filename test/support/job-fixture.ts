@@ -21,10 +21,7 @@ export const LEASE_MS = 600_000;
 export const POLL = { pollMinMs: 3_000, leaseMs: LEASE_MS };
 
 export function withJobFixture(): JobFixture {
-  return withResource(
-    () => JobFixture.open(),
-    (opened) => opened.close(),
-  );
+  return withResource(() => JobFixture.open());
 }
 
 /** A ledger, and the video jobs of one database that two processes have open. */

@@ -12,10 +12,7 @@ export interface LocalServer {
 }
 
 export function withServer(make: () => Server): LocalServer {
-  return withResource(
-    () => listenLocally(make()),
-    (server) => server.close(),
-  );
+  return withResource(() => listenLocally(make()));
 }
 
 /** Resolves when the server listens. Accepts servers of HTTP, with TLS or without, and of TCP. */

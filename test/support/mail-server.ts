@@ -10,6 +10,8 @@ export interface ReceivedMail {
 
 export interface TestMailServer {
   readonly port: number;
+  /** The settings of a gateway that sends its mail by this server. */
+  readonly settings: object;
   readonly received: readonly ReceivedMail[];
   /** The status for the next recipients; undefined: they are accepted. */
   refuseWith: number | undefined;
@@ -17,7 +19,7 @@ export interface TestMailServer {
 }
 
 /** A real SMTP server on loopback that asks for a password. */
-export async function startMailServer(password: string): Promise<TestMailServer> {
+export async function startMailServer(password = "smtp-password-0123"): Promise<TestMailServer> {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({
     authOptional: false,
@@ -46,8 +48,17 @@ export async function startMailServer(password: string): Promise<TestMailServer>
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
+  const { port } = server.server.address() as AddressInfo;
   const opened: TestMailServer = {
-    port: (server.server.address() as AddressInfo).port,
+    port,
+    settings: {
+      smtpHost: "127.0.0.1",
+      smtpPort: port,
+      smtpSecurity: "none",
+      smtpUser: "market",
+      smtpPassword: password,
+      smtpFrom: "Token Market <market@example.com>",
+    },
     received,
     refuseWith: undefined,
     close: () => new Promise((resolve) => server.close(() => resolve())),

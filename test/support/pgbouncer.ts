@@ -76,10 +76,7 @@ export async function startPgBouncer(to: {
 }
 
 export function withPgBouncer(server: () => string): TestPgBouncer {
-  return withResource(
-    () => startPgBouncer({ connectionString: server() }),
-    (pooler) => pooler.close(),
-  );
+  return withResource(() => startPgBouncer({ connectionString: server() }));
 }
 
 async function started(file: string, port: number): Promise<Tethered> {

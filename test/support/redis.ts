@@ -79,10 +79,7 @@ export async function startRedis(more: readonly string[] = []): Promise<TestRedi
 }
 
 export function withRedis(): TestRedis {
-  return withResource(
-    () => startRedis(),
-    (redis) => redis.close(),
-  );
+  return withResource(() => startRedis());
 }
 
 /** Undefined if the server does not answer, for example because its port was just taken. */

@@ -81,9 +81,8 @@ export function withVideoFixture(
   settings: Settings | (() => Settings) = {},
   clock?: Clock,
 ): VideoFixture {
-  return withResource(
-    () => openVideoFixture(typeof settings === "function" ? settings() : settings, clock),
-    (fixture) => fixture.close(),
+  return withResource(() =>
+    openVideoFixture(typeof settings === "function" ? settings() : settings, clock),
   );
 }
 

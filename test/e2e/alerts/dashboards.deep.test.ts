@@ -23,9 +23,8 @@ describe.skipIf(!hasPrometheus)("a real Prometheus after a minute of traffic", (
     settings: { orgRequestsPerMinute: 100_000, keyRequestsPerMinute: 100_000 },
   });
   const account = withAccount(gateway, "50", { requestsPerMinute: 10_000 });
-  const prometheus = withResource(
-    () => startPrometheus([new URL(gateway.running.internalUrl).host]),
-    (server) => server.close(),
+  const prometheus = withResource(() =>
+    startPrometheus([new URL(gateway.running.internalUrl).host]),
   );
 
   beforeAll(async () => {

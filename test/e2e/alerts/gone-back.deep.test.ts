@@ -25,9 +25,8 @@ describe.skipIf(!hasPrometheus || !hasOwnPostgres)(
     }));
     const account = withAccount(gateway, "100");
     const standby = withResource(() => primary.replica());
-    const prometheus = withResource(
-      () => startPrometheus([new URL(gateway.running.internalUrl).host], { areShort: true }),
-      (server) => server.close(),
+    const prometheus = withResource(() =>
+      startPrometheus([new URL(gateway.running.internalUrl).host], { areShort: true }),
     );
 
     async function statusOf(text: string): Promise<number> {

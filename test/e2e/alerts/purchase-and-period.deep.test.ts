@@ -20,9 +20,8 @@ const DAY_MS = 86_400_000;
 /** Money that comes in, and money that is owed to providers. */
 describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", () => {
   const fixture = withProviderConsole({ hasCheckout: true });
-  const prometheus = withResource(
-    () => startPrometheus([new URL(fixture.gateway.running.internalUrl).host], { areShort: true }),
-    (server) => server.close(),
+  const prometheus = withResource(() =>
+    startPrometheus([new URL(fixture.gateway.running.internalUrl).host], { areShort: true }),
   );
 
   function command(...args: readonly string[]): ReturnType<typeof jsonCommand> {

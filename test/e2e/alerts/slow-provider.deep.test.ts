@@ -49,9 +49,8 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     ],
   }));
   const account = withAccount(gateway, "1000", { requestsPerMinute: 100_000 });
-  const prometheus = withResource(
-    () => startPrometheus([new URL(gateway.running.internalUrl).host], { areShort: true }),
-    (server) => server.close(),
+  const prometheus = withResource(() =>
+    startPrometheus([new URL(gateway.running.internalUrl).host], { areShort: true }),
   );
 
   function traffic(perSecond: number): SteadyTraffic {

@@ -1,35 +1,16 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, httpCall, type HttpAnswer, listAt, textAt } from "../../support/http-call.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { runSql } from "../../support/sql.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { newcomer, openProviderFixture, type Person } from "./provider-fixture.ts";
+import { newcomer, type Person, withPerson, withProviderConsole } from "./provider-fixture.ts";
 
-const PASSWORD = "smtp-password-0123";
-const mail = withResource(
-  () => startMailServer(PASSWORD),
-  (server) => server.close(),
-);
-const fixture = withResource(() =>
-  openProviderFixture({
-    settings: {
-      smtpHost: "127.0.0.1",
-      smtpPort: mail.port,
-      smtpSecurity: "none",
-      smtpUser: "alerts",
-      smtpPassword: PASSWORD,
-      smtpFrom: "Token Market <alerts@example.com>",
-    },
-  }),
-);
+const mail = withResource(() => startMailServer());
+const fixture = withProviderConsole(() => ({ settings: mail.settings }));
 const ALERTS = "/api/console/alerts";
-let ann: Person;
-
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const ann = withPerson(fixture, "ann");
 
 describe("the rules of alerts", () => {
   test("change field by field, keep what is left out, and decide when the console warns", async () => {

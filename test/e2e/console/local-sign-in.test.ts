@@ -10,20 +10,15 @@ import {
   type HttpAnswer,
   type HttpCall,
 } from "../../support/http-call.ts";
-import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
+import { startMailServer } from "../../support/mail-server.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-const mails: TestMailServer = withResource(() => startMailServer("pass"));
+const mails = withResource(() => startMailServer());
 const fixture = withConsole(() => ({
   settings: {
     logLevel: "trace",
-    smtpHost: "127.0.0.1",
-    smtpPort: mails.port,
-    smtpSecurity: "none",
-    smtpUser: "user",
-    smtpPassword: "pass",
-    smtpFrom: "Token Market <invitations@example.com>",
+    ...mails.settings,
     smtpInvitationsPerHour: 12,
   },
 }));

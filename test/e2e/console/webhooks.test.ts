@@ -1,45 +1,28 @@
 import { createHook } from "node:async_hooks";
 
 import { Webhook } from "standardwebhooks";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { startNameServer } from "../../support/name-server.ts";
 import { startWebhookReceiver, type ReceivedWebhook } from "../../support/webhook-receiver.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { newcomer, openProviderFixture, type Person } from "./provider-fixture.ts";
+import { newcomer, type Person, withPerson, withProviderConsole } from "./provider-fixture.ts";
 
 const ALERTS = "/api/console/alerts";
 const DESTINATIONS = `${ALERTS}/destinations`;
 
-const receiver = withResource(
-  () => startWebhookReceiver(),
-  (server) => server.close(),
-);
-const fixture = withResource(() =>
-  openProviderFixture({ settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") } }),
-);
-const silent = withResource(
-  () => startNameServer("silent"),
-  (server) => server.close(),
-);
+const encryptionKey = Buffer.alloc(32, 7).toString("base64");
+const receiver = withResource(() => startWebhookReceiver());
+const fixture = withProviderConsole({ settings: { encryptionKey } });
+const silent = withResource(() => startNameServer("silent"));
 /** A console that allows no private addresses, and whose name server never answers. */
-const asking = withResource(() =>
-  openProviderFixture({
-    manifests: [],
-    settings: {
-      allowPrivateUpstreams: false,
-      encryptionKey: Buffer.alloc(32, 7).toString("base64"),
-      webhookNameServers: silent.address,
-    },
-  }),
-);
-let ann: Person;
-
-beforeAll(async () => {
-  ann = await fixture.signIn(newcomer("ann"));
-});
+const asking = withProviderConsole(() => ({
+  manifests: [],
+  settings: { allowPrivateUpstreams: false, encryptionKey, webhookNameServers: silent.address },
+}));
+const ann = withPerson(fixture, "ann");
 
 async function add(person: Person, path: string, more: object = {}): Promise<HttpAnswer> {
   const body = { channel: "webhook", url: receiver.url + path, ...more };

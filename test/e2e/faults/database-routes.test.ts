@@ -1,18 +1,29 @@
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 
+import { type RouteContract, ROUTES } from "../../../src/account/console-api/contract.ts";
 import type { CallPorts } from "../../../src/gateway/call/ports.ts";
-import { createRequestId } from "../../../src/kernel/core/ids.ts";
 import { gatewayRoutes, type StoredDeps } from "../../../src/gateway/http/gateway-routes.ts";
+import { createRequestId } from "../../../src/kernel/core/ids.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
-import { withGatewayBehindProxy } from "../../support/database-proxy.ts";
-import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
+import { at, bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
+import { withDatabase } from "../../support/postgres.ts";
 import { readSql } from "../../support/sql.ts";
+import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
+import { withResource } from "../../support/with-resource.ts";
+import { withPerson, withProviderConsole } from "../console/provider-fixture.ts";
 
-const { proxy, gateway, account } = withGatewayBehindProxy();
+const database = withDatabase();
+const proxy = withProxyTo(database);
+const fixture = withProviderConsole(() => ({
+  settings: { databaseUrl: urlThrough(proxy, database).href },
+  // A key that was read once stays known, however long the database is away.
+  keyCacheMs: 3_600_000,
+}));
+const account = withResource(() => fixture.gateway.account("10"));
+const ann = withPerson(fixture, "ann");
 
 afterEach(() => proxy.set("up"));
-afterAll(() => proxy.set("up"));
 
 interface Walked {
   readonly path?: string;
@@ -58,7 +69,7 @@ const routes = gatewayRoutes({} as CallPorts, { videos: {} } as StoredDeps).rout
 
 function call(name: string, walked: Walked): Promise<HttpAnswer> {
   const [method = "", path = ""] = name.split(" ");
-  return httpCall(gateway.url + (walked.path ?? path), {
+  return httpCall(fixture.gateway.url + (walked.path ?? path), {
     method,
     headers: bearer(account.key),
     ...(walked.body === undefined ? {} : { body: walked.body }),
@@ -72,6 +83,45 @@ function reported({ status, headers, text }: HttpAnswer): string {
   const retryable = /"retryable":\s*true/.test(text) ? "retryable" : "final";
   const code = String(headers["x-tm-error-code"]);
   return `${status} ${code} after ${headers["retry-after"]} ${retryable}`;
+}
+
+/** Answered by the console from memory. */
+const FREE = new Set([
+  "GET /api/models.json",
+  "GET /api/catalog.json",
+  "GET /api/providers.json",
+  // While the operator shows none.
+  "GET /api/listing-figures.json",
+  "POST /api/manifest-check",
+]);
+
+const OF_CONSOLE = [
+  ...Object.entries<RouteContract>(ROUTES)
+    // Operator routes do not exist without an operator, whatever the database does.
+    .filter(([, { access }]) => access !== "operator")
+    .map(
+      ([name]) => [name, name === "POST /api/manifest-check" ? { manifest: "{}" } : {}] as const,
+    ),
+  ["POST /auth/sign-out", {}] as const,
+  ["GET /playground/v1/limits", {}] as const,
+  ["POST /playground/v1/chat/completions", chatBody("test/a")] as const,
+];
+const AWAY = "503 gateway_error after 2: the database is not responding; try again in 2 seconds";
+
+async function expectConsoleAway(): Promise<void> {
+  const answers = await Promise.all(
+    OF_CONSOLE.map(async ([route, body]) => {
+      const { status, headers, json, text } = await ann.ask(route.replaceAll(/:\w+/g, "some-id"), {
+        body,
+      });
+      if (status < 500) return [route, `${status}`];
+      expect(text).not.toMatch(/postgres|sql|127\.0\.0\.1|ECONN/i);
+      expect(at(json, "request_id")).toBe(headers["x-request-id"]);
+      const { code, message } = at(json, "error") as Readonly<Record<string, string>>;
+      return [route, `${status} ${code} after ${headers["retry-after"]}: ${message}`];
+    }),
+  );
+  expect(answers).toEqual(OF_CONSOLE.map(([route]) => [route, FREE.has(route) ? "200" : AWAY]));
 }
 
 const TRANSLATED = "503 gateway_error after 2 retryable";
@@ -89,7 +139,7 @@ async function servesAgain(): Promise<void> {
   proxy.set("up");
   // When notices arrive again, all cached keys are dropped; only then is the key cached for good.
   await until("changes are heard on one connection", async () => {
-    const [row] = await readSql(gateway, LISTENERS_SQL, []).catch(() => []);
+    const [row] = await readSql(fixture.gateway, LISTENERS_SQL, []).catch(() => []);
     return Number(row?.["ready"]) === 1 && Number(row?.["of_all"]) === 1;
   });
   await until("the gateway serves again", async () => {
@@ -97,7 +147,7 @@ async function servesAgain(): Promise<void> {
   });
 }
 
-describe("a database that does not answer is a 503 with retry-after on every route", () => {
+describe("a database that does not answer is a 503 with retry-after on every route, the console's included", () => {
   const walks = routes.flatMap(({ method, path }) => {
     const name = `${method} ${path}`;
     return (WALK[name] ?? [undefined]).map((walked) => [name, walked] as const);
@@ -119,6 +169,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
     await servesAgain();
     proxy.set({ delayMs: 2_500 });
     await expectWalk(walks.filter(([, walked]) => walked?.mayTakeLong !== true));
+    await expectConsoleAway();
     proxy.set("up");
     await until("nothing is on its way any more", () => proxy.underWay === 0);
     await servesAgain();
@@ -128,5 +179,6 @@ describe("a database that does not answer is a 503 with retry-after on every rou
     await servesAgain();
     proxy.set("down");
     await expectWalk(walks);
+    await expectConsoleAway();
   });
 });

@@ -23,9 +23,8 @@ const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"]
 
 let database: FreshDatabase;
 const root = newFolder("first-run");
-const provider = withResource(
-  () => startSimulator({ port: 0, host: "127.0.0.1", wire: "wire_a", models: MODELS }),
-  (simulator) => simulator.close(),
+const provider = withResource(() =>
+  startSimulator({ port: 0, host: "127.0.0.1", wire: "wire_a", models: MODELS }),
 );
 
 beforeAll(async () => {
