@@ -2,7 +2,7 @@ import { Button, Group, Stack } from "@mantine/core";
 import { Plus } from "lucide-react";
 import { lazy, useRef } from "react";
 
-import type { KeyList } from "../../../../src/account/console-api/contract.ts";
+import type { KeyList } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { useFilters, useSearchText } from "../../app/use-filters.ts";

@@ -1,7 +1,7 @@
 import { Group, Stack, Text, Badge } from "@mantine/core";
 import { useMemo, useState } from "react";
 
-import type { LimitRow, LimitValue } from "../../../../src/account/console-api/contract.ts";
+import type { LimitRow, LimitValue } from "../../api/contract.ts";
 import { useMay, type Need } from "../../api/use-session.ts";
 import { useFilters, useSearchText } from "../../app/use-filters.ts";
 import { actionsColumn, column } from "../../ui/columns.tsx";
@@ -14,7 +14,13 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
-import { KIND_LABELS, LIMIT_KINDS, toScope, type LimitKind, tellingLimits } from "./limit-change.ts";
+import {
+  KIND_LABELS,
+  LIMIT_KINDS,
+  toScope,
+  type LimitKind,
+  tellingLimits,
+} from "./limit-change.ts";
 import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";

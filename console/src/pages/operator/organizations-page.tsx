@@ -1,6 +1,6 @@
 import { Group, Stack } from "@mantine/core";
 
-import type { OperatorOrg } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorOrg } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters, useSearchText } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -4,11 +4,7 @@ import { RefreshCw } from "lucide-react";
 import { useCallback, useMemo, useState, type SyntheticEvent } from "react";
 import { useNavigate } from "@tanstack/react-router";
 
-import type {
-  RouteName,
-  Usage,
-  UsageFigures,
-} from "../../../../src/account/console-api/contract.ts";
+import type { RouteName, Usage, UsageFigures } from "../../api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AsOf } from "../../ui/time.tsx";
@@ -44,7 +40,7 @@ import { SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
-function UsagePage() {
+export function UsagePage() {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);

@@ -1,4 +1,4 @@
-import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
+import type { QueryOf } from "../../api/contract.ts";
 import {
   REQUEST_STATUSES,
   type RequestStatus,
