@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 
 import type { LimitRow, LimitValue } from "../../api/contract.ts";
 import { useMay, type Need } from "../../api/use-session.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
@@ -11,7 +11,7 @@ import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
 import {

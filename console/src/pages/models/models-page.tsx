@@ -4,13 +4,13 @@ import { useMemo, useState } from "react";
 
 import type { Model } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
 import {
   readPicks,

@@ -26,6 +26,7 @@ import {
   RANKS,
   spanBefore,
   type ChangeSearch,
+  type SearchProps,
   type Filters,
   type UsageSearch,
   type GroupBy,
@@ -100,10 +101,8 @@ function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }) {
   );
 }
 
-interface FiguresProps {
+interface FiguresProps extends SearchProps {
   readonly filters: Filters;
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
   readonly nowMs: number;
 }
 
@@ -197,11 +196,9 @@ function FiguresSkeleton() {
   );
 }
 
-interface UsageChartProps {
+interface UsageChartProps extends SearchProps {
   readonly usage: Usage;
   readonly by: GroupBy;
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
 }
 
 function UsageChart({ usage, by, search, change }: UsageChartProps) {

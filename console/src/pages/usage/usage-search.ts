@@ -18,6 +18,11 @@ export type UsageSearch = Readonly<
 /** Changes query parameters of the page's URL; undefined removes one. Back undoes each change. */
 export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
 
+export interface SearchProps {
+  readonly search: UsageSearch;
+  readonly change: ChangeSearch;
+}
+
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
