@@ -18,12 +18,13 @@ const DIALOGS = /@mantine\/core\/.+\/(Modal|ModalBase|Drawer)\//;
 
 /*
  * Shared parts: those that most pages use, and those that only the pages of one kind use. Menus are
- * not among them, because they are loaded when they open, nor the dialog of a new secret, which few
- * pages have.
+ * not among them, because they are loaded when they open, nor the dialog of a new secret and lists
+ * of older pages, which few pages have.
  */
 const PARTS = new RegExp(
   [
-    "console/src/(ui/(?!opened-menu|secret-once)|api|app/(?!org-switch)|pages/models/price-labels)",
+    "console/src/ui/(?!opened-menu|secret-once|older-pages)",
+    "console/src/(api|app/(?!org-switch)|pages/models/price-labels)",
     "lucide-react",
     "@mantine/core/.+/(Code|FileButton)/",
   ].join("|"),

@@ -1,4 +1,4 @@
-import type { ListingVerdict } from "../../src/gateway/verification/verdict-store.ts";
+import type { ListingVerdict } from "../../src/gateway/verification/postgres-verdict-store.ts";
 import type { TestGateway } from "./gateway.ts";
 import { testOperator } from "./test-operator.ts";
 

@@ -1,11 +1,4 @@
-import type {
-  AnswerOf,
-  BodyOf,
-  ConsoleError,
-  ParamsOf,
-  QueryOf,
-  RouteName,
-} from "../../../src/account/console-api/contract.ts";
+import type { AnswerOf, BodyOf, ConsoleError, ParamsOf, QueryOf, RouteName } from "./contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
 /** The input of a call: `params`, `query` and `body`, as far as the route accepts them. */

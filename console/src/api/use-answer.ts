@@ -7,7 +7,7 @@ import {
   type UseQueryResult,
 } from "@tanstack/react-query";
 
-import type { AnswerOf, RouteName } from "../../../src/account/console-api/contract.ts";
+import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 
-import type { Session } from "../../../src/account/console-api/contract.ts";
+import type { Session } from "./contract.ts";
 import type { ApiFault } from "./client.ts";
 import { useAnswer } from "./use-answer.ts";
 

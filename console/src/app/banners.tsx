@@ -1,7 +1,7 @@
 import { useState, lazy, Suspense, type ReactElement } from "react";
 import { Button, CloseButton } from "@mantine/core";
 
-import type { Session, Notice } from "../../../src/account/console-api/contract.ts";
+import type { Session, Notice } from "../api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { recallTexts, remember } from "../ui/browser-memory.ts";
 import { inOrder, type Line, toLineKey } from "./notice-order.ts";

@@ -3,7 +3,7 @@ import { ActionIcon, useMantineColorScheme } from "@mantine/core";
 import { Monitor, Moon, Sun, CircleUser } from "lucide-react";
 import { lazy } from "react";
 
-import type { Session } from "../../../src/account/console-api/contract.ts";
+import type { Session } from "../api/contract.ts";
 import { showCents, showUsd } from "../ui/money-math.ts";
 import shell from "./shell.module.css";
 import { Tip } from "../ui/tip.tsx";

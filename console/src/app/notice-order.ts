@@ -1,4 +1,4 @@
-import type { Notice, PriceNotice } from "../../../src/account/console-api/contract.ts";
+import type { Notice, PriceNotice } from "../api/contract.ts";
 
 /** A notice above every page; `development` marks test money or local sign-in. */
 export type Line =

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { PriceNotice } from "../../../src/account/console-api/contract.ts";
+import type { PriceNotice } from "../api/contract.ts";
 import { AppLink } from "../ui/app-link.tsx";
 import { Banner } from "../ui/banner.tsx";
 import { Time } from "../ui/time.tsx";

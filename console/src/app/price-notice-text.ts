@@ -1,4 +1,4 @@
-import type { PriceNotice } from "../../../src/account/console-api/contract.ts";
+import type { PriceNotice } from "../api/contract.ts";
 import { showCents } from "../ui/money-math.ts";
 
 const SKUS = [

@@ -13,15 +13,15 @@ import { NotFound } from "./not-found.tsx";
 import { readSearch, writeSearch } from "./search-text.ts";
 import { OperatorGate, PrivateGate, SessionGate } from "./session-gate.tsx";
 import { Shell } from "./shell.tsx";
-const modelPages = createRoute({ getParentRoute: () => open, path: "/models", component: Outlet });
 
 /** Loads the code of a page: a separate chunk, which is loaded when the page is first shown. */
-type Load = () => Promise<Record<string, unknown>>;
+type Load<M> = () => Promise<M>;
 
 const root = createRootRoute({ component: SessionGate, notFoundComponent: ShellNotFound });
 const bare = createRoute({ getParentRoute: () => root, id: "bare", component: Outlet });
 const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
 const open = createRoute({ getParentRoute: () => shell, id: "open", component: Outlet });
+const modelPages = createRoute({ getParentRoute: () => open, path: "/models", component: Outlet });
 const closed = createRoute({ getParentRoute: () => shell, id: "closed", component: PrivateGate });
 const operator = createRoute({
   getParentRoute: () => closed,
@@ -29,51 +29,51 @@ const operator = createRoute({
   component: OperatorGate,
 });
 
-const verify: Load = () => import("../pages/verify-page.tsx");
-const docs: Load = () => import("../pages/docs-page.tsx");
-const guide: Load = () => import("../pages/docs/guide-page.tsx");
-const reference: Load = () => import("../pages/docs/reference-page.tsx");
-const models: Load = () => import("../pages/models/models-page.tsx");
-const model: Load = () => import("../pages/models/model-page.tsx");
-const compare: Load = () => import("../pages/models/compare-page.tsx");
-const providers: Load = () => import("../pages/providers/providers-page.tsx");
-const provider: Load = () => import("../pages/providers/provider-page.tsx");
-const overview: Load = () => import("../pages/overview-page.tsx");
-const welcome: Load = () => import("../pages/welcome-page.tsx");
-const settings: Load = () => import("../pages/settings-page.tsx");
-const ownOrg: Load = () => import("../pages/settings/organization-page.tsx");
-const members: Load = () => import("../pages/settings/members-page.tsx");
-const join: Load = () => import("../pages/join-page.tsx");
-const changes: Load = () => import("../pages/settings/changes-page.tsx");
-const alerts: Load = () => import("../pages/settings/alerts-page.tsx");
-const keys: Load = () => import("../pages/keys/keys-page.tsx");
-const key: Load = () => import("../pages/keys/key-page.tsx");
-const billing: Load = () => import("../pages/billing/billing-page.tsx");
-const purchase: Load = () => import("../pages/billing/purchase-return-page.tsx");
-const receipt: Load = () => import("../pages/billing/receipt-page.tsx");
-const company: Load = () => import("../pages/billing/company-page.tsx");
-const statements: Load = () => import("../pages/billing/statements-page.tsx");
-const statement: Load = () => import("../pages/billing/statement-page.tsx");
-const limits: Load = () => import("../pages/limits/limits-page.tsx");
-const connections: Load = () => import("../pages/connections/connections-page.tsx");
-const usage: Load = () => import("../pages/usage/usage-page.tsx");
-const request: Load = () => import("../pages/usage/request-page.tsx");
-const playground: Load = () => import("../pages/playground/playground-page.tsx");
-const forProviders: Load = () => import("../pages/providers/for-providers-page.tsx");
-const desk: Load = () => import("../pages/operator/desk-page.tsx");
-const operatorChanges: Load = () => import("../pages/operator/changes-page.tsx");
-const customerRequest: Load = () => import("../pages/operator/customer-request-page.tsx");
-const health: Load = () => import("../pages/operator/health-page.tsx");
-const organizations: Load = () => import("../pages/operator/organizations-page.tsx");
-const organization: Load = () => import("../pages/operator/organization-page.tsx");
-const review: Load = () => import("../pages/operator/review-page.tsx");
-const listings: Load = () => import("../pages/operator/listings-page.tsx");
-const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
-const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
-const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
+const verify = () => import("../pages/verify-page.tsx");
+const docs = () => import("../pages/docs-page.tsx");
+const guide = () => import("../pages/docs/guide-page.tsx");
+const reference = () => import("../pages/docs/reference-page.tsx");
+const models = () => import("../pages/models/models-page.tsx");
+const model = () => import("../pages/models/model-page.tsx");
+const compare = () => import("../pages/models/compare-page.tsx");
+const providers = () => import("../pages/providers/providers-page.tsx");
+const provider = () => import("../pages/providers/provider-page.tsx");
+const overview = () => import("../pages/overview-page.tsx");
+const welcome = () => import("../pages/welcome-page.tsx");
+const settings = () => import("../pages/settings-page.tsx");
+const ownOrg = () => import("../pages/settings/organization-page.tsx");
+const members = () => import("../pages/settings/members-page.tsx");
+const join = () => import("../pages/join-page.tsx");
+const changes = () => import("../pages/settings/changes-page.tsx");
+const alerts = () => import("../pages/settings/alerts-page.tsx");
+const keys = () => import("../pages/keys/keys-page.tsx");
+const key = () => import("../pages/keys/key-page.tsx");
+const billing = () => import("../pages/billing/billing-page.tsx");
+const purchase = () => import("../pages/billing/purchase-return-page.tsx");
+const receipt = () => import("../pages/billing/receipt-page.tsx");
+const company = () => import("../pages/billing/company-page.tsx");
+const statements = () => import("../pages/billing/statements-page.tsx");
+const statement = () => import("../pages/billing/statement-page.tsx");
+const limits = () => import("../pages/limits/limits-page.tsx");
+const connections = () => import("../pages/connections/connections-page.tsx");
+const usage = () => import("../pages/usage/usage-page.tsx");
+const request = () => import("../pages/usage/request-page.tsx");
+const playground = () => import("../pages/playground/playground-page.tsx");
+const forProviders = () => import("../pages/providers/for-providers-page.tsx");
+const desk = () => import("../pages/operator/desk-page.tsx");
+const operatorChanges = () => import("../pages/operator/changes-page.tsx");
+const customerRequest = () => import("../pages/operator/customer-request-page.tsx");
+const health = () => import("../pages/operator/health-page.tsx");
+const organizations = () => import("../pages/operator/organizations-page.tsx");
+const organization = () => import("../pages/operator/organization-page.tsx");
+const review = () => import("../pages/operator/review-page.tsx");
+const listings = () => import("../pages/operator/listings-page.tsx");
+const settlement = () => import("../pages/operator/settlement-page.tsx");
+const optimize = () => import("../pages/optimize/optimize-page.tsx");
+const search = () => import("../pages/optimize/optimize-search-page.tsx");
 
 /** The pages that most people see first. They use no component that needs `more-styles.ts`. */
-const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
+const FIRST_PAGES: ReadonlySet<Load<unknown>> = new Set<Load<unknown>>([verify, overview]);
 
 const routes = root.addChildren([
   bare.addChildren([
@@ -151,7 +151,7 @@ export const router = createRouter({
   defaultNotFoundComponent: NotFound,
 });
 
-function page(parent: unknown, path: string, load: Load, name: string) {
+function page<M>(parent: unknown, path: string, load: Load<M>, name: keyof M & string) {
   return createRoute({
     getParentRoute: () => parent as typeof root,
     path,
@@ -171,7 +171,7 @@ function ShellNotFound() {
  * Loads a page together with its styles. If that fails offline, throws `OfflineFault`, because a
  * reload would only show the browser's error page.
  */
-async function withStyles(load: Load): Promise<Record<string, ComponentType>> {
+async function withStyles(load: Load<unknown>): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);
   try {
     const [found] = await Promise.all([load(), isFirst ? undefined : import("./more-styles.ts")]);

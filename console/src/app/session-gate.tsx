@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState, useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-import type { RouteName, Session } from "../../../src/account/console-api/contract.ts";
+import type { RouteName, Session } from "../api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";

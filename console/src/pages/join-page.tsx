@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 
-import type { ReceivedInvitation } from "../../../src/account/console-api/contract.ts";
+import type { ReceivedInvitation } from "../api/contract.ts";
 import { ROLE_WORDS } from "../../../src/kernel/core/roles.ts";
 import { ApiFault, call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
@@ -18,7 +18,7 @@ import { Time } from "../ui/time.tsx";
 import { recall, remember } from "../ui/browser-memory.ts";
 import { Note } from "../ui/note.tsx";
 
-function JoinPage() {
+export function JoinPage() {
   const { state, installation } = useSession();
   // The token is read in the first render, before anything else changes the page's URL.
   const [token] = useState(takeInvitation);

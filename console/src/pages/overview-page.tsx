@@ -1,6 +1,6 @@
 import { SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 
-import type { Overview } from "../../../src/account/console-api/contract.ts";
+import type { Overview } from "../api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { ReceivedInvitations } from "../app/received-invitations.tsx";

@@ -1,6 +1,6 @@
 import { Group, Stack, Switch, useMantineColorScheme } from "@mantine/core";
 
-import type { Settings, BrowserSession } from "../../../src/account/console-api/contract.ts";
+import type { Settings, BrowserSession } from "../api/contract.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
 import { checkable } from "../ui/fields.ts";
 import { Answer } from "../ui/answer.tsx";
@@ -20,7 +20,7 @@ import { browserName } from "./settings/browser-name.ts";
 import { CompactButton } from "../ui/buttons.tsx";
 import { Note } from "../ui/note.tsx";
 
-function SettingsPage() {
+export function SettingsPage() {
   const settings = useAnswer("GET /api/console/settings");
   return (
     <SettingsFrame title="You">

@@ -18,7 +18,7 @@ import { AddCredit } from "./billing/add-credit-panel.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 
 /** `/welcome`: three steps after the first sign-in: credit, the trial key, a first call. */
-function WelcomePage() {
+export function WelcomePage() {
   const session = useSession();
   const firstKey = useFirstKey();
   const hasKey = firstKey.state === "shown" || firstKey.state === "saved";

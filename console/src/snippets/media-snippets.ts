@@ -1,4 +1,4 @@
-import type { Model } from "../../../src/account/console-api/contract.ts";
+import type { Model } from "../api/contract.ts";
 import {
   BEARER,
   curl,

@@ -1,4 +1,4 @@
-import type { Model, Provider } from "../../../src/account/console-api/contract.ts";
+import type { Model, Provider } from "../api/contract.ts";
 import { parseUsd } from "../ui/money-math.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Model } from "../../../src/account/console-api/contract.ts";
+import type { Model } from "../api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { pickSampleModel } from "./pick-sample-model.ts";
 

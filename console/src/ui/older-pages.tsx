@@ -2,7 +2,7 @@ import { Button, Group, Stack } from "@mantine/core";
 import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
-import type { RouteName } from "../../../src/account/console-api/contract.ts";
+import type { RouteName } from "../api/contract.ts";
 import type { ApiFault } from "../api/client.ts";
 import { Loading } from "./answer.tsx";
 import { Fault } from "./fault.tsx";

@@ -2,7 +2,7 @@ import { Button, Checkbox, Code, Group, Stack, Text, TextInput } from "@mantine/
 import { CreditCard } from "lucide-react";
 import { useState, type SyntheticEvent } from "react";
 
-import type { Billing } from "../../../../src/account/console-api/contract.ts";
+import type { Billing } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { keptKey } from "../../app/kept-key.ts";

@@ -1,7 +1,7 @@
 import { SimpleGrid, Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";
 
-import type { Billing, TopUp } from "../../../../src/account/console-api/contract.ts";
+import type { Billing, TopUp } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";

@@ -1,10 +1,7 @@
 import { Button, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
-import type {
-  CompanyData,
-  CompanyPage as Answered,
-} from "../../../../src/account/console-api/contract.ts";
+import type { CompanyData, CompanyPage as Answered } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { controlled, fieldError } from "../../ui/fields.ts";

@@ -1,4 +1,4 @@
-import type { CreditEntry } from "../../../../src/account/console-api/contract.ts";
+import type { CreditEntry } from "../../api/contract.ts";
 import { buildAddress, call } from "../../api/client.ts";
 import { column } from "../../ui/columns.tsx";
 import { Copyable } from "../../ui/copyable.tsx";

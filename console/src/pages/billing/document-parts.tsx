@@ -2,7 +2,7 @@ import { SimpleGrid, Text } from "@mantine/core";
 import { Printer } from "lucide-react";
 import { useEffect } from "react";
 
-import type { CompanyData, Issuer } from "../../../../src/account/console-api/contract.ts";
+import type { CompanyData, Issuer } from "../../api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/format.ts";

@@ -1,4 +1,4 @@
-import type { Purchase, PurchaseStatus } from "../../../../src/account/console-api/contract.ts";
+import type { Purchase, PurchaseStatus } from "../../api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";

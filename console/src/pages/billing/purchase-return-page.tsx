@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { lazy, useEffect, useState, Suspense } from "react";
 
-import type { Purchase } from "../../../../src/account/console-api/contract.ts";
+import type { Purchase } from "../../api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { Redirect } from "../../app/session-gate.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";

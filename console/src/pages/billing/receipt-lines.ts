@@ -1,4 +1,4 @@
-import type { Receipt } from "../../../../src/account/console-api/contract.ts";
+import type { Receipt } from "../../api/contract.ts";
 import { receiptFacts } from "../../../../src/kernel/core/document-words.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";

@@ -2,7 +2,7 @@ import { Anchor, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 
-import type { Receipt } from "../../../../src/account/console-api/contract.ts";
+import type { Receipt } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";

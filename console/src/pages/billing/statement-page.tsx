@@ -1,7 +1,7 @@
 import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 
-import type { Statement } from "../../../../src/account/console-api/contract.ts";
+import type { Statement } from "../../api/contract.ts";
 import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -15,7 +15,7 @@ import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.
 import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Note } from "../../ui/note.tsx";
 
-function StatementPage() {
+export function StatementPage() {
   const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
   const answer = useAnswer("GET /api/console/statements/:month", { params: { month } });
   const base = `/api/console/statements/${encodeURIComponent(month)}/statement`;

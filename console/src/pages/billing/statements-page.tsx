@@ -1,4 +1,4 @@
-import type { StatementSummary } from "../../../../src/account/console-api/contract.ts";
+import type { StatementSummary } from "../../api/contract.ts";
 import { monthName } from "../../../../src/kernel/core/document-words.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -2,7 +2,7 @@ import { Stack, Text, Button, Group, SimpleGrid, TextInput } from "@mantine/core
 import { CreditCard } from "lucide-react";
 import { useState, type SyntheticEvent } from "react";
 
-import type { TopUp } from "../../../../src/account/console-api/contract.ts";
+import type { TopUp } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { showCents, toCents } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";

@@ -2,7 +2,7 @@ import { NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 
-import type { Connections } from "../../../../src/account/console-api/contract.ts";
+import type { Connections } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";

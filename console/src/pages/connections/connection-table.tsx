@@ -1,11 +1,7 @@
 import { Group, Text, Popover } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
-import type {
-  Connection,
-  Connections,
-  AnswerOf,
-} from "../../../../src/account/console-api/contract.ts";
+import type { Connection, Connections, AnswerOf } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";

@@ -2,7 +2,7 @@ import { Alert, Button, Stack } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
 import { useState } from "react";
 
-import type { Connections } from "../../../../src/account/console-api/contract.ts";
+import type { Connections } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
@@ -22,7 +22,7 @@ const LEAD =
   "Requests made with your own provider key are billed by the provider, not charged to your " +
   "balance. Their usage is still recorded.";
 
-function ConnectionsPage() {
+export function ConnectionsPage() {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);
   const add = (): void => setIsAdding(true);

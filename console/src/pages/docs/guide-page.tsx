@@ -21,7 +21,7 @@ import { controlled } from "../../ui/fields.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
-function GuidePage() {
+export function GuidePage() {
   const { page } = useParams({ strict: false });
   const found = GUIDES.find(([name]) => name === page);
   return found === undefined ? <NotFound /> : <Guide name={found[0]} title={found[1]} />;

@@ -12,7 +12,12 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { FaultTrouble } from "../playground/gateway-trouble.tsx";
 import { useFreshBalance } from "../playground/tab-props.ts";
 import type { GuideCall } from "./guide-call.ts";
-import { quoteGuideCall, runGuideCall, type GuideAnswer, type GuideQuote } from "./run-guide-call.ts";
+import {
+  quoteGuideCall,
+  runGuideCall,
+  type GuideAnswer,
+  type GuideQuote,
+} from "./run-guide-call.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 

@@ -1,11 +1,4 @@
-import type {
-  CapField,
-  CapPeriod,
-  Caps,
-  Key,
-  KeyList,
-  Limits,
-} from "../../../../src/account/console-api/contract.ts";
+import type { CapField, CapPeriod, Caps, Key, KeyList, Limits } from "../../api/contract.ts";
 import { periodEndMs } from "../../../../src/kernel/core/cap-period.ts";
 import { compareUsd, parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 

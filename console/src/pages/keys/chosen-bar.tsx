@@ -1,7 +1,7 @@
 import { Checkbox, Group, Text } from "@mantine/core";
 import { lazy, Suspense, useState } from "react";
 
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
 
 const ChangeKeysDialog = lazy(() => import("./change-keys-dialog.tsx"));

@@ -2,7 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import type { CreatedKey } from "../../../../src/account/console-api/contract.ts";
+import type { CreatedKey } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";

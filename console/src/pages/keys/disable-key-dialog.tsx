@@ -1,6 +1,6 @@
 import { Stack, Text } from "@mantine/core";
 
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { formatCount } from "../../ui/format.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";

@@ -1,4 +1,4 @@
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";

@@ -1,6 +1,6 @@
 import { Stack, Text } from "@mantine/core";
 
-import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
+import type { Key, KeyDetail } from "../../api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { computeShare } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";

@@ -1,7 +1,7 @@
 import { TextInput, type TextInputProps, NativeSelect, Stack, Skeleton } from "@mantine/core";
 import { lazy, Suspense } from "react";
 
-import type { Caps, Key } from "../../../../src/account/console-api/contract.ts";
+import type { Caps, Key } from "../../api/contract.ts";
 import { controlled } from "../../ui/fields.ts";
 import { KEY_CAPS, plainUsd } from "./caps.ts";
 import type { Form } from "../../ui/form-dialog.tsx";

@@ -1,4 +1,4 @@
-import type { BodyOf, CapField, Caps, Key } from "../../../../src/account/console-api/contract.ts";
+import type { BodyOf, CapField, Caps, Key } from "../../api/contract.ts";
 import { readExpiryChoice, type TypedExpiry } from "./expiry-choice.ts";
 import { CAP_FIELDS, KEY_CAPS, capInput, readCap } from "./caps.ts";
 

@@ -2,7 +2,7 @@ import { Button, Group, Text, TextInput } from "@mantine/core";
 import { Pencil } from "lucide-react";
 import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
 
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
-import type { Key, KeyDetail } from "../../../../src/account/console-api/contract.ts";
+import type { Key, KeyDetail } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
@@ -30,7 +30,7 @@ import { toKeyStatus } from "./match-keys.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
-function KeyPage() {
+export function KeyPage() {
   const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
   const detail = answer.data;

@@ -2,7 +2,7 @@ import { Button, Text } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
 import { createContext, useContext, useMemo, useState, type ReactNode, lazy } from "react";
 
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/format.ts";

@@ -1,4 +1,4 @@
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 
 export type KeyStatus = "active" | "expired" | "disabled" | "all";
 

@@ -1,4 +1,4 @@
-import type { Key } from "../../../../src/account/console-api/contract.ts";
+import type { Key } from "../../api/contract.ts";
 
 /** Makes an active key without caps. `some` replaces single fields. */
 export function buildKey(some: Partial<Key> = {}): Key {

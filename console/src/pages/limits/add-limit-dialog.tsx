@@ -1,6 +1,6 @@
 import { Autocomplete, NativeSelect } from "@mantine/core";
 
-import type { Key, LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { Key, LimitRow } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";

@@ -2,7 +2,7 @@ import { Stack } from "@mantine/core";
 import { useMemo, useState } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { actionsColumn, column, moneyColumn, timeColumn } from "../../ui/columns.tsx";
@@ -10,7 +10,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { parseUsd, computeShare, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { capRows, type Cap, type CapRow, PERIOD_NAMES } from "../keys/caps.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";

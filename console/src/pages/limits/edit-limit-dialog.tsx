@@ -1,6 +1,6 @@
 import { Checkbox, Stack, TextInput } from "@mantine/core";
 
-import type { LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { LimitRow } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { controlled, checkable } from "../../ui/fields.ts";
 import { notifyDone } from "../../ui/notice.ts";

@@ -1,4 +1,4 @@
-import type { BodyOf, LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { BodyOf, LimitRow } from "../../api/contract.ts";
 import type { CapRow } from "../keys/caps.ts";
 
 type LimitBody = BodyOf<"POST /api/admission-limits">;

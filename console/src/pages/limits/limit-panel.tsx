@@ -1,9 +1,9 @@
 import { Group, Stack, Text, Badge } from "@mantine/core";
 import { useMemo, useState } from "react";
 
-import type { LimitRow, LimitValue } from "../../../../src/account/console-api/contract.ts";
+import type { LimitRow, LimitValue } from "../../api/contract.ts";
 import { useMay, type Need } from "../../api/use-session.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { actionsColumn, column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
@@ -11,10 +11,16 @@ import { formatCount } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
-import { KIND_LABELS, LIMIT_KINDS, toScope, type LimitKind, tellingLimits } from "./limit-change.ts";
+import {
+  KIND_LABELS,
+  LIMIT_KINDS,
+  toScope,
+  type LimitKind,
+  tellingLimits,
+} from "./limit-change.ts";
 import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";

@@ -2,7 +2,7 @@ import { Alert, Button, Paper, SimpleGrid, Text } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
 import { lazy, useState } from "react";
 
-import type { Limits, LimitRow } from "../../../../src/account/console-api/contract.ts";
+import type { Limits, LimitRow } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -26,7 +26,7 @@ const LEAD =
 
 const REFRESH_MS = 10_000;
 
-function LimitsPage() {
+export function LimitsPage() {
   const answer = useAnswer("GET /api/console/limits", undefined, { refetchMs: REFRESH_MS });
   const [isAdding, setIsAdding] = useState(false);
   const mayChange = useMay("keys");

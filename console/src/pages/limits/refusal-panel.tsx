@@ -1,7 +1,7 @@
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type SyntheticEvent } from "react";
 
-import type { AnswerOf } from "../../../../src/account/console-api/contract.ts";
+import type { AnswerOf } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -1,6 +1,6 @@
 import { Progress, Text } from "@mantine/core";
 
-import type { LimitValue } from "../../../../src/account/console-api/contract.ts";
+import type { LimitValue } from "../../api/contract.ts";
 import { formatCount } from "../../ui/format.ts";
 import { Note } from "../../ui/note.tsx";
 

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Paper, Text } from "@mantine/core";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { COMPARED_MAX, withPick, writePicks } from "./model-filters.ts";

@@ -1,7 +1,7 @@
 import { Anchor, Select, Skeleton, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { ComparedModel, ModelCosts } from "../../../../src/account/console-api/contract.ts";
+import type { ComparedModel, ModelCosts } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { figuresColumn } from "../../ui/columns.tsx";

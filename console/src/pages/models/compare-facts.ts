@@ -1,8 +1,4 @@
-import type {
-  Model,
-  ModelProvider,
-  PricesPerMillion,
-} from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider, PricesPerMillion } from "../../api/contract.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";

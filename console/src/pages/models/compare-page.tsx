@@ -1,7 +1,7 @@
 import { Select, Stack, Text, Button } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { Model, ListingTrust } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ListingTrust } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
@@ -24,7 +24,7 @@ const CRUMBS = [{ label: "Models", to: "/models" }];
 
 type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined>>>;
 
-function ComparePage() {
+export function ComparePage() {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
     <Page

@@ -1,8 +1,4 @@
-import type {
-  ComparedModel,
-  ListingCost,
-  ModelCosts,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ComparedModel, ListingCost, ModelCosts } from "../../api/contract.ts";
 import { formatCount } from "../../ui/format.ts";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 

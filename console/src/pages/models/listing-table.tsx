@@ -1,10 +1,6 @@
 import { useMemo } from "react";
 
-import type {
-  ListingTrust,
-  ModelProvider,
-  Provider,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";

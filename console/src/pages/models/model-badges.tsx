@@ -2,7 +2,7 @@ import { Badge, Group, Anchor } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { ExternalLink } from "lucide-react";
 
-import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import kit from "../../ui/kit.module.css";
 import { changeLabel, nextChange, labelChecked } from "./price-rows.ts";

@@ -1,4 +1,4 @@
-import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";

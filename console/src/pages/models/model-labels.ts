@@ -1,8 +1,4 @@
-import type {
-  Descriptor,
-  Model,
-  ModelProvider,
-} from "../../../../src/account/console-api/contract.ts";
+import type { Descriptor, Model, ModelProvider } from "../../api/contract.ts";
 import { formatCount, countryName } from "../../ui/format.ts";
 import { showUtc } from "../../ui/time.tsx";
 

@@ -2,7 +2,7 @@ import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 
-import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { column, figuresColumn } from "../../ui/columns.tsx";
@@ -32,7 +32,7 @@ import { Note } from "../../ui/note.tsx";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
-function ModelPage() {
+export function ModelPage() {
   const { _splat: id = "" } = useParams({ strict: false });
   const catalog = useAnswer("GET /api/catalog.json");
   const model = catalog.data?.models.find((each) => each.id === id);

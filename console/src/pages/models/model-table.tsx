@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from "react";
 
-import type { Model, ModelProvider } from "../../../../src/account/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../api/contract.ts";
 import { CopyIcon } from "../../ui/copyable.tsx";
 import { formatMs, formatPart, formatShare } from "../../ui/format.ts";
 import { numberColumn, column, figuresColumn } from "../../ui/columns.tsx";

@@ -2,17 +2,24 @@ import { Anchor, Button, Skeleton, Stack } from "@mantine/core";
 import { SlidersHorizontal } from "lucide-react";
 import { useMemo, useState } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
-import { readPicks, writePicks, listChoices, filterModels, hasSpeedFilter, type ModelSearch } from "./model-filters.ts";
+import {
+  readPicks,
+  writePicks,
+  listChoices,
+  filterModels,
+  hasSpeedFilter,
+  type ModelSearch,
+} from "./model-filters.ts";
 import { CLEARED, countFilters, ModelFilterRail } from "./model-filter-rail.tsx";
 import { MODALITY_NAMES } from "./model-labels.ts";
 import { ModelTable } from "./model-table.tsx";

@@ -1,7 +1,4 @@
-import type {
-  ModelProvider,
-  PricesPerMillion,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ModelProvider, PricesPerMillion } from "../../api/contract.ts";
 import { parseUsd, showUsd } from "../../ui/money-math.ts";
 
 /** A unit of usage that is billed by the token. */

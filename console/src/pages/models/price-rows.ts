@@ -3,7 +3,7 @@ import type {
   PriceChange,
   PricesPerMillion,
   PriceTier,
-} from "../../../../src/account/console-api/contract.ts";
+} from "../../api/contract.ts";
 import { formatCount } from "../../ui/format.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { dayLabel } from "./model-labels.ts";

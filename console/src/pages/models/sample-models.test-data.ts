@@ -1,8 +1,4 @@
-import type {
-  ListingFigures,
-  Model,
-  ModelProvider,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ListingFigures, Model, ModelProvider } from "../../api/contract.ts";
 
 type ListingLabels = Partial<ModelProvider> & {
   readonly prompt?: string;

@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import { useMemo, useState } from "react";
 
-import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
+import type { ListingFigures } from "../../api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";

@@ -1,7 +1,7 @@
 import { Stack } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 
-import type { ListingFigures } from "../../../../src/account/console-api/contract.ts";
+import type { ListingFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";

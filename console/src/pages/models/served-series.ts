@@ -1,4 +1,4 @@
-import type { FiguresAt, ListingFigures } from "../../../../src/account/console-api/contract.ts";
+import type { FiguresAt, ListingFigures } from "../../api/contract.ts";
 import type { Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { showUtc } from "../../ui/time.tsx";

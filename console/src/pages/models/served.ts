@@ -1,8 +1,4 @@
-import type {
-  ListingFigures,
-  ModelProvider,
-  FiguresAt,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ListingFigures, ModelProvider, FiguresAt } from "../../api/contract.ts";
 import { formatShare } from "../../ui/format.ts";
 import { showUtc } from "../../ui/time.tsx";
 

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { ProviderFigures } from "../../../../src/account/console-api/contract.ts";
+import type { ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";

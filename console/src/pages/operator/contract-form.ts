@@ -1,4 +1,4 @@
-import type { OperatorContract } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorContract } from "../../api/contract.ts";
 
 export interface ContractForm {
   readonly scope: OperatorContract["scope"];

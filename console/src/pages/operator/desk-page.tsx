@@ -1,8 +1,8 @@
 import { SimpleGrid, Stack } from "@mantine/core";
 
-import type { OperatorDesk, OperatorFound } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorDesk, OperatorFound } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/format.ts";
@@ -12,7 +12,7 @@ import { FigureCard } from "../../ui/figure-card.tsx";
 import { addUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import { dayLabel } from "../models/model-labels.ts";
 import { OperatorPage } from "./operator-frame.tsx";

@@ -1,7 +1,7 @@
 import { List, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { OperatorHealth } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorHealth } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";

@@ -1,7 +1,7 @@
 import { Checkbox, Group, Stack } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { OperatorListing } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorListing } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { checkable } from "../../ui/fields.ts";

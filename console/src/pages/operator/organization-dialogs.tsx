@@ -1,6 +1,6 @@
 import { Checkbox, NativeSelect, Text, TextInput } from "@mantine/core";
 
-import type { OperatorContract, RouteName } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorContract, RouteName } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { checkable, controlled } from "../../ui/fields.ts";
 import { notifyDone } from "../../ui/notice.ts";

@@ -2,7 +2,7 @@ import { Group } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 
-import type { OperatorOrgPage } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorOrgPage } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { column } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";

@@ -5,7 +5,7 @@ import type {
   OperatorOrgPage,
   OperatorRestriction,
   Purchase,
-} from "../../../../src/account/console-api/contract.ts";
+} from "../../api/contract.ts";
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";

@@ -1,15 +1,15 @@
 import { Group, Stack } from "@mantine/core";
 
-import type { OperatorOrg } from "../../../../src/account/console-api/contract.ts";
+import type { OperatorOrg } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useFilters, useSearchText } from "../../app/use-filters.ts";
+import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink, LinkButton } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
+import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { Note } from "../../ui/note.tsx";
 

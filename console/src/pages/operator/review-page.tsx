@@ -1,10 +1,7 @@
 import { Group, Stack } from "@mantine/core";
 import { useState } from "react";
 
-import type {
-  OperatorRestriction,
-  WaitingPurchase,
-} from "../../../../src/account/console-api/contract.ts";
+import type { OperatorRestriction, WaitingPurchase } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -5,7 +5,7 @@ import type {
   OperatorComparison,
   OperatorPeriod,
   OperatorSettlement,
-} from "../../../../src/account/console-api/contract.ts";
+} from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { controlled } from "../../ui/fields.ts";

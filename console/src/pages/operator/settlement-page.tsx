@@ -1,11 +1,7 @@
 import { Group } from "@mantine/core";
 import { useState } from "react";
 
-import type {
-  OperatorClosing,
-  OperatorPeriod,
-  OperatorSettlement,
-} from "../../../../src/account/console-api/contract.ts";
+import type { OperatorClosing, OperatorPeriod, OperatorSettlement } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -1,10 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 
-import type {
-  OperatorComparison,
-  OperatorStatement,
-} from "../../../../src/account/console-api/contract.ts";
+import type { OperatorComparison, OperatorStatement } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";

@@ -2,10 +2,7 @@ import { Group, Stack, Text } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useState } from "react";
 
-import type {
-  OptimizeAnswer,
-  OptimizeSearch,
-} from "../../../../src/account/console-api/contract.ts";
+import type { OptimizeAnswer, OptimizeSearch } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";

@@ -5,7 +5,7 @@ import type {
   OptimizeAnswers,
   OptimizeVerdict,
   OptimizeSearch,
-} from "../../../../src/account/console-api/contract.ts";
+} from "../../api/contract.ts";
 import { BrowserShelf } from "../playground/browser-store.ts";
 import { call } from "../../api/client.ts";
 

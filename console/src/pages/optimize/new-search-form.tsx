@@ -13,7 +13,7 @@ import {
 import { useNavigate } from "@tanstack/react-router";
 import type { FormEvent } from "react";
 
-import type { Model, OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
+import type { Model, OptimizeSearch } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/format.ts";

@@ -1,7 +1,4 @@
-import type {
-  OptimizeResult,
-  OptimizeSearch,
-} from "../../../../src/account/console-api/contract.ts";
+import type { OptimizeResult, OptimizeSearch } from "../../api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 export const OBJECTIVES: readonly {

@@ -1,4 +1,4 @@
-import type { OptimizeSearch } from "../../../../src/account/console-api/contract.ts";
+import type { OptimizeSearch } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";

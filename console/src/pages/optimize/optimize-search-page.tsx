@@ -4,10 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 
-import type {
-  OptimizeResult,
-  OptimizeSearch,
-} from "../../../../src/account/console-api/contract.ts";
+import type { OptimizeResult, OptimizeSearch } from "../../api/contract.ts";
 import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";

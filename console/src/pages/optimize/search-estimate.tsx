@@ -2,7 +2,7 @@ import { Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 
-import type { OptimizeEstimate } from "../../../../src/account/console-api/contract.ts";
+import type { OptimizeEstimate } from "../../api/contract.ts";
 import { call, type ApiFault } from "../../api/client.ts";
 import { formatCount } from "../../ui/format.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";

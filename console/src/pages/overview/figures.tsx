@@ -1,10 +1,6 @@
 import { SimpleGrid } from "@mantine/core";
 
-import type {
-  Overview,
-  RefusalCause,
-  UsageFigures,
-} from "../../../../src/account/console-api/contract.ts";
+import type { Overview, RefusalCause, UsageFigures } from "../../api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { ChangeMark, FigureCard } from "../../ui/figure-card.tsx";

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState, type ReactNode } from "react";
 import { Circle, CircleCheck } from "lucide-react";
 
-import type { Overview, RequestRow } from "../../../../src/account/console-api/contract.ts";
+import type { Overview, RequestRow } from "../../api/contract.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";

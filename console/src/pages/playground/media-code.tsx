@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { Code } from "lucide-react";
 import { useState } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_HINT } from "../../snippets/chat-snippets.ts";

@@ -1,7 +1,7 @@
 import { Select, type OptionsFilter } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../api/contract.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { priceLine } from "../models/price-labels.ts";
 import { Note } from "../../ui/note.tsx";

@@ -1,7 +1,7 @@
 import { NativeSelect, Switch, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import type { Descriptor } from "../../../../src/account/console-api/contract.ts";
+import type { Descriptor } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
 import classes from "./playground.module.css";
 

@@ -8,7 +8,7 @@ import {
   type LazyExoticComponent,
 } from "react";
 
-import type { Model, Provider } from "../../../../src/account/console-api/contract.ts";
+import type { Model, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";

@@ -1,7 +1,7 @@
 import { useState, useCallback } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
-import type { Model } from "../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../api/contract.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
 
 export interface TabProps {

@@ -1,7 +1,7 @@
 import { Button, Code, List, Stack, Text, Textarea } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
-import type { AnswerOf } from "../../../../src/account/console-api/contract.ts";
+import type { AnswerOf } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";

@@ -1,4 +1,4 @@
-import type { Provider } from "../../../../src/account/console-api/contract.ts";
+import type { Provider } from "../../api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 import { formatShare } from "../../ui/format.ts";
 

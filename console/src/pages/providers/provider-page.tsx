@@ -2,12 +2,7 @@ import { Group, Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 
-import type {
-  ListingTrust,
-  Model,
-  ModelProvider,
-  Provider,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, Model, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { column, numberColumn } from "../../ui/columns.tsx";

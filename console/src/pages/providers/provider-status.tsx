@@ -1,7 +1,7 @@
 import { Anchor, Group } from "@mantine/core";
 import { ExternalLink } from "lucide-react";
 
-import type { Provider } from "../../../../src/account/console-api/contract.ts";
+import type { Provider } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { PROVIDER_STATUS, webAddress } from "./provider-labels.ts";

@@ -1,7 +1,7 @@
 import { Checkbox, Group, Stack } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { Provider, ProviderFigures } from "../../../../src/account/console-api/contract.ts";
+import type { Provider, ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";

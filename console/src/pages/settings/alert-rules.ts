@@ -1,4 +1,4 @@
-import type { Alerts, BodyOf } from "../../../../src/account/console-api/contract.ts";
+import type { Alerts, BodyOf } from "../../api/contract.ts";
 
 type Rules = Alerts["rules"];
 

@@ -6,7 +6,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { RoleNote, ForRole } from "../../ui/for-role.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
-import type { Alerts, AlertDelivery } from "../../../../src/account/console-api/contract.ts";
+import type { Alerts, AlertDelivery } from "../../api/contract.ts";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notices } from "../../ui/notice.ts";
@@ -23,7 +23,7 @@ const LEAD =
   "Alerts report a low balance, caps that are nearly used and other events, each once until its figure " +
   "has recovered.";
 
-function AlertsPage() {
+export function AlertsPage() {
   const answer = useAnswer("GET /api/console/alerts");
   return (
     <SettingsFrame title="Alerts" lead={LEAD}>

@@ -1,11 +1,7 @@
 import { Group, NativeSelect, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import type {
-  ChangeKind,
-  ChangesFilter,
-  ShownChange,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ChangeKind, ChangesFilter, ShownChange } from "../../api/contract.ts";
 import { buildAddress, call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { controlled } from "../../ui/fields.ts";

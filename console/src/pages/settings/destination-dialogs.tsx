@@ -1,7 +1,7 @@
 import { Checkbox, Stack, Switch, TextInput, Button, Group, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 
-import type { Alerts, AlertDestination } from "../../../../src/account/console-api/contract.ts";
+import type { Alerts, AlertDestination } from "../../api/contract.ts";
 import { call } from "../../api/client.ts";
 import { refreshAnswers } from "../../api/use-answer.ts";
 import { checkable } from "../../ui/fields.ts";

@@ -2,7 +2,7 @@ import { Alert, Button, Group } from "@mantine/core";
 import { Info } from "lucide-react";
 import { useState } from "react";
 
-import type { AlertDestination, Alerts } from "../../../../src/account/console-api/contract.ts";
+import type { AlertDestination, Alerts } from "../../api/contract.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";

@@ -3,12 +3,7 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
 import { ROLE_WORDS, ROLES } from "../../../../src/kernel/core/roles.ts";
-import type {
-  Invitation,
-  SentInvitation,
-  Team,
-  RoleName,
-} from "../../../../src/account/console-api/contract.ts";
+import type { Invitation, SentInvitation, Team, RoleName } from "../../api/contract.ts";
 import { useChange, refreshAnswers } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";

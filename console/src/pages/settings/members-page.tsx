@@ -9,7 +9,7 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { InvitationPanel, InviteDialog } from "./invitation-panel.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
 import { ROLES, ROLE_WORDS } from "../../../../src/kernel/core/roles.ts";
-import type { Member } from "../../../../src/account/console-api/contract.ts";
+import type { Member } from "../../api/contract.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -19,7 +19,7 @@ import { MovedNote } from "../../app/moved-note.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
-function MembersPage() {
+export function MembersPage() {
   const answer = useAnswer("GET /api/console/members");
   const mayManage = useMay("members");
   const [isInviting, setInviting] = useState(false);

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Switch, TextInput, Text } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 import { Download } from "lucide-react";
 
-import type { Settings } from "../../../../src/account/console-api/contract.ts";
+import type { Settings } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -20,7 +20,7 @@ import { Support } from "../../app/repair-link.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Note } from "../../ui/note.tsx";
 
-function OrganizationPage() {
+export function OrganizationPage() {
   const settings = useAnswer("GET /api/console/settings");
   return (
     <SettingsFrame title="Organization">

@@ -1,5 +1,5 @@
 import { explainRefusal } from "../../../../src/kernel/core/explain-refusal.ts";
-import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
+import type { Attempt, RequestRow } from "../../api/contract.ts";
 import { formatMs } from "../../ui/format.ts";
 
 /** Says in a sentence why another attempt followed this one; undefined if none followed. */

@@ -1,6 +1,6 @@
 import { Text, Title } from "@mantine/core";
 
-import type { Attempt, RequestDetail } from "../../../../src/account/console-api/contract.ts";
+import type { Attempt, RequestDetail } from "../../api/contract.ts";
 import { column, figuresColumn, numberColumn } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";

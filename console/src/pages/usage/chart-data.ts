@@ -1,4 +1,4 @@
-import type { Usage } from "../../../../src/account/console-api/contract.ts";
+import type { Usage } from "../../api/contract.ts";
 import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";

@@ -5,9 +5,8 @@ import { useEffect, useRef, useState, useMemo } from "react";
 import {
   readValues,
   writeValues,
-  type ChangeSearch,
   type FilterName,
-  type UsageSearch,
+  type SearchProps,
   FILTER_VALUES_MAX,
   STATUSES,
   FILTER_NAMES,
@@ -19,12 +18,7 @@ import { MenuButton } from "../../ui/menu-button.tsx";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Note } from "../../ui/note.tsx";
 
-interface FilterFieldsProps {
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
-}
-
-export function FilterFields({ search, change }: FilterFieldsProps) {
+export function FilterFields({ search, change }: SearchProps) {
   const tags = useChoices("tag");
   const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);

@@ -2,7 +2,7 @@ import { dayRange } from "./day-range.ts";
 import { Anchor } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
+import type { Usage, UsageFigures } from "../../api/contract.ts";
 import { formatCount, formatMs } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";

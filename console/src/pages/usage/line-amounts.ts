@@ -1,4 +1,4 @@
-import type { Attempt } from "../../../../src/account/console-api/contract.ts";
+import type { Attempt } from "../../api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { HOUR_WRITE, SKU_NAMES, SKUS, type Sku } from "../models/price-labels.ts";
 

@@ -1,4 +1,4 @@
-import type { Attempt, RequestRow, Tokens } from "../../../../src/account/console-api/contract.ts";
+import type { Attempt, RequestRow, Tokens } from "../../api/contract.ts";
 import {
   REQUEST_STATUSES,
   type RequestStatus,

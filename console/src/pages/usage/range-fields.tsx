@@ -8,20 +8,17 @@ import {
   DAY_MS,
   readRange,
   RANGES,
-  type ChangeSearch,
   type Range,
-  type UsageSearch,
+  type SearchProps,
 } from "./usage-search.ts";
 import styles from "./usage.module.css";
 import { SmallButton } from "../../ui/buttons.tsx";
 
-export interface RangeFieldsProps {
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
-  readonly nowMs: number;
-}
-
-export function RangeFields({ search, change, nowMs }: RangeFieldsProps) {
+export function RangeFields({
+  search,
+  change,
+  nowMs,
+}: SearchProps & { readonly nowMs: number }) {
   const range = readRange(search);
 
   function onRange(wanted: Range): void {
@@ -45,8 +42,7 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps) {
   );
 }
 
-function CustomRange(props: { readonly search: UsageSearch; readonly change: ChangeSearch }) {
-  const { search, change } = props;
+function CustomRange({ search, change }: SearchProps) {
   const fault = customFault(search);
 
   function onSubmit(event: FormEvent<HTMLFormElement>): void {

@@ -1,10 +1,6 @@
 import { Code, Stack, Text } from "@mantine/core";
 
-import type {
-  Refusal,
-  RefusalReason,
-  RequestDetail,
-} from "../../../../src/account/console-api/contract.ts";
+import type { Refusal, RefusalReason, RequestDetail } from "../../api/contract.ts";
 import { RepairButton } from "../../app/repair-link.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { Money } from "../../ui/money.tsx";

@@ -1,4 +1,4 @@
-import type { RequestRow } from "../../../../src/account/console-api/contract.ts";
+import type { RequestRow } from "../../api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";

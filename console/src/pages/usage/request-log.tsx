@@ -1,7 +1,7 @@
 import { Group, Switch } from "@mantine/core";
 import { useState } from "react";
 
-import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
+import type { QueryOf } from "../../api/contract.ts";
 import { buildAddress } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";

@@ -1,11 +1,7 @@
 import { Code, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 
-import type {
-  RequestDetail,
-  RequestRow,
-  Attempt,
-} from "../../../../src/account/console-api/contract.ts";
+import type { RequestDetail, RequestRow, Attempt } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -31,7 +27,7 @@ import { Note } from "../../ui/note.tsx";
 const CRUMBS = [{ label: "Usage", to: "/usage" }];
 const IN_FLIGHT_MS = 2_000;
 
-function RequestPage() {
+export function RequestPage() {
   const { requestId = "" } = useParams({ strict: false });
   const asked = { params: { request_id: requestId } };
   const detail = useAnswer("GET /api/console/requests/:request_id", asked, {

@@ -4,11 +4,7 @@ import { RefreshCw } from "lucide-react";
 import { useCallback, useMemo, useState, type SyntheticEvent } from "react";
 import { useNavigate } from "@tanstack/react-router";
 
-import type {
-  RouteName,
-  Usage,
-  UsageFigures,
-} from "../../../../src/account/console-api/contract.ts";
+import type { RouteName, Usage, UsageFigures } from "../../api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AsOf } from "../../ui/time.tsx";
@@ -30,6 +26,7 @@ import {
   RANKS,
   spanBefore,
   type ChangeSearch,
+  type SearchProps,
   type Filters,
   type UsageSearch,
   type GroupBy,
@@ -44,7 +41,7 @@ import { SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
-function UsagePage() {
+export function UsagePage() {
   const [search, setSearch] = useFilters<UsageSearch>();
   const [nowMs, setNow] = useState(() => Date.now());
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
@@ -104,10 +101,8 @@ function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }) {
   );
 }
 
-interface FiguresProps {
+interface FiguresProps extends SearchProps {
   readonly filters: Filters;
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
   readonly nowMs: number;
 }
 
@@ -201,11 +196,9 @@ function FiguresSkeleton() {
   );
 }
 
-interface UsageChartProps {
+interface UsageChartProps extends SearchProps {
   readonly usage: Usage;
   readonly by: GroupBy;
-  readonly search: UsageSearch;
-  readonly change: ChangeSearch;
 }
 
 function UsageChart({ usage, by, search, change }: UsageChartProps) {

@@ -1,4 +1,4 @@
-import type { QueryOf } from "../../../../src/account/console-api/contract.ts";
+import type { QueryOf } from "../../api/contract.ts";
 import {
   REQUEST_STATUSES,
   type RequestStatus,
@@ -17,6 +17,11 @@ export type UsageSearch = Readonly<
 
 /** Changes query parameters of the page's URL; undefined removes one. Back undoes each change. */
 export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
+
+export interface SearchProps {
+  readonly search: UsageSearch;
+  readonly change: ChangeSearch;
+}
 
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";

@@ -1,6 +1,6 @@
 import { useMemo, type ReactNode } from "react";
 
-import type { Usage, UsageFigures } from "../../../../src/account/console-api/contract.ts";
+import type { Usage, UsageFigures } from "../../api/contract.ts";
 import { ChangeMark, FigureCard } from "../../ui/figure-card.tsx";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/format.ts";

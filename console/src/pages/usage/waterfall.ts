@@ -1,4 +1,4 @@
-import type { Attempt, RequestRow } from "../../../../src/account/console-api/contract.ts";
+import type { Attempt, RequestRow } from "../../api/contract.ts";
 
 /** An attempt on its request's time line, of which `from` and `width` are shares from 0 to 1. */
 export interface WaterfallBar {

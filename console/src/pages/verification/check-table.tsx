@@ -1,6 +1,6 @@
 import { Button, UnstyledButton } from "@mantine/core";
 
-import type { CheckFinding, ListingTrust } from "../../../../src/account/console-api/contract.ts";
+import type { CheckFinding, ListingTrust } from "../../api/contract.ts";
 import { column } from "../../ui/columns.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";

@@ -2,12 +2,7 @@ import { Button, Stack, Text, Title } from "@mantine/core";
 import { CircleAlert, ChevronDown } from "lucide-react";
 import { useId, useState, useEffect, useRef } from "react";
 
-import type {
-  ListingTrust,
-  CheckFinding,
-  CheckFlaw,
-  ConformanceRun,
-} from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, CheckFinding, CheckFlaw, ConformanceRun } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { signInAddress } from "../../app/sign-in.ts";

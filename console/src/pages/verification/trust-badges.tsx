@@ -1,7 +1,7 @@
 import { CircleAlert, CircleCheck, CircleHelp, CircleMinus, CircleX } from "lucide-react";
 import { Group } from "@mantine/core";
 
-import type { ListingTrust, CheckFinding } from "../../../../src/account/console-api/contract.ts";
+import type { ListingTrust, CheckFinding } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
 import {

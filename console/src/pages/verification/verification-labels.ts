@@ -4,7 +4,7 @@ import type {
   ConformanceRun,
   ListingTrust,
   Suspicion,
-} from "../../../../src/account/console-api/contract.ts";
+} from "../../api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 export const TRUST: Readonly<

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
 import { useEffect, useState } from "react";
 
-import type { FirstRequest, RequestDetail } from "../../../../src/account/console-api/contract.ts";
+import type { FirstRequest, RequestDetail } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { agentSnippets } from "../../snippets/agent-snippets.ts";

@@ -6,12 +6,13 @@ import { type Paint, toColour } from "./part-paint.ts";
 import { tickPlaces, type ChartBucket, type ChartPart, type Stack } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
-interface BarsPlotProps {
+export interface BarsPlotProps {
   readonly label: string;
   readonly unit: Unit;
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
   readonly paints: readonly Paint[];
+  /** True for parts that do not add up, such as percentiles. */
   readonly isLines: boolean;
   readonly chartId: string;
   readonly heightPx: number;

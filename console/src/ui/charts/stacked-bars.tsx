@@ -2,8 +2,7 @@ import { Switch } from "@mantine/core";
 import { useId, useMemo, useState } from "react";
 
 import { column, figuresColumn } from "../columns.tsx";
-import { checkable } from "../fields.ts";
-import { BarsPlot } from "./bars-plot.tsx";
+import { BarsPlot, type BarsPlotProps } from "./bars-plot.tsx";
 import { ChartLegend } from "./part-fill.tsx";
 import { hatching } from "../browser-switch.ts";
 import { type Unit, showWhole, toWhole } from "./measure.ts";
@@ -60,7 +59,9 @@ export function StackedBars(props: StackedBarsProps) {
           size="xs"
           className={styles.asTable}
           label="Show as table"
-          {...checkable(isTable, setTable)}
+          checked={isTable}
+          // No `checkable`: the first page would load it only for this.
+          onChange={(event) => setTable(event.currentTarget.checked)}
         />
       </div>
       {isTable ? (
@@ -82,14 +83,11 @@ export function StackedBars(props: StackedBarsProps) {
   );
 }
 
-interface BarsTableProps {
-  readonly label: string;
-  readonly unit: Unit;
-  readonly parts: readonly ChartPart[];
-  readonly stacks: readonly Stack[];
+interface BarsTableProps extends Pick<
+  BarsPlotProps,
+  "label" | "unit" | "parts" | "stacks" | "isLines"
+> {
   readonly bucketLabel: string;
-  /** True for parts that do not add up, such as percentiles. The table then has no total. */
-  readonly isLines: boolean;
 }
 
 function BarsTable(props: BarsTableProps) {

@@ -1,4 +1,4 @@
-import type { Descriptor, Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Descriptor, Model } from "../../../api/contract.ts";
 import type {
   Attachment,
   ChatAnswer,

@@ -2,7 +2,7 @@ import { ActionIcon, Group, Stack, Textarea, Title } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { controlled } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";

@@ -2,7 +2,7 @@ import { Group } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 import { Bookmark, Code, History, MessageSquarePlus, SlidersHorizontal } from "lucide-react";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
 import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";

@@ -1,6 +1,6 @@
 import { MultiSelect, Stack, Switch } from "@mantine/core";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { checkable } from "../../../ui/fields.ts";
 import type { Routing } from "./chat-types.ts";
 

@@ -1,7 +1,7 @@
 import { Stack, Switch, Textarea } from "@mantine/core";
 import { lazy, useState, type ReactNode } from "react";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { controlled, checkable } from "../../../ui/fields.ts";
 import { WhenOpened } from "../../../ui/dialog.tsx";
 import shared from "../playground.module.css";

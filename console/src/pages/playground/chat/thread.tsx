@@ -2,7 +2,7 @@ import { Stack, Text, ActionIcon } from "@mantine/core";
 import { useEffect, useMemo, useRef, memo, useState } from "react";
 import { Pencil } from "lucide-react";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { useMay } from "../../../api/use-session.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { recall, remember } from "../../../ui/browser-memory.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../tab-props.ts";

@@ -2,7 +2,7 @@ import { Button, Group, Textarea, Stack } from "@mantine/core";
 import { Sparkles, Square } from "lucide-react";
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 
-import type { Model } from "../../../../../src/account/console-api/contract.ts";
+import type { Model } from "../../../api/contract.ts";
 import { useMay } from "../../../api/use-session.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { MediaCode } from "../media-code.tsx";
