@@ -22,7 +22,6 @@ import {
   type ServedModel,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
-  type Usage,
 } from "../../kernel/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
 import { lacksUsage, type Settlement } from "./settle.ts";

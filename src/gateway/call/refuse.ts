@@ -12,6 +12,7 @@ import {
 import { refusalReason } from "../../ledger/index.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
+import type { RequestLog } from "./request-log.ts";
 
 export interface RefusedCall {
   readonly refusal: Refusal;
@@ -86,16 +87,15 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
   );
 }
 
-export interface FaultLog {
-  storeFailed(requestId: RequestId, fault: unknown): void;
-  crashed(requestId: RequestId, fault: unknown): void;
-}
-
 /**
  * A store that does not answer is a 503; any other fault is a bug and is logged with the request
  * id.
  */
-export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
+export function reportFault(
+  log: Pick<RequestLog, "storeFailed" | "crashed">,
+  requestId: RequestId,
+  fault: unknown,
+): Refusal {
   if (isStoreFault(fault)) {
     log.storeFailed(requestId, fault);
     return STORE_UNAVAILABLE;

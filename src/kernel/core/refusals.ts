@@ -304,6 +304,6 @@ export interface Refused {
   readonly refusal: Refusal;
 }
 
-export function refused(refusal: Refusal): Refused {
-  return { ok: false, refusal };
+export function refused(value: Refusal): Refused {
+  return { ok: false, refusal: value };
 }
