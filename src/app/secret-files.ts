@@ -135,15 +135,10 @@ export function readSecretFile(file: string): SecretText {
 /** Returns the file descriptor, or the problem. Refuses pipes, which would block a read. */
 function openRegular(file: string): number | string {
   const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  const { size, isFile } = readStat(opened);
-  if (isFile && size <= SECRET_FILE_BYTES_MAX) return opened;
-  closeSync(opened);
-  return isFile ? `is larger than ${SECRET_FILE_BYTES_MAX} bytes` : "is not a file";
-}
-
-function readStat(opened: number): { readonly size: number; readonly isFile: boolean } {
   const stat = fstatSync(opened);
-  return { size: stat.size, isFile: stat.isFile() };
+  if (stat.isFile() && stat.size <= SECRET_FILE_BYTES_MAX) return opened;
+  closeSync(opened);
+  return stat.isFile() ? `is larger than ${SECRET_FILE_BYTES_MAX} bytes` : "is not a file";
 }
 
 const LAST_NEWLINE = /\r?\n$/;

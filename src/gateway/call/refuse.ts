@@ -7,6 +7,7 @@ import {
   refusal,
   type RefusalOrigin,
   type RequestId,
+  unavailable,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { refusalReason } from "../../ledger/index.ts";
@@ -110,14 +111,8 @@ const CRASHED: Refusal = refusal(
   { retryable: false, origin: "gateway_infrastructure" },
 );
 
-const STORE_UNAVAILABLE: Refusal = refusal(
-  "gateway_error",
+const STORE_UNAVAILABLE: Refusal = unavailable(
   `the database does not answer at the moment; send the same request again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-  },
 );
 
 export function routingDeadlinePassed(timeoutMs: number): Refusal {
@@ -139,13 +134,7 @@ export const CLIENT_HAS_LEFT: Refusal = refusal(
  * down.
  */
 export function shuttingDown(): Refusal {
-  return refusal(
-    "gateway_error",
+  return unavailable(
     `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-    {
-      status: 503,
-      origin: "gateway_infrastructure",
-      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-    },
   );
 }
