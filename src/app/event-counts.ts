@@ -1,4 +1,4 @@
-import { type Family, mapped } from "../kernel/index.ts";
+import { type Family, increment, mapped } from "../kernel/index.ts";
 
 export class EventCounts {
   readonly #purchases: Map<string, number> = new Map();
@@ -6,12 +6,12 @@ export class EventCounts {
   readonly #signIns: Map<string, number> = new Map();
   readonly #reloads: Map<string, number> = new Map();
 
-  readonly purchase = (end: string): void => add(this.#purchases, end);
-  readonly webhook = (result: string): void => add(this.#webhooks, result);
-  readonly signIn = (result: string): void => add(this.#signIns, result);
+  readonly purchase = (end: string): void => increment(this.#purchases, end);
+  readonly webhook = (result: string): void => increment(this.#webhooks, result);
+  readonly signIn = (result: string): void => increment(this.#signIns, result);
 
   reload(what: "catalog" | "settings", result: "swapped" | "unchanged" | "failed"): void {
-    add(this.#reloads, `${what}|${result}`);
+    increment(this.#reloads, `${what}|${result}`);
   }
 
   families(): readonly Family[] {
@@ -22,8 +22,4 @@ export class EventCounts {
       mapped("tm_reloads_total", this.#reloads),
     ];
   }
-}
-
-function add(counter: Map<string, number>, key: string): void {
-  counter.set(key, (counter.get(key) ?? 0) + 1);
 }

@@ -25,7 +25,7 @@ export * from "./http/gateway-routes.ts";
 export * from "./http/gateway-server.ts";
 export * from "./http/internal-server.ts";
 export * from "./http/readiness.ts";
-export { RequestLog } from "./http/client-errors.ts";
+export { RequestLog } from "./call/request-log.ts";
 export * from "./limits/effective-limits.ts";
 export * from "./limits/limit-ceilings.ts";
 export * from "./limits/limit-store-counts.ts";

@@ -2,6 +2,7 @@ import {
   type Clock,
   type Family,
   HistogramFamily,
+  increment,
   mapped,
   oneValue,
   ReadFamily,
@@ -42,9 +43,9 @@ export class LedgerCounts {
   #state: () => LedgerState | undefined = () => undefined;
 
   add(kind: LedgerBatchKind, rows: Readonly<Partial<Record<LedgerRowKind, number>>>): void {
-    this.batches.set(kind, (this.batches.get(kind) ?? 0) + 1);
+    increment(this.batches, kind);
     for (const [row, count] of Object.entries(rows) as [LedgerRowKind, number][]) {
-      this.rows.set(row, (this.rows.get(row) ?? 0) + count);
+      increment(this.rows, row, count);
     }
   }
 
@@ -71,8 +72,7 @@ export class LedgerCounts {
       this.#counted.add(fault);
     }
     const kind = fault instanceof BatchFault ? fault.kind : "busy";
-    const key = `${lane}|${kind}`;
-    this.faults.set(key, (this.faults.get(key) ?? 0) + 1);
+    increment(this.faults, `${lane}|${kind}`);
   }
 
   verdicts(verdicts: readonly (CloseVerdict | undefined)[]): void {

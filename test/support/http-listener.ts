@@ -17,7 +17,7 @@ import {
   createGatewayServer,
   type GatewayServerOptions,
 } from "../../src/gateway/http/gateway-server.ts";
-import { RequestLog } from "../../src/gateway/http/client-errors.ts";
+import { RequestLog } from "../../src/gateway/call/request-log.ts";
 import { RouteTable, type Route } from "../../src/gateway/http/route-table.ts";
 import { listenLocally } from "./local-server.ts";
 import { plainPrincipal } from "./plain-ports.ts";

@@ -59,14 +59,15 @@ const NOTHING: UndeclaredFields = { keys: [], names: [] };
 export function undeclaredFields(doc: JsonDocument, target: Target): UndeclaredFields {
   const fixed = new Set(target.fixedBody?.map(({ name }) => foldName(name)));
   const drops = target.wireProfile?.dropsUndeclared === true;
-  if (!drops && fixed.size === 0 && !renames(target)) return NOTHING;
+  const renames = (target.wireProfile?.rename.size ?? 0) > 0;
+  if (!drops && fixed.size === 0 && !renames) return NOTHING;
   const keys: JsonNode[] = [];
   const names: string[] = [];
-  const taken = takenNames(doc, target);
+  const taken = renames ? takenNames(doc, target) : undefined;
   for (const key of doc.keys(0)) {
     const name = readName(doc, key);
     if (OWNED.has(name)) continue;
-    const isReplaced = fixed.has(foldName(name)) || taken.has(name);
+    const isReplaced = fixed.has(foldName(name)) || taken?.has(name) === true;
     if (!isReplaced && (!drops || declares(target, name))) continue;
     keys.push(key);
     // Fields that `pricedNames` lists are left out, because the price guard reports them.
@@ -88,17 +89,12 @@ function declares({ supportedParameters, wireProfile }: Target, name: string): b
   return false;
 }
 
-function renames({ wireProfile }: Target): boolean {
-  return wireProfile !== undefined && wireProfile.rename.size > 0;
-}
-
 /**
  * The new names of the parameters that are renamed. A member that the client sent under one of
  * these names is dropped.
  */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
-  if (!renames(target)) return taken;
   for (const key of doc.keys(0)) {
     const renamed = newName(target, readName(doc, key));
     if (renamed !== undefined) taken.add(renamed);

@@ -3,7 +3,6 @@ import * as crypto from "node:crypto";
 import {
   type Clock,
   ExpiringCache,
-  JOURNAL_RETRY_AFTER_SECONDS,
   KEY_CACHE_ENTRIES_MAX,
   KEY_CACHE_MS,
   KEY_LOOKUP_KEYS_MAX,
@@ -13,6 +12,7 @@ import {
   refused,
   type Result,
   STORE_ANSWER_TIMEOUT_MS,
+  unavailable,
   UNKNOWN_KEY_MS,
   UNKNOWN_KEYS_MAX,
 } from "../../kernel/index.ts";
@@ -69,14 +69,8 @@ const EMAIL_NOT_VERIFIED = refused(
 );
 
 const KEY_STORE_UNAVAILABLE = refused(
-  refusal(
-    "gateway_error",
+  unavailable(
     "the key could not be checked right now: nothing was sent and nothing was charged, resend after `retry-after`",
-    {
-      status: 503,
-      origin: "gateway_infrastructure",
-      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-    },
   ),
 );
 

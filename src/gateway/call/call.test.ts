@@ -10,8 +10,7 @@ import {
   type TestRecipe,
 } from "../../../test/support/recipe.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { refusal } from "../../kernel/core/refusals.ts";
-import { refused } from "../../kernel/core/refusals.ts";
+import { refusal, refused } from "../../kernel/core/refusals.ts";
 import type { CloseRow } from "../../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatOn } from "../../formats/modality/chat/index.ts";

@@ -51,7 +51,7 @@ export class CandidateList {
    * deployment can be tried.
    */
   hasNext(): boolean {
-    this.#ready ??= this.#encoded();
+    this.#ready = this.next();
     return this.#ready !== undefined;
   }
 
@@ -60,12 +60,9 @@ export class CandidateList {
    * express the request's content.
    */
   next(): Step | undefined {
-    const step = this.#ready ?? this.#encoded();
+    const ready = this.#ready;
     this.#ready = undefined;
-    return step;
-  }
-
-  #encoded(): Step | undefined {
+    if (ready !== undefined) return ready;
     for (;;) {
       const deployment = this.#nextDeployment();
       if (deployment === undefined) return undefined;

@@ -3,6 +3,7 @@ import {
   type Clock,
   type Deadline,
   type Deadlines,
+  memoizeByObject,
   type OrgId,
   refused,
   type Result,
@@ -87,19 +88,10 @@ export function toClaimPart(
   return departed.length === 0 ? { slot, scopes } : { slot, scopes, departed };
 }
 
-const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();
-
-/**
- * Returns the same array each time for an endpoint, because the Redis store caches by the array's
- * identity.
- */
-function scopesOfEndpoint(endpoint: DedicatedEndpoint): readonly ScopeClaim[] {
-  const known = endpointScopes.get(endpoint);
-  if (known !== undefined) return known;
-  const scopes = [endpointScope(endpoint)];
-  endpointScopes.set(endpoint, scopes);
-  return scopes;
-}
+/** Memoized, because the Redis store caches by the array's identity. */
+const scopesOfEndpoint = memoizeByObject((endpoint: DedicatedEndpoint) => [
+  endpointScope(endpoint),
+]);
 
 export interface ClaimPart {
   readonly slot: string;

@@ -7,6 +7,7 @@ import type {
 } from "../../formats/index.ts";
 import {
   ERROR_BODY_BYTES_MAX,
+  memoizeByObject,
   type OrgId,
   refused,
   type Result,
@@ -53,18 +54,13 @@ export async function serveCountTokens(
   const { droppedParams } = request;
   const answer = (tokens: number, headers: ServedHeaders): void =>
     exchange.answer("application/json", headers, counting.counter.answerBody(tokens));
-  if (deployment === undefined) {
-    const headers = { remainingRequests, droppedParams, estimate: "local" } as const;
-    return answer(counting.estimate(request), headers);
-  }
+  const estimated = { remainingRequests, droppedParams, estimate: "local" } as const;
+  if (deployment === undefined) return answer(counting.estimate(request), estimated);
   const upstream = counting.encode(request, deployment);
   const { counter } = counting;
   const tokens = await askProvider(deps, exchange, { counter, deployment, upstream });
   const attempts = 1;
-  if (tokens === undefined) {
-    const headers = { attempts, remainingRequests, droppedParams, estimate: "local" } as const;
-    return answer(counting.estimate(request), headers);
-  }
+  if (tokens === undefined) return answer(counting.estimate(request), { attempts, ...estimated });
   answer(tokens, {
     provider: deployment.providerId,
     attempts,
@@ -205,19 +201,10 @@ async function claimIn(
   });
 }
 
-const requestScopes = new WeakMap<readonly ScopeClaim[], readonly ScopeClaim[]>();
-
-/**
- * Returns the same array for the same `scopes`, because the Redis store caches by the array's
- * identity.
- */
-function requestsOnly(scopes: readonly ScopeClaim[]): readonly ScopeClaim[] {
-  const known = requestScopes.get(scopes);
-  if (known !== undefined) return known;
-  const made = scopes.map((scope) => {
+/** Memoized, because the Redis store caches by the array's identity. */
+const requestsOnly = memoizeByObject((scopes: readonly ScopeClaim[]) =>
+  scopes.map((scope) => {
     const { requestsPerMinute } = scope.limits;
     return { ...scope, limits: requestsPerMinute === undefined ? {} : { requestsPerMinute } };
-  });
-  requestScopes.set(scopes, made);
-  return made;
-}
+  }),
+);

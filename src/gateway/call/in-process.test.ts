@@ -5,10 +5,9 @@ import { chat } from "../../../test/support/in-process.ts";
 import { openRecipe, promisesOnly, RECIPE_PRINCIPAL } from "../../../test/support/recipe.ts";
 import type { AuthOutcome } from "../accounts/authenticate.ts";
 import type { RequestId } from "../../kernel/core/ids.ts";
-import { refusal } from "../../kernel/core/refusals.ts";
-import { refused } from "../../kernel/core/refusals.ts";
+import { refusal, refused } from "../../kernel/core/refusals.ts";
 import { asStoreFault } from "../../kernel/core/store-fault.ts";
-import { callInProcess, type CallLog, type InProcessEnd } from "./in-process.ts";
+import { callInProcess, type InProcessDeps, type InProcessEnd } from "./in-process.ts";
 import type { CallPorts } from "./ports.ts";
 
 const CLOCK = { nowMs: () => 1_000, monotonicMs: () => 0 };
@@ -26,7 +25,7 @@ function open(change: Partial<CallPorts> = {}, outcome: AuthOutcome = KNOWN) {
   const { deps, sent } = openRecipe(CLOCK, [MANIFEST]);
   const ports = { ...deps, ...change };
   const lines: string[] = [];
-  const log: CallLog = {
+  const log: InProcessDeps["log"] = {
     answered: ({ refusal: value, gone }, { status }) =>
       lines.push(`answered ${status} ${value?.class ?? "-"} ${gone ? "gone" : "there"}`),
     storeFailed: (_id: RequestId, fault) => lines.push(`store ${String(fault)}`),

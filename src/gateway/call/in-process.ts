@@ -14,35 +14,14 @@ import { serveCall } from "./call.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 import type { RequestTrace, Tracing } from "./trace.ts";
-import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse.ts";
+import { refuseBeforeBody, reportFault } from "./refuse.ts";
+import { reportEnded, type RequestLog } from "./request-log.ts";
 
 export interface InProcessDeps {
   readonly ports: CallPorts;
   readonly authenticator: Pick<Authenticator, "authenticate">;
-  readonly log: CallLog;
+  readonly log: Pick<RequestLog, "answered" | "storeFailed" | "crashed">;
   readonly tracing?: Tracing | undefined;
-}
-
-export interface LoggedCall {
-  readonly requestId: RequestId;
-  readonly route: string;
-  readonly served: ServedHeaders;
-  readonly refusal: Refusal | undefined;
-  readonly gone: boolean;
-  /** `provider: reason` for each provider that could not be reached. */
-  readonly unreachedProviders: readonly string[];
-}
-
-export interface CallLog extends FaultLog {
-  answered(
-    call: LoggedCall,
-    ended: {
-      readonly method: string;
-      readonly status: number;
-      readonly durationMs: number;
-      readonly traceId: string | undefined;
-    },
-  ): void;
 }
 
 export interface InProcessRequest {
@@ -101,14 +80,8 @@ export async function callInProcess<R extends CallRequest>(
     if (!exchange.committed) exchange.refuse(value);
   }
   exchange.close();
-  metrics.inFlight -= 1;
-  const { refusal, status, debitMicroUsd, isStream, hasBroken, gone } = exchange;
-  const nowMs = clock.monotonicMs();
-  const durationMs = Math.round(nowMs - startedMs);
-  const traceId = trace?.closed({ status, refusal, isGone: gone, nowMs });
-  const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
-  metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
-  log.answered(exchange, { method: "POST", status, durationMs, traceId });
+  const { refusal, status, debitMicroUsd } = exchange;
+  reportEnded({ clock, metrics, log }, exchange, { method: "POST", status, startedMs });
   return { refusal, debitMicroUsd };
 }
 

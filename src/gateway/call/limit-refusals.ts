@@ -8,6 +8,7 @@ import {
   refusal,
   type Refusal,
   presentKeyId,
+  unavailable,
   unreachable,
 } from "../../kernel/index.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
@@ -270,9 +271,5 @@ const PERIOD_WORDS = {
 } as const;
 
 function infrastructure(message: string): Refusal {
-  return refusal("gateway_error", `${message}; retry in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`, {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-  });
+  return unavailable(`${message}; retry in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`);
 }

@@ -4,6 +4,7 @@ import {
   floorToMicroUsd,
   type Histogram,
   HistogramFamily,
+  increment,
   type KeptTrace,
   ListingFold,
   type ListingLabels,
@@ -22,7 +23,6 @@ import {
   type ServedModel,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
-  type Usage,
 } from "../../kernel/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
 import { lacksUsage, type Settlement } from "./settle.ts";
@@ -87,7 +87,7 @@ export class GatewayMetrics {
   }
 
   request(route: string, status: number, errorClass: RefusalClass | ""): void {
-    add(this.requests, `${route}|${status}|${errorClass}`);
+    increment(this.requests, `${route}|${status}|${errorClass}`);
   }
 
   ended(request: EndedRequest): void {
@@ -104,7 +104,7 @@ export class GatewayMetrics {
     series.observe(durationMs / 1000, request.trace);
     if (refusal?.limit === undefined) return;
     const { scope, kind } = refusal.limit;
-    add(this.limitRefusals, `${scope}|${kind}|${refusal.origin ?? ""}`);
+    increment(this.limitRefusals, `${scope}|${kind}|${refusal.origin ?? ""}`);
   }
 
   /** Records the gateway's own time (`ownMs`) before it sent a request to its first provider. */
@@ -115,7 +115,7 @@ export class GatewayMetrics {
   attempt(deployment: Deployment, result: AttemptResult): void {
     const { bridge, failure, durationMs, firstOutputMs } = result;
     const outcome = failure === undefined ? "completed" : failure.refusal.class;
-    add(this.attempts, `${toListingKey(deployment)}|${outcome}`);
+    increment(this.attempts, `${toListingKey(deployment)}|${outcome}`);
     const series = this.#openListing(deployment);
     if (series.isOther) this.fold.folded += 1;
     series.attempt.observe(durationMs / 1000);
@@ -125,7 +125,7 @@ export class GatewayMetrics {
     }
     const isComplete = bridge !== undefined && failure === undefined;
     if (isComplete && lacksUsage(bridge, deployment)) {
-      add(this.usageMissing, toListingKey(deployment));
+      increment(this.usageMissing, toListingKey(deployment));
     }
     this.served(deployment, bridge?.servedModel);
   }
@@ -140,7 +140,7 @@ export class GatewayMetrics {
   ): void {
     const { result, settlement, reserveMicroUsd } = ended;
     const { usage, flag, costPicoUsd, owedPicoUsd = costPicoUsd } = settlement;
-    if (flag !== undefined) add(this.usageImpossible, toListingKey(deployment));
+    if (flag !== undefined) increment(this.usageImpossible, toListingKey(deployment));
     const series = this.#openListing(deployment);
     if (usage !== null) {
       const { tokens } = series;
@@ -169,16 +169,16 @@ export class GatewayMetrics {
   }
 
   failedOver({ providerId }: Listing, cls: RefusalClass): void {
-    add(this.failovers, `${providerId}|${cls}`);
+    increment(this.failovers, `${providerId}|${cls}`);
   }
 
   sentAgain(providerId: string): void {
-    add(this.resends, providerId);
+    increment(this.resends, providerId);
   }
 
   served(listing: Listing, served: ServedModel | undefined): void {
     if (served?.isSubstituted !== true) return;
-    add(this.substituted, toListingKey(listing));
+    increment(this.substituted, toListingKey(listing));
   }
 
   settled(model: string, debit: MicroUsd): void {
@@ -269,10 +269,6 @@ function callFamilies(metrics: GatewayMetrics): readonly Family[] {
     oneValue("tm_requests_in_flight", () => metrics.inFlight),
     oneValue("tm_metrics_folded_total", () => fold.folded),
   ];
-}
-
-export function add(counter: Map<string, number>, key: string): void {
-  counter.set(key, (counter.get(key) ?? 0) + 1);
 }
 
 export function toListingKey({ providerId, modelId }: Listing): string {

@@ -2,6 +2,7 @@ import {
   type Clock,
   ExpiringCache,
   KEY_CACHE_ENTRIES_MAX,
+  memoizeByObject,
   type MicroUsd,
   type OrgId,
   type Refusal,
@@ -43,7 +44,8 @@ export class RefusalWindows {
   readonly #undecided = new Map<OrgId, Set<object>>();
   /** For each organization without credit, how many more refused requests its window allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
+  /** Memoized, because the Redis store caches by the array's identity. */
+  readonly #scopesOf = memoizeByObject((principal: Principal) => this.#listScopes(principal));
 
   constructor(options: RefusalWindowOptions) {
     this.#options = options;
@@ -140,7 +142,7 @@ export class RefusalWindows {
     const { limits, clock } = this.#options;
     const { orgId } = principal;
     const nowMs = clock.monotonicMs();
-    const scopes = this.#listScopes(principal);
+    const scopes = this.#scopesOf(principal);
     const claim = { orgId, slot: orgSlot(orgId), scopes, ...NO_TOKENS, nowMs };
     const release = (outcome: ClaimOutcome): ClaimOutcome => {
       if (outcome.kind === "claimed") limits.release(outcome.lease, NO_TOKENS, nowMs);
@@ -150,16 +152,10 @@ export class RefusalWindows {
     return outcome instanceof Promise ? outcome.then(release) : release(outcome);
   }
 
-  /**
-   * Returns the same array for the same principal, because the Redis store caches by the array's
-   * identity.
-   */
   #listScopes(principal: Principal): readonly ScopeClaim[] {
-    const known = this.#scopes.get(principal);
-    if (known !== undefined) return known;
     const { refusalsPerMinute, unfundedRequestsPerMinute: unfunded } = this.#options;
     const low = isUnfunded(principal) ? unfunded : Number.POSITIVE_INFINITY;
-    const scopes: readonly ScopeClaim[] = [
+    return [
       {
         scope: "key",
         id: `refusals:${principal.keyId}`,
@@ -172,8 +168,6 @@ export class RefusalWindows {
         limits: { requestsPerMinute: Math.min(refusalsPerMinute * ORG_FACTOR, low) },
       },
     ];
-    this.#scopes.set(principal, scopes);
-    return scopes;
   }
 
   #remember(principal: Principal, value: Refusal, isOfLimits: boolean): void {

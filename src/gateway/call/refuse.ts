@@ -7,11 +7,13 @@ import {
   refusal,
   type RefusalOrigin,
   type RequestId,
+  unavailable,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { refusalReason } from "../../ledger/index.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
+import type { RequestLog } from "./request-log.ts";
 
 export interface RefusedCall {
   readonly refusal: Refusal;
@@ -86,16 +88,15 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
   );
 }
 
-export interface FaultLog {
-  storeFailed(requestId: RequestId, fault: unknown): void;
-  crashed(requestId: RequestId, fault: unknown): void;
-}
-
 /**
  * A store that does not answer is a 503; any other fault is a bug and is logged with the request
  * id.
  */
-export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
+export function reportFault(
+  log: Pick<RequestLog, "storeFailed" | "crashed">,
+  requestId: RequestId,
+  fault: unknown,
+): Refusal {
   if (isStoreFault(fault)) {
     log.storeFailed(requestId, fault);
     return STORE_UNAVAILABLE;
@@ -110,14 +111,8 @@ const CRASHED: Refusal = refusal(
   { retryable: false, origin: "gateway_infrastructure" },
 );
 
-const STORE_UNAVAILABLE: Refusal = refusal(
-  "gateway_error",
+const STORE_UNAVAILABLE: Refusal = unavailable(
   `the database does not answer at the moment; send the same request again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-  },
 );
 
 export function routingDeadlinePassed(timeoutMs: number): Refusal {
@@ -139,13 +134,7 @@ export const CLIENT_HAS_LEFT: Refusal = refusal(
  * down.
  */
 export function shuttingDown(): Refusal {
-  return refusal(
-    "gateway_error",
+  return unavailable(
     `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-    {
-      status: 503,
-      origin: "gateway_infrastructure",
-      retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-    },
   );
 }

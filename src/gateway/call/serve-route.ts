@@ -1,4 +1,4 @@
-import { type Deployment, deploymentAt, type WireId } from "../../catalog/index.ts";
+import { type Deployment, deploymentAt } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
 import {
   attemptInstantMs,
@@ -47,25 +47,16 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/**
- * Binds the dry run to one kind of call. `wire` is the client's wire; undefined for modalities that
- * have only one format.
- */
-export function bindDryRun<R extends CallRequest>(kind: CallKind<R>, wire?: WireId): DryRun {
-  return (ports, client) => runDry(ports, client, { kind, wire });
-}
-
-interface DryCall<R extends CallRequest> {
-  readonly kind: CallKind<R>;
-  readonly wire: WireId | undefined;
+/** Binds the dry run to one kind of call. */
+export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
+  return (ports, client) => runDry(ports, client, kind);
 }
 
 async function runDry<R extends CallRequest>(
   ports: RoutePorts,
   client: ClientExchange,
-  call: DryCall<R>,
+  kind: CallKind<R>,
 ): Promise<void> {
-  const { kind } = call;
   const read = kind.read(client);
   if (!read.ok) return refuseCall(ports, client, read);
   const { request } = read;
@@ -73,7 +64,7 @@ async function runDry<R extends CallRequest>(
   if (!counted.ok) return refuseCall(ports, client, { ...counted, request });
 
   const looking = lookingPorts(ports, ports.records);
-  const walk = await walkRoute(looking, client.principal, { ...call, request, body: client.body });
+  const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
   const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
   // `read` returns the request that was read above, so only the later checks can refuse this
   // preview.
@@ -95,8 +86,9 @@ interface RouteWalk {
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,
-  { wire, kind, request, body }: DryCall<R> & { readonly request: R; readonly body: Buffer },
+  asked: { readonly kind: CallKind<R>; readonly request: R; readonly body: Buffer },
 ): Promise<RouteWalk> {
+  const { kind, request, body } = asked;
   const nowMs = ports.clock.monotonicMs();
   const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
   const conversation = identifyConversation(principal, request, model);
@@ -114,7 +106,7 @@ async function walkRoute<R extends CallRequest>(
     } else {
       const { upstream } = encoded;
       const health = ports.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
-      const translated = wire !== undefined && deployment.wire !== wire;
+      const translated = kind.wire !== undefined && deployment.wire !== kind.wire;
       const poolFull = await poolProblem(ports, principal, { deployment, tokens, limited });
       const servedLast = deployment.id === input.servedLast;
       steps.push({ deployment, upstream, health, translated, servedLast, poolFull });

@@ -8,10 +8,10 @@ import {
   type KeyId,
   LINGER_MS,
   type Refusal,
-  refusal,
   REFUSED_CONNECTIONS_MAX,
   REQUEST_BODY_TIMEOUT_MS,
   REQUEST_HEADERS_TIMEOUT_MS,
+  unavailable,
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
@@ -53,15 +53,11 @@ export class ConnectionBound {
   }
 }
 
-const TOO_MANY_CONNECTIONS: Refusal = refusal(
-  "gateway_error",
+const CAPACITY = { scope: "platform", kind: "capacity" } as const;
+
+const TOO_MANY_CONNECTIONS: Refusal = unavailable(
   `this gateway has reached its maximum number of open connections; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    limit: { scope: "platform", kind: "capacity" },
-    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-  },
+  CAPACITY,
 );
 
 const closing = new WeakSet<Duplex>();
@@ -250,15 +246,9 @@ export class ArrivingBodies {
   }
 }
 
-const TOO_MANY_BYTES: Refusal = refusal(
-  "gateway_error",
+const TOO_MANY_BYTES: Refusal = unavailable(
   `this gateway is receiving as many bytes of request bodies as it can keep; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    limit: { scope: "platform", kind: "capacity" },
-    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-  },
+  CAPACITY,
 );
 
 /**

@@ -36,7 +36,7 @@ export function gatewayRoutes(
   const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
   const video = videoCall(records.videos);
   const dryRuns = new Map([
-    ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat, wire.id)] as const),
+    ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat)] as const),
     [images.family, bindDryRun(images)],
     [video.family, bindDryRun(video)],
     [decisions.family, bindDryRun(decisions)],

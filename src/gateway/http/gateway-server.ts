@@ -5,6 +5,7 @@ import type { Authenticator, AuthOutcome } from "../accounts/authenticate.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { reportFault } from "../call/refuse.ts";
 import type { GatewayMetrics } from "../call/metrics.ts";
+import { reportEnded, type RequestLog } from "../call/request-log.ts";
 import type { Tracing } from "../call/trace.ts";
 import {
   type BufferPool,
@@ -19,7 +20,7 @@ import {
   type Refusal,
 } from "../../kernel/index.ts";
 import { findAmbiguity, readBody } from "./read-body.ts";
-import { answerClientErrors, type OpenRequest, type RequestLog } from "./client-errors.ts";
+import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
 import {
   type ArrivingBodies,
   type ClientTimeouts,
@@ -187,7 +188,7 @@ class RequestWalk implements OpenRequest {
     if (this.#caller !== undefined) return this.#accept(this.#caller);
     const method = this.#request.method ?? "GET";
     if (method === "OPTIONS") return this.#preflight();
-    if (this.#isProbe(method)) return;
+    if ((method === "GET" || method === "HEAD") && this.#isProbe(method)) return;
     if (REMOVED_PATHS.has(this.#path))
       return this.#exchange.refuse(noSuchRoute(method, this.#path));
     const { authorization } = this.#request.headers;
@@ -300,8 +301,7 @@ class RequestWalk implements OpenRequest {
     this.#response.writeHead(204, headers).end();
   }
 
-  #isProbe(method: string): boolean {
-    if (method !== "GET" && method !== "HEAD") return false;
+  #isProbe(method: "GET" | "HEAD"): boolean {
     const isRoot = this.#path === "/" && method === "HEAD";
     if (!isRoot && !PROBE_PATHS.has(this.#path)) return false;
     const up = this.#path !== "/readyz" || this.#options.readiness.isReady;
@@ -319,22 +319,11 @@ class RequestWalk implements OpenRequest {
   }
 
   #closed(): void {
-    const { metrics, log, clock } = this.#options;
-    metrics.inFlight -= 1;
     if (this.#isLetIn) this.#options.onEnded(this.#exchange);
-    const { refusal: refused, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
-    const status = committed ? this.#response.statusCode : 0;
-    const nowMs = clock.monotonicMs();
-    const durationMs = nowMs - this.#startedMs;
-    const traceId = trace?.closed({ status, refusal: refused, isGone: gone, nowMs });
-    const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
-    const ended = { route, status, refusal: refused, isStream, gone, hasBroken, durationMs };
-    metrics.ended({ ...ended, ...kept });
-    log.answered(this.#exchange, {
+    reportEnded(this.#options, this.#exchange, {
       method: this.#request.method ?? "GET",
-      status,
-      durationMs: Math.round(durationMs),
-      traceId,
+      status: this.#exchange.committed ? this.#response.statusCode : 0,
+      startedMs: this.#startedMs,
     });
   }
 }

@@ -206,16 +206,16 @@ function cooldownEnd(known: PoolThrottle | undefined, { cooldownMs, nowMs }: Too
 }
 
 /**
- * Builds the claim of an organization: its share of the pool, then the pool itself. `usablePercent`
+ * Builds the claim of an organization: its share of the pool, then the pool itself. `percent`
  * (1 to 100) of every declared limit is usable now, and the share is `orgSharePercent` of the
  * usable limit. Both are rounded down, to at least 1.
  */
-export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
+export function poolClaim(pool: Pool, orgId: OrgId, percent: number): PoolClaim {
   const declared = declaredLimits(pool);
-  const usable = portionOfAll(declared, usablePercent);
+  const usable = portionOfAll(declared, percent);
   const share = (of: LimitSet): LimitSet => portionOfAll(of, pool.orgSharePercent);
   // One percent returns per second if no further 429 arrives.
-  const inSeconds = 100 - usablePercent;
+  const inSeconds = 100 - percent;
   const toWhole = (limits: LimitSet): Pick<ScopeClaim, "whole"> =>
     inSeconds === 0 ? {} : { whole: { limits, inSeconds } };
   const shownId = `pool-share:${pool.id}`;
@@ -328,20 +328,20 @@ export class PoolClaims {
     return this.#young.size + this.#old.size;
   }
 
-  of(orgId: OrgId, usablePercent: number, nowMs: number): PoolClaim {
-    if (usablePercent !== this.#percent) this.#startOver(usablePercent, nowMs);
+  of(orgId: OrgId, percent: number, nowMs: number): PoolClaim {
+    if (percent !== this.#percent) this.#startOver(percent, nowMs);
     else if (nowMs - this.#turnedAtMs >= ROUND_MS) this.#turn(nowMs);
     const young = this.#young.get(orgId);
     if (young !== undefined) return young;
     if (this.#young.size >= ORGS_PER_ROUND_MAX) this.#turn(nowMs);
-    const claim = this.#old.get(orgId) ?? poolClaim(this.#pool, orgId, usablePercent);
+    const claim = this.#old.get(orgId) ?? poolClaim(this.#pool, orgId, percent);
     this.#old.delete(orgId);
     this.#young.set(orgId, claim);
     return claim;
   }
 
-  #startOver(usablePercent: number, nowMs: number): void {
-    this.#percent = usablePercent;
+  #startOver(percent: number, nowMs: number): void {
+    this.#percent = percent;
     this.#turn(nowMs);
     this.#old = new Map();
   }

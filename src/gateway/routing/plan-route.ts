@@ -100,12 +100,11 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const first = ranked[firstAt];
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  const ownKeys = chooseOwnKeys(first, controls);
+  const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
 }
 
-function chooseOwnKeys({ ownKey }: Deployment, controls: ProviderControls): OwnKeys {
-  if (ownKey === undefined) return "none";
+function chooseOwnKeys(controls: ProviderControls): OwnKeys {
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 

@@ -1,6 +1,7 @@
 import type { Deployment } from "../../catalog/index.ts";
 import {
   createSpanId,
+  memoizeByObject,
   type MicroUsd,
   outputTokensTotal,
   promptTokensTotal,
@@ -175,23 +176,11 @@ function laneAttributes(lane: AttemptNotes["reserveLane"]): SpanAttributes {
   return { [ATTRIBUTE.laneWaitMs]: lane.waitMs, [ATTRIBUTE.batchRows]: lane.batchRows };
 }
 
-interface ServerAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-const addresses = new WeakMap<Deployment, ServerAddress>();
-
-function parseAddress(deployment: Deployment): ServerAddress {
-  const known = addresses.get(deployment);
-  if (known !== undefined) return known;
-  const url = new URL(deployment.baseUrl);
+const parseAddress = memoizeByObject(({ baseUrl }: Deployment) => {
+  const url = new URL(baseUrl);
   const standardPort = url.protocol === "https:" ? 443 : 80;
-  const port = url.port === "" ? standardPort : Number(url.port);
-  const address = { host: url.hostname, port };
-  addresses.set(deployment, address);
-  return address;
-}
+  return { host: url.hostname, port: url.port === "" ? standardPort : Number(url.port) };
+});
 
 /**
  * Every name that traces export, by version 1.41.0 of the semantic conventions. A newer version

@@ -5,10 +5,10 @@ import {
   assert,
   JOURNAL_RETRY_AFTER_SECONDS,
   createJobId,
-  refusal,
   refused,
   type Result,
   defined,
+  unavailable,
 } from "../../kernel/index.ts";
 import {
   isVideoAccept,
@@ -55,14 +55,8 @@ async function acceptVideo(
   return refused(notWritten);
 }
 
-const notWritten = refusal(
-  "gateway_error",
+const notWritten = unavailable(
   `the video could not be accepted: the ledger did not respond; nothing was charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  {
-    status: 503,
-    origin: "gateway_infrastructure",
-    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
-  },
 );
 
 function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {

@@ -1,12 +1,13 @@
 import {
   type Family,
+  increment,
   type ListingFold,
   type Logger,
   mapped,
   oneValue,
 } from "../../kernel/index.ts";
 import type { ConnectionStore } from "../accounts/postgres-connection-store.ts";
-import { add, toListingKey } from "../call/metrics.ts";
+import { toListingKey } from "../call/metrics.ts";
 import type { CallPorts } from "../call/ports.ts";
 import type { PollResult } from "./job-state.ts";
 import type { JobStore } from "./postgres-job-store.ts";
@@ -72,14 +73,14 @@ export class VideoMetrics {
   }
 
   polled(providerId: string, poll: PollResult): void {
-    add(this.polls, `${providerId}|${poll.kind}`);
+    increment(this.polls, `${providerId}|${poll.kind}`);
   }
 
   jobEnded(job: VideoJob): void {
-    add(this.ended, `${toListingKey(job)}|${job.errorCode ?? job.state}`);
+    increment(this.ended, `${toListingKey(job)}|${job.errorCode ?? job.state}`);
   }
 
   flagged(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
-    add(this[flag], toListingKey(job));
+    increment(this[flag], toListingKey(job));
   }
 }

@@ -61,3 +61,15 @@ export function memoizeByText<T>(text: () => string, make: (text: string) => T):
     return made;
   };
 }
+
+/** Returns a function that calls `make` once for each object, and keeps its result with the object. */
+export function memoizeByObject<K extends object, V extends object>(
+  make: (key: K) => V,
+): (key: K) => V {
+  const known = new WeakMap<K, V>();
+  return (key) => {
+    let made = known.get(key);
+    if (made === undefined) known.set(key, (made = make(key)));
+    return made;
+  };
+}

@@ -241,6 +241,16 @@ export interface Refusal {
 
 export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
 
+/** Makes the refusal of a gateway that cannot serve any such request now: a 503 to be retried. */
+export function unavailable(message: string, limit?: RefusalDetail["limit"]): Refusal {
+  return refusal("gateway_error", message, {
+    status: 503,
+    origin: "gateway_infrastructure",
+    ...(limit !== undefined && { limit }),
+    retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
+  });
+}
+
 /** Makes a refusal. Status and `retryable` come from the table unless `detail` has them. */
 export function refusal(cls: RefusalClass, message: string, detail: RefusalDetail = {}): Refusal {
   const row = REFUSALS[cls];
@@ -304,6 +314,6 @@ export interface Refused {
   readonly refusal: Refusal;
 }
 
-export function refused(refusal: Refusal): Refused {
-  return { ok: false, refusal };
+export function refused(value: Refusal): Refused {
+  return { ok: false, refusal: value };
 }

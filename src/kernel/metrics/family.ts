@@ -67,6 +67,10 @@ export function mapped(
   return new ReadFamily(name, () => iterateSamples(values));
 }
 
+export function increment<K>(counter: Map<K, number>, key: K, by = 1): void {
+  counter.set(key, (counter.get(key) ?? 0) + by);
+}
+
 export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<Sample> {
   for (const [key, value] of values) yield [key.split("|"), value];
 }

@@ -114,7 +114,8 @@ export class StreamBridge implements AnswerBridge {
   finish(costUsd: string): string {
     if (this.#isClosed || this.state !== "complete") return "";
     this.#isClosed = true;
-    return this.#out.takeWith(this.#driver.finishText(costUsd));
+    this.#out.add(this.#driver.finishText(costUsd));
+    return this.#out.take() ?? "";
   }
 
   fail(refusal: Refusal, costUsd: string): string {
@@ -122,7 +123,8 @@ export class StreamBridge implements AnswerBridge {
     this.#isClosed = true;
     this.state = "failed";
     this.failure ??= { refusal, failover: false, strike: "neutral" };
-    return this.#out.takeWith(this.#driver.failText(refusal, costUsd));
+    this.#out.add(this.#driver.failText(refusal, costUsd));
+    return this.#out.take() ?? "";
   }
 
   keepAlive(): string | undefined {

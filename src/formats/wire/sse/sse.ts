@@ -210,11 +210,6 @@ export class OutputPieces {
     this.#text = "";
     return text;
   }
-
-  takeWith(text: string): string {
-    this.#text += text;
-    return this.take() ?? "";
-  }
 }
 
 export interface EventJson {

@@ -43,7 +43,7 @@ class MemoryLease implements LimitLease {
    * The start of the lease's pacing turn in each paced scope, in microseconds; undefined if no
    * scope is paced.
    */
-  slotsUs: readonly number[] | undefined;
+  slotsUs: number[] | undefined;
   open = true;
 
   constructor(uses: readonly ScopeUse[], claim: Claimed, second: number) {
@@ -192,9 +192,7 @@ function take(claim: LimitClaim, uses: readonly ScopeUse[], now: StoreTime): Mem
     lease.remainingTokens = smaller(lease.remainingTokens, tokensPerMinute, use.tokens);
     if (paced === undefined) continue;
     lease.queueMs = Math.max(lease.queueMs, Math.ceil(waitUs / 1000));
-    const slots: number[] = [...(lease.slotsUs ?? [])];
-    slots[index] = now.us + waitUs;
-    lease.slotsUs = slots;
+    (lease.slotsUs ??= [])[index] = now.us + waitUs;
   }
   return lease;
 }

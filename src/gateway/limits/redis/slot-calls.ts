@@ -118,12 +118,12 @@ export class SlotCall {
   }
 
   /** Returns the index of a scope's usage among the keys; its leases are at the next index. */
-  place(usageKey: string, heldKey: string): number {
-    const known = this.#places.get(usageKey);
+  place(usage: string, held: string): number {
+    const known = this.#places.get(usage);
     if (known !== undefined) return known;
-    const place = this.keys.push(usageKey);
-    this.keys.push(heldKey);
-    this.#places.set(usageKey, place);
+    const place = this.keys.push(usage);
+    this.keys.push(held);
+    this.#places.set(usage, place);
     return place;
   }
 

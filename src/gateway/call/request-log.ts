@@ -1,0 +1,95 @@
+import type { Logger } from "pino";
+
+import type { Clock, Refusal, RequestId } from "../../kernel/index.ts";
+import type { ServedHeaders } from "./client-exchange.ts";
+import type { GatewayMetrics } from "./metrics.ts";
+import type { RequestTrace } from "./trace.ts";
+
+/** The parts of an exchange that tell how its request has ended. */
+export interface EndedExchange {
+  readonly requestId: RequestId;
+  readonly route: string;
+  readonly served: ServedHeaders;
+  readonly refusal: Refusal | undefined;
+  readonly isStream: boolean;
+  readonly gone: boolean;
+  readonly hasBroken: boolean;
+  /** `provider: reason` for each provider that could not be reached. */
+  readonly unreachedProviders: readonly string[];
+  readonly trace: RequestTrace | undefined;
+}
+
+/** Counts, logs and traces the end of a request, and takes it out of those in flight. */
+export function reportEnded(
+  { clock, metrics, log }: EndReports,
+  exchange: EndedExchange,
+  ended: { readonly method: string; readonly status: number; readonly startedMs: number },
+): void {
+  const { route, refusal, isStream, gone, hasBroken, trace } = exchange;
+  const { method, status, startedMs } = ended;
+  metrics.inFlight -= 1;
+  const nowMs = clock.monotonicMs();
+  const durationMs = nowMs - startedMs;
+  const traceId = trace?.closed({ status, refusal, isGone: gone, nowMs });
+  const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
+  metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
+  log.answered(exchange, { method, status, durationMs: Math.round(durationMs), traceId });
+}
+
+interface EndReports {
+  readonly clock: Clock;
+  readonly metrics: GatewayMetrics;
+  readonly log: Pick<RequestLog, "answered">;
+}
+
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly traceId: string | undefined;
+}
+
+/** Writes one line per request: ids and numbers, never headers, bodies or keys. */
+export class RequestLog {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  answered(exchange: EndedExchange, request: AnsweredRequest): void {
+    const { unreachedProviders: unreached } = exchange;
+    const failed = exchange.refusal !== undefined || exchange.gone || unreached.length > 0;
+    // Served requests are logged at `debug` only, because the ledger records them already.
+    if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
+    const line = {
+      request_id: exchange.requestId,
+      trace_id: request.traceId,
+      method: request.method,
+      route: exchange.route,
+      status: request.status,
+      ms: request.durationMs,
+      provider: exchange.served.provider,
+      attempts: exchange.served.attempts,
+      error: exchange.refusal?.class,
+      origin: exchange.refusal?.origin,
+      unreached: unreached.length > 0 ? unreached : undefined,
+      client_gone: exchange.gone ? true : undefined,
+    };
+    if (failed) this.#log.info(line, "request");
+    else this.#log.debug(line, "request");
+  }
+
+  storeFailed(requestId: RequestId, fault: unknown): void {
+    this.#log.warn({ request_id: requestId, err: fault }, "the database did not answer a request");
+  }
+
+  /** Logs bytes that were no valid request, or did not become one in time. */
+  unreadable(requestId: RequestId, { class: error, status }: Refusal): void {
+    this.#log.info({ request_id: requestId, route: "unknown", status, error }, "request");
+  }
+
+  crashed(requestId: RequestId, fault: unknown): void {
+    this.#log.error({ request_id: requestId, err: fault }, "a request failed unexpectedly");
+  }
+}
