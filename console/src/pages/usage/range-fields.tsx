@@ -14,11 +14,7 @@ import {
 import styles from "./usage.module.css";
 import { SmallButton } from "../../ui/buttons.tsx";
 
-export function RangeFields({
-  search,
-  change,
-  nowMs,
-}: SearchProps & { readonly nowMs: number }) {
+export function RangeFields({ search, change, nowMs }: SearchProps & { readonly nowMs: number }) {
   const range = readRange(search);
 
   function onRange(wanted: Range): void {
