@@ -43,8 +43,8 @@ export interface Form<T> {
   /** The problem at a field, found by the page or by the server. The field must then show it. */
   readonly errorOf: (field: string) => string | undefined;
   /** Returns the properties of the text field of `name`, which the API calls `field`. */
-  readonly text: <K extends keyof T & string>(
-    name: K,
+  readonly text: (
+    name: keyof T & string,
     field?: string,
   ) => ReturnType<typeof controlled<string>> & { readonly error: string | undefined };
 }
@@ -66,13 +66,11 @@ export function useForm<T extends object>(
     placed.add(field);
     return problems[field] ?? fieldError(submission.fault, field);
   };
-  return {
-    ...{ typed, problems, submission, placed, set, setProblems, errorOf },
-    text: (name, field = name) => ({
-      ...controlled(String(typed[name]), (text) => set({ [name]: text } as Partial<T>)),
-      error: errorOf(field),
-    }),
-  };
+  const text: Form<T>["text"] = (name, field = name) => ({
+    ...controlled(String(typed[name]), (value) => set({ [name]: value } as Partial<T>)),
+    error: errorOf(field),
+  });
+  return { typed, problems, submission, placed, set, setProblems, errorOf, text };
 }
 
 /**

@@ -3,7 +3,7 @@ import { Button, Checkbox, Group, Paper, Text } from "@mantine/core";
 import type { Model } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
 import { LinkButton } from "../../ui/app-link.tsx";
-import { COMPARED_MAX, withPick, writePicks } from "./model-filters.ts";
+import { COMPARED_MAX, withPick, writePicks } from "./compare-picks.ts";
 import styles from "./models.module.css";
 
 export interface Picks {

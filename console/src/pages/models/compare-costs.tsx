@@ -13,7 +13,7 @@ import kit from "../../ui/kit.module.css";
 import { compareUsd, computeShare, showUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { writePicks } from "./model-filters.ts";
+import { writePicks } from "./compare-picks.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 import styles from "./models.module.css";
 import { Note } from "../../ui/note.tsx";

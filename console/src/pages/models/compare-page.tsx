@@ -12,7 +12,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { useModelOptions } from "../playground/model-picker.tsx";
 import { CompareCosts } from "./compare-costs.tsx";
-import { COMPARED_MAX, readPicks, withPick, writePicks } from "./model-filters.ts";
+import { COMPARED_MAX, readPicks, withPick, writePicks } from "./compare-picks.ts";
 import kit from "../../ui/kit.module.css";
 import { NameLine } from "../../ui/name-line.tsx";
 import { TRUST, overbilledWords } from "../verification/verification-labels.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readPicks, withPick, writePicks } from "./model-filters.ts";
+import { readPicks, withPick, writePicks } from "./compare-picks.ts";
 
 test("the address has at most four models, each once", () => {
   expect(readPicks(undefined)).toEqual([]);

@@ -82,8 +82,8 @@ function columnsFor(
     }),
     priceColumn("prompt", "Input / M"),
     priceColumn("completion", "Output / M"),
-    ...(served === undefined ? [] : SERVED_COLUMNS).map((column) =>
-      isNarrow && column.id !== "speed" ? { ...column, shownFrom: "wide" as const } : column,
+    ...(served === undefined ? [] : SERVED_COLUMNS).map((each) =>
+      isNarrow && each.id !== "speed" ? { ...each, shownFrom: "wide" as const } : each,
     ),
     numberColumn("providers", "Providers", ({ model }) => model.providers.length, {
       isSortable: true,

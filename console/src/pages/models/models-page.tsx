@@ -12,14 +12,8 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField, useSearchText } from "../../ui/search-field.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
-import {
-  readPicks,
-  writePicks,
-  listChoices,
-  filterModels,
-  hasSpeedFilter,
-  type ModelSearch,
-} from "./model-filters.ts";
+import { readPicks, writePicks } from "./compare-picks.ts";
+import { filterModels, hasSpeedFilter, listChoices, type ModelSearch } from "./model-filters.ts";
 import { CLEARED, countFilters, ModelFilterRail } from "./model-filter-rail.tsx";
 import { MODALITY_NAMES } from "./model-labels.ts";
 import { ModelTable } from "./model-table.tsx";

@@ -148,10 +148,11 @@ export function EditDestinationDialog({
 
 function EditForm({ destination, kinds, onClose }: EditProps) {
   const client = useQueryClient();
-  const form = useForm({
+  const first: { readonly isEnabled: boolean; readonly kinds: ChosenKinds } = {
     isEnabled: destination.disabled_at === null,
-    kinds: destination.kinds as ChosenKinds,
-  });
+    kinds: destination.kinds,
+  };
+  const form = useForm(first);
   const { disabled_reason: why } = destination;
   const isReaders = why === "unconfirmed" || why === "stopped";
 

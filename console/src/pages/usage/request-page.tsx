@@ -125,8 +125,8 @@ function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)
     return undefined;
-  const ms = duration_ms - first_byte_ms;
-  return ms < 1 ? undefined : (inAndOut(tokens).out * 1000) / ms;
+  const writingMs = duration_ms - first_byte_ms;
+  return writingMs < 1 ? undefined : (inAndOut(tokens).out * 1000) / writingMs;
 }
 
 function RequestFacts({ request }: { readonly request: RequestRow }) {

@@ -7,7 +7,7 @@ import type {
   Turn,
   Routing,
 } from "./chat-types.ts";
-import { member, text } from "../gateway.ts";
+import { member, text as toText } from "../gateway.ts";
 
 export interface RequestMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
@@ -51,7 +51,7 @@ export function presentParameters(models: readonly Model[]): readonly ShownParam
   }
   return [...shown]
     .map(([name, descriptor]) => ({ name, descriptor }))
-    .toSorted((a, b) => order(a.name) - order(b.name) || (a.name < b.name ? -1 : 1));
+    .toSorted((a, b) => placeOf(a.name) - placeOf(b.name) || (a.name < b.name ? -1 : 1));
 }
 
 function isSettable(name: string, { type }: Descriptor): boolean {
@@ -62,7 +62,7 @@ function isSettable(name: string, { type }: Descriptor): boolean {
 
 const ORDER = ["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k"];
 
-function order(name: string): number {
+function placeOf(name: string): number {
   const at = ORDER.indexOf(name);
   return at < 0 ? ORDER.length : at;
 }
@@ -256,7 +256,7 @@ export function readTools(typed: string): Read<readonly object[]> {
   const names = new Set<string>();
   for (const [at, each] of value.entries()) {
     const bare: unknown = member(each, "function") ?? each;
-    const name = text(member(bare, "name")) ?? "";
+    const name = toText(member(bare, "name")) ?? "";
     if (!TOOL_NAME.test(name)) {
       return { problem: `Tool ${at + 1} needs a name of letters, digits, "_" and "-".` };
     }
@@ -266,7 +266,7 @@ export function readTools(typed: string): Read<readonly object[]> {
     if (parameters !== undefined && !isObject(parameters)) {
       return { problem: `The parameters of ${name} must be a JSON schema (an object).` };
     }
-    const description = text(member(bare, "description"));
+    const description = toText(member(bare, "description"));
     tools.push({
       type: "function",
       function: {
