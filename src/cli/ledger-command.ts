@@ -63,7 +63,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
           // The ledger has already committed the recovered attempts, block by block. This entry in
           // the change log is about the command as a whole.
           const after = { attempts: recovered, instances };
-          await changeLog.write(by, async (_, note) => {
+          await changeLog.write(by, async (_client, note) => {
             if (recovered === 0 && instances.length === 0) return;
             const what = { orgId: null, target: "open attempts", before: null, after };
             note({ action: "ledger.recover", ...what });

@@ -131,8 +131,8 @@ export async function startOwnOrg(
   { sessionId, accountId, trialKey, welcomeMicroUsd, from }: OwnOrgStart,
 ): Promise<OrgId | undefined> {
   return await changes.writeBy(async (client) => {
-    const run: Run = async <R extends QueryResultRow>(text: string, values: unknown[] = []) =>
-      (await queryInTime<R>(client, { text, values })).rows;
+    const run: Run = async <R extends QueryResultRow>(sql: string, values: unknown[] = []) =>
+      (await queryInTime<R>(client, { text: sql, values })).rows;
     const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
     if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
     const { org_id: orgId, email_norm: emailNorm } = row;
