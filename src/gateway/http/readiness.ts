@@ -43,9 +43,9 @@ const FENCED_AFTER_MS = 5_000;
  * both are there.
  */
 export class Readiness {
-  state: InstanceState = "starting";
   readonly #options: ReadinessOptions;
   readonly #timer: NodeJS.Timeout;
+  #state: InstanceState = "starting";
   #isPinging = false;
   /** Monotonic time from which the database has answered while this instance had lost its lease. */
   #aloneSinceMs: number | undefined;
@@ -56,21 +56,25 @@ export class Readiness {
     this.#timer = setInterval(() => void this.check(), CHECK_EVERY_MS).unref();
   }
 
+  get state(): InstanceState {
+    return this.#state;
+  }
+
   get isDraining(): boolean {
-    return this.state === "draining";
+    return this.#state === "draining";
   }
 
   get isReady(): boolean {
-    return this.state === "serving" && !this.#isFencedAlone && !this.#isStopped;
+    return this.#state === "serving" && !this.#isFencedAlone && !this.#isStopped;
   }
 
   report(): ReadinessReport {
     return {
       ready: this.isReady,
-      state: this.state,
+      state: this.#state,
       waiting_settings: this.#options.waitingSettings?.() ?? [],
       checks: {
-        listening: this.state !== "starting",
+        listening: this.#state !== "starting",
         catalog: true,
         joined: true,
         not_draining: !this.isDraining,
@@ -82,7 +86,7 @@ export class Readiness {
 
   /** Makes the instance ready. Call this when all listeners are open. */
   serve(): void {
-    if (this.state === "starting") this.state = "serving";
+    if (this.#state === "starting") this.#state = "serving";
   }
 
   /**
@@ -90,7 +94,7 @@ export class Readiness {
    * stops.
    */
   drain(): void {
-    this.state = "draining";
+    this.#state = "draining";
   }
 
   close(): void {
