@@ -76,7 +76,7 @@ export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
     isLive: session.livemode,
     paymentId: readId(session.payment_intent),
     receiptUrl: charge?.receipt_url ?? null,
-    method: methodOf(charge),
+    method: readMethod(charge),
     card: readCard(session),
   };
 }
@@ -168,7 +168,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
       isLive: intent.livemode,
       paymentId: intent.id,
       receiptUrl: charge?.receipt_url ?? null,
-      method: methodOf(charge),
+      method: readMethod(charge),
     },
     failure: payment === "failed" ? findFailure(intent) : null,
     customerId: readId(intent.customer),
@@ -177,7 +177,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   };
 }
 
-function methodOf(charge: Stripe.Charge | undefined): string | undefined {
+function readMethod(charge: Stripe.Charge | undefined): string | undefined {
   const details = charge?.payment_method_details;
   if (details == null) return undefined;
   const { type, card } = details;

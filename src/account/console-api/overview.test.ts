@@ -75,7 +75,7 @@ describe("the estimate until when a balance lasts", () => {
 });
 
 /** Reports whose parts were served at these instants; undefined stands for the primary. */
-function reportsOf(ages: readonly (number | undefined)[]): UsageReports {
+function toReports(ages: readonly (number | undefined)[]): UsageReports {
   return {
     noting: (onServed: (asOfMs: number) => void) => {
       for (const asOfMs of ages) if (asOfMs !== undefined) onServed(asOfMs);
@@ -87,6 +87,6 @@ function reportsOf(ages: readonly (number | undefined)[]): UsageReports {
 test("an answer has the age of its oldest part, and none if the primary served all of it", () => {
   const at = (text: string): number => Date.parse(text);
   const parts = [undefined, at("2026-11-22T01:00:07Z"), at("2026-11-22T01:00:03Z")];
-  expect(datedReports(reportsOf(parts)).asOf()).toEqual({ as_of: "2026-11-22T01:00:03.000Z" });
-  expect(datedReports(reportsOf([undefined])).asOf()).toEqual({});
+  expect(datedReports(toReports(parts)).asOf()).toEqual({ as_of: "2026-11-22T01:00:03.000Z" });
+  expect(datedReports(toReports([undefined])).asOf()).toEqual({});
 });

@@ -38,7 +38,7 @@ import {
 import type { KeyRecord } from "./key-store.ts";
 
 /**
- * Columns of an `KeyRecordRow`, for a query over `api_key k` and `org o`. Nested rows arrive as
+ * Columns of a `KeyRecordRow`, for a query over `api_key k` and `org o`. Nested rows arrive as
  * JSON, so that a key is always one row; bytes are encoded as base64.
  */
 const ACCOUNT_RULES_COLUMNS: string = `

@@ -292,7 +292,7 @@ function listingNamed(
   const texts = models.filter(isText);
   const names = [upstreamId, undatedName(upstreamId) ?? upstreamId];
   const model =
-    names.flatMap((name) => texts.find((each) => nameOf(each) === name) ?? [])[0] ??
+    names.flatMap((name) => texts.find((each) => toOwnName(each) === name) ?? [])[0] ??
     names.flatMap((name) => {
       const id = marketplaceId(providerId, name);
       return texts.find((each) => each.id === id) ?? [];
@@ -318,6 +318,6 @@ function isText({ output_modality: modality = "text" }: ManifestModel): boolean 
   return modality === "text";
 }
 
-function nameOf({ id, upstream_id: upstreamId }: ManifestModel): string {
+function toOwnName({ id, upstream_id: upstreamId }: ManifestModel): string {
   return upstreamId ?? id;
 }

@@ -255,7 +255,7 @@ function Lines({
     <svg width="100%" height="100%" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden>
       {parts.map(({ id }, at) => {
         const stroke = toColour(paints[at] ?? { colour: "own", mark: 0 });
-        const { line, dots } = pathsOf(stacks, id, top);
+        const { line, dots } = toPaths(stacks, id, top);
         return (
           <g key={id} stroke={stroke}>
             <path
@@ -274,7 +274,7 @@ function Lines({
  * Paths of the line of one part. A point between two gaps becomes a dot, because a line through a
  * single point is invisible.
  */
-function pathsOf(
+function toPaths(
   stacks: readonly Stack[],
   id: string,
   top: bigint,

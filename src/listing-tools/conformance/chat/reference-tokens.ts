@@ -61,7 +61,7 @@ export async function lengthFinding(
   if (kind === "right") return undefined;
   const judge = kind === "wrong" ? failed : warned;
   return judge(`the tokens billed for a known ${what} are not what it has`, {
-    ...(what === "text" && { percent_too_much: percentOf(billed, reference.tokens) }),
+    ...(what === "text" && { percent_too_much: computePercent(billed, reference.tokens) }),
     tokens_billed: Math.round(billed),
     tokens_expected: reference.tokens,
     counted_by: reference.by,
@@ -69,7 +69,7 @@ export async function lengthFinding(
   });
 }
 
-export function percentOf(billed: number, actual: number): number {
+export function computePercent(billed: number, actual: number): number {
   return actual > 0 ? Math.round((billed / actual - 1) * 100) : 0;
 }
 

@@ -10,7 +10,7 @@ import type { Lab } from "../probing/lab.ts";
 import type { Probe } from "../probing/probe.ts";
 import { isServed, type Observation, ProbeNotSent } from "../probing/observation.ts";
 import { readChat } from "../chat/read-chat.ts";
-import { lengthFinding, percentOf } from "../chat/reference-tokens.ts";
+import { lengthFinding, computePercent } from "../chat/reference-tokens.ts";
 
 /** C4: billed usage adds up, is the same for the same request, and fits the text's length. */
 export const usageArithmetic: Check = {
@@ -71,7 +71,7 @@ function sameFinding(
   if (a !== b) {
     return failed(`the same prompt is billed differently when ${how}`, {
       ...(about !== undefined && { about }),
-      percent_too_much: percentOf(Math.max(a, b), Math.min(a, b)),
+      percent_too_much: computePercent(Math.max(a, b), Math.min(a, b)),
       prompt_tokens: a,
       [second.stream ? "prompt_tokens_streamed" : "prompt_tokens_repeated"]: b,
     });
@@ -86,7 +86,7 @@ function sameFinding(
   }
   return failed(`the same answer is billed differently when ${how}`, {
     ...(about !== undefined && { about }),
-    percent_too_much: percentOf(Math.max(said, saidAgain), Math.min(said, saidAgain)),
+    percent_too_much: computePercent(Math.max(said, saidAgain), Math.min(said, saidAgain)),
     output_tokens: said,
     [second.stream ? "output_tokens_streamed" : "output_tokens_repeated"]: saidAgain,
   });
@@ -161,7 +161,7 @@ function growthFinding(of: {
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
     about: probe.about,
-    percent_too_much: percentOf(billed, expected),
+    percent_too_much: computePercent(billed, expected),
     tokens_billed: Math.round(billed),
     tokens_expected: Math.round(expected),
     allowed_beside_them: Math.round(spread + beside),
@@ -326,7 +326,7 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (Math.abs(asked - answered) <= spread) return undefined;
   return failed("the same text has more tokens in the prompt than in the answer, or fewer", {
     text: what,
-    percent_too_much: percentOf(Math.max(asked, answered), Math.min(asked, answered)),
+    percent_too_much: computePercent(Math.max(asked, answered), Math.min(asked, answered)),
     tokens_in_the_answer: answered,
     tokens_in_the_prompt: Math.round(asked),
     tolerance_percent: ECHO_TOLERANCE * 100,

@@ -51,7 +51,7 @@ export function presentParameters(models: readonly Model[]): readonly ShownParam
   }
   return [...shown]
     .map(([name, descriptor]) => ({ name, descriptor }))
-    .toSorted((a, b) => placeOf(a.name) - placeOf(b.name) || (a.name < b.name ? -1 : 1));
+    .toSorted((a, b) => findPlace(a.name) - findPlace(b.name) || (a.name < b.name ? -1 : 1));
 }
 
 function isSettable(name: string, { type }: Descriptor): boolean {
@@ -62,7 +62,7 @@ function isSettable(name: string, { type }: Descriptor): boolean {
 
 const ORDER = ["max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k"];
 
-function placeOf(name: string): number {
+function findPlace(name: string): number {
   const at = ORDER.indexOf(name);
   return at < 0 ? ORDER.length : at;
 }
