@@ -37,8 +37,10 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
       const { code, output } = await runSuite({ TM_TEST_POOLER: mode, TM_TEST_POOLER_LOG: log });
       expect(code, output.slice(-20_000)).toBe(0);
       expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(100);
-      // The pooler logs a line for each client, so the tests did go through it.
-      expect(readFileSync(log, "utf8").match(/login attempt/g)?.length).toBeGreaterThan(100);
+      // The pooler logs a line for each client, and each file has clients of its own.
+      const files = Number(/Test Files .*?(\d+) passed/.exec(output)?.[1]);
+      const logins = readFileSync(log, "utf8").match(/login attempt/g) ?? [];
+      expect(logins.length).toBeGreaterThanOrEqual(files);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
