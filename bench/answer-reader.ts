@@ -9,16 +9,14 @@ const EVENT_END = Buffer.from("\n\n");
 const EXCERPT_BYTES = 1_200;
 const TAIL_BYTES = 1_200;
 
-/** Errors after the connection was opened only close it. */
+/** Connects to a port of this machine. A later error only destroys the socket. */
 export async function openSocket(port: number): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   await once(socket, "connect");
   return socket.on("error", () => socket.destroy());
 }
 
-/**
- * Calls `send` at a steady rate until the returned function is called, and catches up when late.
- */
+/** Calls `send` at a steady rate until the returned function is called. A late timer catches up. */
 export function startPace(perSecond: number, send: () => void): () => void {
   const startMs = systemClock.monotonicMs();
   let sent = 0;
@@ -29,20 +27,20 @@ export function startPace(perSecond: number, send: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** A complete stream of the wire at this path ends with this text. */
+/** Returns a text that is in the last event of every complete stream from this path. */
 export function lastEventOf(path: string): string {
   return path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
 }
 
 /**
- * Reads the answers on one connection cheaply: status, end, number of stream events. It does not
- * validate HTTP; a probe with a real client does that before anything is measured.
+ * Reads the status, the end and the number of events of each answer on one connection cheaply. It
+ * does not validate HTTP; a probe with a real client does that before anything is measured.
  */
 export class AnswerReader {
   status = 0;
   events = 0;
   done = false;
-  /** The first bytes of the answer, kept only when it is not a 200. */
+  /** Up to 1,200 bytes from the start of the answer if its status is not 200; otherwise empty. */
   excerpt = "";
   private head: Buffer | undefined;
   private leftBytes = 0;
@@ -73,7 +71,7 @@ export class AnswerReader {
     }
     const status = this.readHead(bytes.toString("latin1", 0, headEnd));
     if (status !== 200) this.excerpt = bytes.toString("utf8", 0, EXCERPT_BYTES);
-    // Keeps the line end of the head: an empty chunked body is recognized by it.
+    // The line break that ends the head stays: `CHUNKS_END` of an empty body begins with it.
     this.feedBody(bytes.subarray(headEnd + (this.chunked ? 2 : HEAD_END.length)));
   }
 

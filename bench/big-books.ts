@@ -97,10 +97,10 @@ function tableOf(figures: readonly Figure[], group: string, title: string): Tabl
   };
 }
 
-/** Filling stops when the disk has fewer free bytes. */
+/** Filling stops when the disk has fewer free bytes than this. */
 const FREE_BYTES_MIN = 12_000_000_000;
 const LOOK_EVERY_MS = 5_000;
-/** For filling only: after a crash, the books are filled again. */
+/** PostgreSQL settings for the filling only. After a crash, the filling starts again. */
 const FILLING: Readonly<Record<string, string>> = {
   wal_level: "minimal",
   max_wal_senders: "0",
@@ -115,18 +115,19 @@ interface Filled {
   readonly seconds: number;
 }
 
-/** Undefined until the books of the folder are complete. */
+/** Returns undefined until the database of the folder is completely filled. */
 function readFilled(folder: string): Filled | undefined {
   const file = join(folder, "filled.json");
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Filled) : undefined;
 }
 
-/** Fills the books of an empty folder, once. */
+/** Fills the database of an empty folder. Throws an error if a half-filled one is there. */
 async function fillBigBooks(folder: string, sizes: Sizes, say: Say): Promise<Filled> {
   const dataDir = join(folder, "data");
   if (existsSync(dataDir)) throw new Error(`${dataDir} is half filled; remove it and begin again`);
   mkdirSync(dataDir, { recursive: true });
-  for (const each of [folder, dataDir]) chmodSync(each, 0o755); // the database runs as another user
+  // If this process runs as root, the database server runs as another user, who needs access.
+  for (const each of [folder, dataDir]) chmodSync(each, 0o755);
   const startMs = systemClock.monotonicMs();
   await configure(
     dataDir,
@@ -183,7 +184,7 @@ interface Measuring {
 
 const DAY_MS = 86_400_000;
 
-/** All sizes are in megabytes. */
+/** Measures the eight largest tables. Their sizes are in megabytes. */
 async function measureSizes({ connectionString }: Measuring): Promise<readonly Figure[]> {
   const client = new Client({ connectionString });
   await client.connect();
@@ -212,7 +213,6 @@ async function measureSizes({ connectionString }: Measuring): Promise<readonly F
   }
 }
 
-/** Measures reserves and settlements at several levels of concurrency. */
 async function measureLoad(of: Measuring, ledger: Ledger): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const inFlight of [1, 8, 64]) {
@@ -224,7 +224,7 @@ async function measureLoad(of: Measuring, ledger: Ledger): Promise<readonly Figu
   return figures;
 }
 
-/** Measures each query of the console's pages and files, for the largest organization. */
+/** Measures each query of the console's pages and CSV files, for the largest organization. */
 async function measureReports(
   of: Measuring,
   { usageReports, recordStore }: PostgresBackend,

@@ -14,7 +14,7 @@ export const QUIET_LOG = {
   error: console.error,
 };
 
-/** The database of an installation. A gateway that runs on it shares it. */
+/** The database of an installation. A gateway that runs on the same folder uses the same server. */
 export interface OpenBooks {
   readonly connectionString: string;
   readonly backend: PostgresBackend;
@@ -35,7 +35,7 @@ export async function openBooks(dataFolder: string): Promise<OpenBooks> {
   };
 }
 
-/** A ledger in this process measures reserve and settle without HTTP. */
+/** Opens a ledger in this process, so that reserve and settle can be measured without HTTP. */
 export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   return await openLedger({
     store: backend.ledgerBatchStore,
@@ -45,7 +45,7 @@ export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   });
 }
 
-/** A cycle is a durable reserve and its settlement. `perSecond` is in wall time. */
+/** A cycle is a durable reserve and its settlement. `perSecond` counts cycles in wall time. */
 export interface Cycles {
   readonly count: number;
   readonly perSecond: number;

@@ -15,14 +15,14 @@ export interface Figure extends Spread {
   readonly redis: Spread;
   /** Median of requests or chunks per second. */
   readonly perSecondMedian: number;
-  /** Median of processor time divided by the window: 1 is one core. */
+  /** Median of the target's CPU time divided by the length of the window; 1 is one full core. */
   readonly loadMedian: number;
-  /** Why the figure is not to be trusted. */
+  /** The reason why the figure is not to be trusted; absent if there is none. */
   readonly problem?: string;
 }
 
 export function figureOf(samples: readonly Sample[]): Figure {
-  // Late events arrive in bursts and cost less each, so a sample with a problem does not count.
+  // A target with a problem can look cheaper than it is, so such a sample does not count.
   const sound = samples.filter((sample) => sample.problem === undefined);
   const problem = samples.find((sample) => sample.problem !== undefined)?.problem;
   return {
@@ -127,14 +127,14 @@ function peerCells({ work, figures }: Row, peers: readonly TargetId[]): readonly
   return [work.title, work.unit, one(own), ...cells];
 }
 
-/** The sum of the medians of a candidate and of the other processes that it needs. */
+/** The sum of the medians of a target and of the other processes that it needs. */
 function togetherOf(figure: Figure | undefined): number | undefined {
   return figure === undefined
     ? undefined
     : figure.median + figure.helpers.median + figure.redis.median;
 }
 
-/** Subtracts the latency without a gateway; figures of other kinds stay as they are. */
+/** Subtracts the latency without a gateway. Figures that are not latencies stay as they are. */
 function addedOver(
   { kind }: Work,
   figures: Row["figures"],

@@ -96,7 +96,7 @@ interface Options extends CallOptions {
   readonly sizes: Sizes;
 }
 
-/** Starts mock provider, load generator and candidates, and measures all candidates in rounds. */
+/** Starts the mock provider, the load generator and all targets, and measures all in rounds. */
 class CallBench {
   readonly #options: Options;
   readonly #picked: ReadonlySet<string>;
@@ -112,7 +112,7 @@ class CallBench {
     this.#options = options;
     this.#picked = picked;
     this.#context = context;
-    // A root user starts the database server as another user, who needs access to the folder.
+    // If this process runs as root, the database server runs as another user, who needs access.
     chmodSync(this.#folder, 0o755);
     const { resources } = context;
     resources.defer(() => rmSync(this.#folder, { recursive: true, force: true }));
@@ -157,7 +157,7 @@ class CallBench {
     }
   }
 
-  /** Lets each target compile the code of every row before any row is measured. */
+  /** Loads each target before any row is measured, so that just-in-time compilation is over. */
   async #warmUp(): Promise<void> {
     const warmed = new Set<TargetId>();
     const { works } = this.#options;
@@ -209,7 +209,7 @@ class CallBench {
         problem === undefined ? [] : [`${work.title}, ${id}: ${problem}`],
       ),
     );
-    // A peer that is not installed is no failure; the gateway not running is one.
+    // Another gateway may be missing on this machine, but the run fails if ours is missing.
     const [own, others] = [true, false].map((isOwn) =>
       this.#absent.filter((line) => line.startsWith("gateway") === isOwn),
     );
@@ -228,7 +228,7 @@ class CallBench {
   }
 }
 
-/** Each round begins with another candidate, so that none always follows the same one. */
+/** Rotates the targets, so that each round begins with another one. */
 function turned(ids: readonly TargetId[], round: number): readonly TargetId[] {
   const first = (round - 1) % ids.length;
   return [...ids.slice(first), ...ids.slice(0, first)];

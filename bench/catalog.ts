@@ -36,7 +36,7 @@ const PRICING = [
 const CHECKED = { on: "2026-11-22", by: "two-sources" };
 const TIERS = [{ above_prompt_tokens: 128_000, pricing: PRICING }];
 
-/** `count` listings, spread over the known providers; every tenth has price tiers. */
+/** Returns manifests with `count` listings of the known providers; every tenth has price tiers. */
 function manifestTexts(count: number): readonly string[] {
   const heads = providerHeads().filter(({ use }) => use === "import");
   const each = Math.ceil(count / heads.length);
@@ -84,9 +84,7 @@ function compiled(input: CatalogInput): Catalog {
   return outcome.catalog;
 }
 
-/**
- * CPU time of this process with its garbage collector; other work on the machine does not count.
- */
+/** Returns the CPU time of this process with its garbage collector, but not of other processes. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
@@ -110,7 +108,7 @@ function heapMb(): number {
 /** Counts encoded bytes, so that no compiler can leave out the measured work. */
 let seen = 0;
 
-/** Microseconds from a request's body to the encoded request for the first deployment. */
+/** Measures the CPU microseconds from a request's body to the request for its first deployment. */
 function requestMicros(catalog: Catalog): number {
   const kind = chatOn(openaiChat, wires);
   const models = catalog.models;

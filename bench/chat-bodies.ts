@@ -10,7 +10,7 @@ export interface BodyRequest {
   readonly kind?: BodyKind;
   readonly wire: Wire;
   readonly model: string;
-  /** A few bytes more or less are possible. */
+  /** The length of the body; a few bytes more or less are possible. */
   readonly bodyBytes: number;
   readonly stream: boolean;
 }
@@ -22,7 +22,7 @@ const OUTPUT_TOKENS_MAX = 1_024;
 const PROSE =
   'The harbour master wrote "all clear" in the log.\nThen the tide turned, and the café closed. ';
 
-/** Writes a body as official clients do. Only `broken` is invalid. */
+/** Returns a body as official clients write it. Only a `broken` body is invalid JSON. */
 export function chatBody(request: BodyRequest): string {
   const { kind = "text" } = request;
   switch (kind) {

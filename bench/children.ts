@@ -14,7 +14,7 @@ export interface Helper {
   stop(): void;
 }
 
-/** `file` is in this folder, or an absolute path. */
+/** Starts a TypeScript file, which is given by its path from this folder or by an absolute path. */
 export function startHelper(file: string, args: readonly string[] = []): Helper {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, args, { execArgv: ["--import", "tsx"] });
@@ -47,8 +47,8 @@ async function nextMessage(child: ChildProcess, timeoutMs: number): Promise<unkn
 }
 
 /**
- * Runs each job that arrives over IPC in a helper, and sends what it returns, or its error. The
- * process ends with its parent.
+ * Calls `run` for each job that arrives over IPC, and sends its result or its error back. This
+ * process ends when its parent ends.
  */
 export function takeJobs(run: (job: never) => Promise<object>): void {
   process.on("disconnect", () => process.exit(0));
@@ -60,7 +60,7 @@ export function takeJobs(run: (job: never) => Promise<object>): void {
   });
 }
 
-/** The port in a helper's first message. */
+/** Returns the port that a helper's first message names. Waits at most 60 seconds for it. */
 export async function receivePort(helper: Helper): Promise<number> {
   const message = await helper.receive(READY_TIMEOUT_MS);
   const port = (message as { readonly port?: unknown }).port;

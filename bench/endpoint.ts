@@ -1,11 +1,11 @@
-/** Where and how a gateway expects a request: all that a load generator needs. */
+/** The port, path and headers with which a load generator calls a gateway. */
 export interface Endpoint {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** HTTP/1.1 bytes of one POST on a kept-alive connection. */
+/** Returns the HTTP/1.1 bytes of one POST on a kept-alive connection. */
 export function requestBytes(endpoint: Endpoint, body: string): Buffer {
   const headers = {
     host: `127.0.0.1:${endpoint.port}`,

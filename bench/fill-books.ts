@@ -14,7 +14,8 @@ import {
 } from "../src/gateway/records/usage-rollup.ts";
 
 export async function fillBooks(dataFolder: string, sizes: Sizes, say: Say): Promise<void> {
-  chmodSync(dataFolder, 0o755); // as root the database runs as another user, who must get in
+  // If this process runs as root, the database server runs as another user, who needs access.
+  chmodSync(dataFolder, 0o755);
   const books = await openBooks(dataFolder);
   try {
     await books.backend.migrate();
@@ -36,8 +37,8 @@ export function grownProviders({ listings }: Sizes, mockPort: number): readonly 
 }
 
 /**
- * Fills a new database with an installation of these sizes. The rows are what the program's own
- * functions would have written, so that the audit finds clean books; all attempts are finished. Two
+ * Fills a new database with an installation of these sizes. The rows are those that the program
+ * itself would have written, so that an audit finds no violation; all attempts are finished. Two
  * sessions write different days, and the indexes of a day are built after its rows: 5 million
  * attempts then take minutes, not an hour.
  */
@@ -55,11 +56,12 @@ async function fillInstallation(
     for (const sql of accountsSql(sizes, books)) await first.query(sql);
     for (const { drop } of indexes) await first.query(drop);
     say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
-    // Fixed, so that a run over midnight fills each day once.
+    // The time is read once, so that a run over midnight fills each day once.
     const todayMs = systemClock.nowMs();
     const days = Array.from({ length: sizes.days }, (_, ago) => sizes.days - 1 - ago);
     await eachDay(sessions, days, async (session, ago) => {
-      await session.query("begin"); // with `wal_level = minimal` a table of one transaction is not logged
+      // With `wal_level = minimal`, rows of a table that this transaction created need no WAL.
+      await session.query("begin");
       for (const sql of daySql(sizes, books, { ago, todayMs })) await session.query(sql);
       await session.query("commit");
       if (ago % 10 === 0) say(`the journal up to ${ago} days ago`);
@@ -69,13 +71,13 @@ async function fillInstallation(
     for (const sql of sumsSql(sizes, books)) await first.query(sql);
     say("sums of accounts and months");
     await first.query("analyze");
-    // The program sums up only days that are certainly over, which the last two may not be.
+    // The gateway totals only days that are certainly over, which today and yesterday may not be.
     const over = days.filter((ago) => ago >= 2);
     await eachDay(sessions, over, async (session, ago) => {
       await sumUpDay(session, dayOf({ ago, todayMs }));
     });
     say("sums for the console's reports");
-    // As autovacuum would have done in a running installation.
+    // In a running installation, autovacuum would have done this.
     await first.query("vacuum (analyze)");
   } finally {
     await Promise.all(sessions.map((session) => session.end()));
@@ -94,7 +96,7 @@ async function eachDay(
   await Promise.all(sessions.map(workThrough));
 }
 
-/** Sums up a day as the gateway does, but for all organizations at once. */
+/** Builds the totals of a day with the gateway's SQL, but for all organizations at once. */
 async function sumUpDay(session: Client, day: string): Promise<void> {
   const ids = idsOfDay(day);
   const orgs = await session.query<{ org_id: string }>(
@@ -113,7 +115,7 @@ interface DayAgo {
   readonly todayMs: number;
 }
 
-/** In UTC, as YYYY-MM-DD. */
+/** Returns the UTC date as YYYY-MM-DD. */
 function dayOf({ ago, todayMs }: DayAgo): string {
   return new Date(todayMs - ago * DAY_MS).toISOString().slice(0, 10);
 }
@@ -126,7 +128,7 @@ async function openSession(connectionString: string): Promise<Client> {
   return session;
 }
 
-/** Where new bookings go: all attempts that are filled in are booked in the present month. */
+/** The current month's table, which gets all generated transfers, and the last ledger position. */
 interface NewBooks {
   readonly transfers: string;
   readonly position: bigint;
@@ -142,7 +144,7 @@ async function readBooks(session: Client): Promise<NewBooks> {
   return { ...books, position: BigInt(books.position) };
 }
 
-/** Drops the indexes before the table is filled, and builds them from its rows afterwards. */
+/** Returns SQL that drops the indexes before the table is filled and builds them afterwards. */
 function transferIndexes(
   table: string,
 ): readonly { readonly drop: string; readonly make: string }[] {
@@ -161,7 +163,7 @@ function transferIndexes(
 
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;
-/** Ledger positions that are left free for the grants, before the first attempt. */
+/** The number of ledger positions before the first attempt, which are left free for the grants. */
 const GRANTED_POSITIONS = 100_000_000n;
 
 function accountsSql(
@@ -188,9 +190,9 @@ function accountsSql(
 }
 
 /**
- * SQL that fills one day of the journal. The day's table gets its indexes when it is attached, from
- * existing rows. A few organizations, and a few keys of each, have most of the attempts; a key
- * always uses one model. One in twenty attempts is void.
+ * Returns SQL that fills one day of the journal. The indexes of the day's table are built after its
+ * rows, when it is attached. A few organizations, and a few keys of each, have most of the
+ * attempts; a key always uses one model. One in twenty attempts is void.
  */
 function daySql(sizes: Sizes, { position }: NewBooks, { ago, todayMs }: DayAgo): readonly string[] {
   const firstPosition = position + GRANTED_POSITIONS;

@@ -86,7 +86,7 @@ function manifestOf({ id, wire, mockPort, modelIds }: MockProvider): object {
   };
 }
 
-/** A `serve` process with its embedded PostgreSQL, with every feature on. */
+/** A running `serve` process of this gateway, with every feature on. */
 export interface RunningServe {
   readonly port: number;
   readonly internalUrl: string;
@@ -131,7 +131,7 @@ function readyLine(program: TetheredProgram): ReadyLine | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ReadyLine);
 }
 
-/** Returns the JSON answer even with exit code 1, by which an audit reports errors. */
+/** Returns the JSON answer, even after exit code 1, with which an audit reports violations. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -139,7 +139,7 @@ export async function commandAnswer(
   const args = [COMMAND_FILE, ...command, "--json"];
   const options = { env: { ...process.env, ...env }, timeout: COMMAND_TIMEOUT_MS };
   const run = promisify(execFile)(process.execPath, args, options);
-  // The error of a failed command has its output, too.
+  // The error of a failed command also carries its output.
   const { stdout, stderr } = await run.catch((failed: Awaited<typeof run>) => failed);
   if (stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${stderr}`);
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>;

@@ -16,7 +16,7 @@ export const USAGE: string = `npm run bench -- ledger [options]
   --days 1,90    that the journal goes back: it has a partition for each`;
 
 const ONE = { organizations: 1, keys: 1, listings: 1, attempts: 0, days: 0 };
-/** The first row only warms up. */
+/** The number of cycles in flight for each row. The first row only warms up and is not reported. */
 const IN_FLIGHT = [64, 1, 8, 64, 256, 512];
 
 export async function run(words: readonly string[], context: Context): Promise<Report> {

@@ -14,7 +14,7 @@ import { median } from "./program.ts";
  * stops counting.
  */
 
-// Streams are opened in groups, so that no listen queue overflows and the count is exact.
+// Streams are opened in groups of this size, so that no target's listen queue overflows.
 const OPENED_AT_ONCE = 50;
 const OPEN_TIMEOUT_MS = 20_000;
 
@@ -33,13 +33,13 @@ export interface Destination {
   readonly keys?: readonly string[];
   /** Expected status of every answer. Default 200. */
   readonly status?: number;
-  /** A word that the refusal of the probe must contain. */
+  /** A text that the refusal must contain, for example its error code; the probe checks it. */
   readonly code?: string;
 }
 
 export interface RequestLoad extends Destination {
   readonly connections: number;
-  /** Absent: as many as the target can answer, one at a time on every connection. */
+  /** If absent, each connection sends its next request as soon as the last one is answered. */
   readonly requestsPerSecond?: number;
   readonly warmupMs: number;
   readonly windowMs: number;
@@ -136,7 +136,7 @@ async function sendRequests(job: RequestLoad & Watched): Promise<LoadReport> {
   return report;
 }
 
-/** The customers of the job take turns. */
+/** Returns a function that gives the next request to send. The keys of the job take turns. */
 function requestsInTurn({ endpoint, body, keys }: Destination): () => Buffer {
   const endpoints = keys === undefined ? [endpoint] : keys.map((key) => withKey(endpoint, key));
   const requests = endpoints.map((each) => requestBytes(each, body));
@@ -225,7 +225,7 @@ let streamTally = new Tally();
 let openedStreams = 0;
 let endedStreams = 0;
 
-/** Resolves when the first event of every stream has arrived. */
+/** Opens the streams. Resolves when each has received its first event or has failed. */
 async function openStreams(destination: Destination, streams: number): Promise<LoadReport> {
   const bytes = requestBytes(destination.endpoint, destination.body);
   for (const connection of openStreamsList) connection.socket.destroy();

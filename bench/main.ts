@@ -7,8 +7,8 @@ import { systemClock } from "../src/kernel/core/time.ts";
 import { markdownTableOf, type Program, type Report } from "./program.ts";
 
 /**
- * `npm run bench -- PROGRAM [options]` runs one measurement and prints it. Nothing is written below
- * `docs`: whoever measures anew puts the figures into docs/performance.md or docs/reliability.md.
+ * `npm run bench -- PROGRAM [options]` runs one measurement and prints it. It writes nothing below
+ * `docs`: whoever measures again puts the figures into docs/performance.md or docs/reliability.md.
  */
 const PROGRAMS: Readonly<Record<string, () => Promise<Program>>> = {
   call: () => import("./call.ts"),

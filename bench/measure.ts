@@ -15,7 +15,7 @@ export interface Sample {
   readonly helpers: number;
   readonly redis: number;
   readonly perSecond: number;
-  /** Processor time of the candidate divided by the window: 1 is one core. */
+  /** CPU time of the target divided by the length of the window; 1 is one full core. */
   readonly load: number;
   readonly problem?: string;
 }
@@ -38,7 +38,7 @@ export interface CallOptions {
   readonly "memory-streams": number;
   /** Requests per second of the latency row. */
   readonly rate: number;
-  /** Most seconds that a target runs before its first row is measured. */
+  /** The longest time that a target is warmed up before its first row is measured, in seconds. */
   readonly "warm-up": number;
 }
 
@@ -47,10 +47,10 @@ const STREAM_INTERVAL_MS = 100;
 const MEMORY_INTERVAL_MS = 1_000;
 const LATENCY_CONNECTIONS = 32;
 const JOB_TIMEOUT_MS = 60_000;
-// A target that answers less than this share of what the provider sent is not keeping up.
+// A target that delivers less than this share of the provider's events is not keeping up.
 const KEPT_UP_SHARE = 0.9;
 
-/** Undefined if the target does not serve the route. */
+/** Measures one row on a target. Returns undefined if the target does not serve the route. */
 export async function measure(
   tools: Tools,
   work: Work,
@@ -87,13 +87,13 @@ function destinationOf(work: Work, target: Target): Destination | undefined {
   return { endpoint, body, ...defined({ ports: target.ports, keys, status, code }) };
 }
 
-/** A cost that fell by this share is still falling; less is the noise of a machine. */
+/** A cost that falls by at least this share is still falling; a smaller change is noise. */
 const FALL = 0.03;
 
 /**
- * Runs a row on a target until its cost stops falling, by the same rule for every candidate: an
- * engine compiles for half a minute of load, and a figure from that time is partly its compiler's.
- * Returns the seconds that it took; 0 if the target does not serve the route.
+ * Runs a row on a target until its CPU cost stops falling, by the same rule for every target. A
+ * JavaScript engine compiles code during the first half minute, and figures from that time include
+ * the compiler's work. Returns the seconds that it took; 0 if the target does not serve the route.
  */
 export async function warmUp(
   tools: Tools,
@@ -110,12 +110,12 @@ export async function warmUp(
   }
   const costs: number[] = [];
   const span = Math.floor(windowsMin / 2);
-  // Compares the cheapest window of each half, because a busy machine only adds to a cost.
+  // Compares the cheapest windows, because the work of other processes can only raise a cost.
   const isFalling = (): boolean =>
     Math.min(...costs.slice(-span)) < Math.min(...costs.slice(-2 * span, -span)) * (1 - FALL);
   do {
     const report = await runJob(tools, job);
-    // The target answers none of these requests; the measurement reports why.
+    // The target answered none of these requests. The measurement will report the reason.
     if (report.count === 0) break;
     costs.push(costUs(report, "own"));
   } while (costs.length < windowsMin || (costs.length < windowsMax && isFalling()));
@@ -184,7 +184,7 @@ async function measureStreams(
   return { ...sample, problem: `did not keep up: delivered ${share} % of the events` };
 }
 
-/** Growth of resident memory while the streams are open, on a process that has already served. */
+/** Measures the growth of the target's resident memory, in KB for each open stream. */
 async function measureMemory(
   tools: Tools,
   target: Target,
@@ -232,7 +232,7 @@ function watchedOf(target: Target): Watched {
   return { processes: { helpers: [], redis: [], ...target.processes() } };
 }
 
-/** `value` defaults to the target's CPU time for each count. */
+/** `value` defaults to the target's own CPU time for each request or event, in microseconds. */
 function sampleOf(report: LoadReport, value: number = costUs(report, "own")): Sample {
   const { count, windowMs, cpuNs } = report;
   const sample = {
@@ -264,7 +264,8 @@ const PROBE_TIMEOUT_MS = 10_000;
 
 /**
  * Sends the request once with a real client and checks the answer, because a fast wrong answer must
- * not become a figure. Returns the problem; undefined if the answer has text and usage.
+ * not become a figure. Returns the problem; undefined for an answer with text and usage, and for
+ * the refusal that the row expects.
  */
 async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
   const { body, keys, status = 200, code = "" } = destination;

@@ -11,7 +11,7 @@ import { share } from "./program.ts";
  * streams among them. It sends a `MixedReport` for each window and a last message once its
  * connections are closed.
  */
-/** The load rotates over all kinds of request. */
+/** One kind of request. The load sends all kinds in turn. */
 export interface MixedRequest {
   readonly endpoint: Endpoint;
   readonly body: string;
@@ -22,7 +22,7 @@ export interface MixedRequest {
 
 export interface MixedJob {
   readonly requests: readonly MixedRequest[];
-  /** Most open connections, each with one request at a time. */
+  /** The most connections that are open at once, each with one request at a time. */
   readonly connections: number;
   readonly requestsPerSecond: number;
   readonly warmupMs: number;
@@ -35,21 +35,21 @@ export interface MixedReport {
   readonly windowMs: number;
   readonly answered: number;
   readonly streams: number;
-  /** Number of 503 answers that say when to retry. */
+  /** Number of 503 answers with a `retry-after` header. */
   readonly announced: number;
-  /** The first 503 that says when to retry, for its reason; empty if there was none. */
+  /** The first bytes of the first such 503 answer; empty if there was none. */
   readonly firstAnnounced: string;
-  /** Any other answer but 200, and streams that ended early. */
+  /** Counts other answers that are not 200, streams that ended early and lost connections. */
   readonly errors: number;
   readonly firstError: string;
   /** Requests that were due while all connections were in use. */
   readonly late: number;
   /** Requests that were sent once more because their kept-alive connection had been closed. */
   readonly resent: number;
-  /** From the sending to the last byte, of answers that are neither streams nor translated. */
+  /** Time to the last byte of an answer that is neither streamed nor translated. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** From the sending to the first byte, of streams. */
+  /** Time to the first byte of a stream. */
   readonly streamP50Ms: number;
   readonly streamP99Ms: number;
 }
@@ -114,7 +114,7 @@ class MixedLoad {
     });
   }
 
-  /** Sends `first` at once if given. */
+  /** Opens a connection, and sends `first` on it at once if it is given. */
   async #connect(first?: Prepared): Promise<void> {
     const socket = await openSocket(this.#job.requests[0]?.endpoint.port ?? 0);
     const answer = new AnswerReader();
@@ -144,8 +144,8 @@ class MixedLoad {
   }
 
   /**
-   * Replaces a closed connection. Its request counts as an error, unless the connection was idle: a
-   * balancer that reloads closes idle connections, and HTTP clients then send once more.
+   * Replaces a closed connection. If `isSentAgain`, its request is sent again, as HTTP clients do
+   * when a load balancer that reloads closes idle connections; otherwise it counts as an error.
    */
   #closed(connection: Connection): void {
     this.#open -= 1;
@@ -184,7 +184,7 @@ function sendOn(connection: Connection, request: Prepared): void {
   connection.socket.write(request.bytes);
 }
 
-/** True on a kept-alive connection before the first byte of an answer. */
+/** True if the connection has had an answer before, but no byte of one to its last request. */
 function isSentAgain({ answers, firstByteAtMs }: Connection): boolean {
   return answers > 0 && firstByteAtMs === 0;
 }

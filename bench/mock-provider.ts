@@ -4,9 +4,9 @@ import type { Wire } from "./chat-bodies.ts";
 import { CANNED_ANSWERS, type CannedAnswers } from "./mock-answers.ts";
 
 /**
- * The provider behind every measured gateway. This process reads a length from a raw socket, skips
- * the body and writes prepared bytes, so that it costs less than any gateway. Over IPC it sends its
- * port and obeys `MockOrder`; it ends with its parent.
+ * The provider behind every measured gateway. This process reads only the length of a request and,
+ * in a small body, whether it asks for a stream. It writes prepared bytes, so that it costs less
+ * than any gateway. Over IPC it sends its port and obeys `MockOrder`; it ends with its parent.
  */
 export type MockOrder =
   | {
@@ -18,11 +18,11 @@ export type MockOrder =
   | { readonly kind: "finish" };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-// JSON without spaces, and JSON as one of the peers writes it.
+// One of the measured gateways writes JSON with a space after each colon.
 const STREAM_WISHES = [Buffer.from('"stream":true'), Buffer.from('"stream": true')];
 // No row streams a larger body, so only small bodies are searched for `stream`.
 const SEARCHED_BYTES_MAX = 16 * 1024;
-// A stream that nobody ends stops after this many events.
+// A stream that no order finishes ends after this many events.
 const STREAM_EVENTS_MAX = 3_000;
 const SLOTS = 25;
 
@@ -91,13 +91,13 @@ interface RequestHead {
   readonly bodyEnd: number;
 }
 
-/** Undefined if more bytes are needed. */
+/** Returns undefined if more bytes are needed. */
 function readHead(bytes: Buffer): RequestHead | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = bytes.toString("latin1", 0, headEnd);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  // A peer may list the models with a GET before it serves.
+  // A gateway may list the provider's models before it serves; this GET has no content-length.
   if (length === undefined && !head.startsWith("GET ")) {
     throw new Error(`the mock needs a content-length, got: ${head}`);
   }
@@ -124,11 +124,12 @@ function sendAnswer(socket: Socket, head: RequestHead): void {
 }
 
 /**
- * Spreads the streams over slots, so that events leave evenly and not in one burst per interval.
+ * Sends the events that are due. The open streams are spread over 25 groups (`slots`), so that the
+ * events of an interval do not leave in one burst.
  */
 function emitDueSlots(): void {
   const nowMs = systemClock.monotonicMs();
-  // Catches up at most a second; more would be a burst.
+  // Sends at most one second of overdue events at once.
   nextDueMs = Math.max(nextDueMs, nowMs - 1_000);
   while (nextDueMs <= nowMs) {
     const slot = slots[nextSlot];

@@ -71,7 +71,7 @@ async function startDev({ resources }: Context): Promise<string> {
   );
 }
 
-/** The row of a page: its path, and what a browser with an empty cache received over the wire. */
+/** Returns a page's path, and the KB and number of files that an empty browser cache loads. */
 async function weigh(
   browser: Browser,
   address: string,

@@ -31,8 +31,8 @@ export interface Program {
 }
 
 /**
- * Reads `--name value` options. A number must be above 0 and at most the bound of its default;
- * every other option is a text, and one whose default is a boolean takes no value.
+ * Reads `--name value` options. An option with a `max` takes a number above 0 and up to `max`, one
+ * whose default is false takes no value, and any other takes a text.
  */
 export function parseWords<T extends Readonly<Record<string, Default>>>(
   words: readonly string[],
@@ -78,7 +78,7 @@ export function share(values: readonly number[], part: number): number {
 
 export const median = (values: readonly number[]): number => share(values, 0.5);
 
-/** Undefined without rows. */
+/** Returns undefined if there are no rows. */
 export function markdownTableOf(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -91,7 +91,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** About three significant digits. */
+/** Writes a number with about three significant digits. */
 export function print(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
 }

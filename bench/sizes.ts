@@ -3,7 +3,7 @@ import type { KeyId, ModelId, OrgId, ProviderId } from "../src/kernel/core/ids.t
 
 export interface Sizes {
   readonly organizations: number;
-  /** Spread over the organizations in turn. */
+  /** Number of keys. The organizations get one each in turn until none is left. */
   readonly keys: number;
   /** Each listing is one model of one provider. */
   readonly listings: number;
@@ -21,7 +21,7 @@ export const SIZE_OPTIONS = {
   days: { value: 60, max: 365 },
 } as const;
 
-/** Refuses sizes that fit no installation. */
+/** Throws an error if an organization would have no key or a day no attempt. */
 export function checkedSizes(sizes: Sizes): Sizes {
   const { organizations, keys, listings, attempts, days } = sizes;
   if (keys < organizations) throw new Error("--keys: each organization needs one");

@@ -27,9 +27,7 @@ const KINDS: readonly (readonly [client: Wire, upstream: Wire, bodyBytes: number
   ["wire_b", "wire_b", 8_192],
 ];
 
-/**
- * Requests that take turns: both wires, translated and not, small and large, half of them streams.
- */
+/** Returns the requests that take turns: both wires, translated and not, half of them streamed. */
 export function mixture(port: number, key: string): readonly MixedRequest[] {
   return KINDS.flatMap(([client, upstream, bodyBytes]) =>
     [false, true].map((stream) => ({
@@ -41,7 +39,7 @@ export function mixture(port: number, key: string): readonly MixedRequest[] {
   );
 }
 
-/** From the metrics of the instance and from the kernel. */
+/** Figures of one gateway instance, from its `/metrics` and from the operating system. */
 interface InstanceFigures {
   readonly residentMb: number;
   readonly heapUsedMb: number;
@@ -49,7 +47,7 @@ interface InstanceFigures {
 }
 
 export interface SoakSample extends Omit<MixedReport, "firstAnnounced" | "firstError"> {
-  /** From the start of the load to the end of the interval. */
+  /** Seconds from the start of the load to the end of this sample. */
   readonly seconds: number;
   /** Undefined for an instance that is being restarted. */
   readonly instances: readonly (InstanceFigures | undefined)[];
@@ -68,10 +66,11 @@ export interface Soaked {
 }
 
 /**
- * Connections per request a second: a stream takes 0.5 s, and a refusal in a failover takes 3 s.
+ * Four connections for each request per second, because a stream occupies its connection for 0.5 s,
+ * and a refusal during a failover for 3 s.
  */
 const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
-/** Load before the first window, which is not measured. */
+/** How long the load runs before the first window. This time is not measured. */
 export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
 
@@ -118,7 +117,7 @@ export async function soak(soaking: Soaking, say: Say): Promise<Soaked> {
     samples.push(sample);
     say(`  ${JSON.stringify(sample)}`);
   }
-  // The last message comes when nothing is in flight any more.
+  // The load sends its last message when no request is in flight any more.
   await load.receive(REPORT_GRACE_MS);
   const total = (name: "answered" | "streams"): number =>
     samples.reduce((sum, sample) => sum + sample[name], 0);
@@ -131,7 +130,7 @@ function cpuOf({ instances }: SoakDeployment): ReadonlyMap<number, number> {
 
 const BYTES_PER_MB = 1_000_000;
 
-/** Undefined if the instance ends meanwhile. */
+/** Returns undefined if the instance ends meanwhile. */
 async function figuresOf(serve: RunningServe): Promise<InstanceFigures | undefined> {
   const { processId, internalUrl } = serve;
   try {

@@ -66,15 +66,15 @@ interface Check {
 
 interface SoakEvent {
   readonly title: string;
-  /** Since the start of the load. */
+  /** Start of the event, in seconds since the start of the load. */
   readonly fromSeconds: number;
-  /** When everything worked again as before. */
+  /** Time at which everything worked again as before, in seconds since the start of the load. */
   readonly toSeconds: number;
 }
 
 /**
- * The events of a run. Each begins after the share `due` of it; the second half has none, so that
- * growth can be judged there.
+ * The events of a run. Each begins when the share `due` of the run's time is over. None begins in
+ * the second half, so that growth can be judged there.
  */
 const PLAN: readonly {
   readonly title: string;
@@ -85,7 +85,7 @@ const PLAN: readonly {
   { title: "Failover of Redis", due: 0.2, act: (deployment) => deployment.failOverRedis() },
   { title: "Failover of PostgreSQL", due: 0.3, act: (deployment) => deployment.failOverPostgres() },
 ];
-/** Pause between events, so that a refusal counts for the right event and clients come back. */
+/** Pause between events, so that a refusal counts for the right event and clients reconnect. */
 const QUIET_SECONDS = 10;
 
 async function runEvents(
@@ -260,8 +260,8 @@ const SHARE_PER_HOUR = 0.05;
 
 /**
  * Fits a line to the second half of a series: the first half fills caches and the heap. A series is
- * flat unless its line rises by more than its noise and by more than a twentieth of its level an
- * hour.
+ * flat unless its line rises by more than three times its noise and, in an hour, by more than a
+ * twentieth of its level.
  */
 function flatnessOf(points: readonly Point[]): Flatness {
   const [from = 0, to = 0] = [points[0]?.seconds, points.at(-1)?.seconds];

@@ -12,13 +12,13 @@ export interface Work {
   /** Default: a conversation of text. */
   readonly bodyKind?: BodyKind;
   readonly targets: readonly TargetId[];
-  /** Default: those of the command line. */
+  /** Number of connections. Default: the number from the command line. */
   readonly connections?: number;
-  /** Default: one customer's good key. */
+  /** Default: the key of one customer with credit. */
   readonly callers?: Callers;
   /** Expected status of a refused request. Default 200. */
   readonly status?: number;
-  /** A word in the refusal, if its status alone does not tell it apart. */
+  /** A text that the refusal must contain, for refusals that share their status with others. */
   readonly code?: string;
 }
 
@@ -28,12 +28,12 @@ const B_TO_A: Route = { client: "wire_b", upstream: "wire_a" };
 const FAST_PEERS: readonly TargetId[] = ["portkey", "bifrost-core", "bifrost", "bifrost-full"];
 export const PEERS: readonly TargetId[] = [...FAST_PEERS, "litellm", "litellm-full"];
 const OWN: readonly TargetId[] = ["gateway", "nginx", "floor"];
-/** Without LiteLLM, which is too slow for a fixed rate and for thousands of streams. */
+/** All targets but LiteLLM, which is too slow for a fixed rate and for thousands of streams. */
 const FAST = [...OWN, ...FAST_PEERS];
 const ALL = [...OWN, ...PEERS];
 const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];
 
-/** In the order of the table. `--only` picks by the start of an id. */
+/** The rows in the order of the table. `--only` picks the rows whose id starts with its value. */
 export const WORKS: readonly Work[] = [
   {
     ...request("deployed", "1 KB, as deployed"),

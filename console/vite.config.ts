@@ -7,8 +7,8 @@ import { defineConfig, type UserConfig } from "vite";
 const FIRST = /console\/src\/(main|pages\/overview-page)\.tsx$/;
 
 /*
- * Dialogs and charts are large and are loaded only when they open, so each kind has a file of its
- * own.
+ * Groups of Mantine's components. Each group gets a file of its own, so that a page loads only the
+ * groups that it uses.
  */
 const FIELDS =
   /@mantine\/(hooks\/|core\/esm\/(core\/|components\/(InputBase|TextInput|NativeSelect|Checkbox|Portal)\/))/;
@@ -30,13 +30,13 @@ const PARTS = new RegExp(
   ].join("|"),
 );
 const SNIPPETS = /console\/src\/snippets\//;
-/** Every tab of the playground has these, with choices in them: other pages would load them too. */
+/** Modules that every tab of the playground uses. Other pages should not load them. */
 const OF_TABS = /\/playground\/(playground-page|model-picker|parameter-field|call-figures)\.tsx$/;
 const OF_MEDIA = /\/playground\/(media-code|media\/media-form)\.tsx$/;
 const OF_CALLS = /\/playground\/[a-z-]+\.ts$|\/playground\/gateway-trouble\.tsx$/;
 const OF_KIND = /console\/src\/pages\/(?!playground)([a-z]+)\//;
 
-/** `"keys"` for what the pages of keys share. */
+/** Names the folder of pages that has the module, such as `"keys"`; null if none has it. */
 function findKind(module: string): string | null {
   return OF_KIND.exec(module)?.[1] ?? null;
 }
@@ -55,9 +55,9 @@ const config: UserConfig = defineConfig({
   build: {
     outDir: "../dist/console",
     emptyOutDir: true,
-    // Which files a page asks for, for the test of its weight; the server sends no such name.
+    // Lists the files of each page, for the test of page weights. The server does not send it.
     manifest: ".chunks.json",
-    // The content security policy allows no inline script and no data address for one.
+    // The content security policy allows neither inline scripts nor scripts from `data:` addresses.
     assetsInlineLimit: 0,
     sourcemap: false,
     // Every browser of the target preloads modules by itself.

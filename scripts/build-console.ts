@@ -38,7 +38,7 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   renameSync(fresh, PAGES);
 }
 
-/** The NODE_ENV of a test run would bring React's development half into the pages. */
+/** Sets NODE_ENV, because a test run's value would put development code into the pages. */
 async function buildForProduction(outDir: string): Promise<void> {
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";

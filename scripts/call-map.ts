@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { awaitReady, startProgram } from "../test/support/tethered-program.ts";
 
 /**
- * `npm run call-map`: which functions of the built program run for one streamed call whose client
- * and provider use the same wire, by the engine's own coverage. What also runs while the program is
- * idle is left out, and so is the simulated provider, which shares the process.
+ * `npm run call-map` lists the functions of the built program that run for one streamed call whose
+ * client and provider use the same wire. V8's coverage counts them. Functions that also run while
+ * the program is idle are left out, and so is the simulated provider, which shares the process.
  */
 const USAGE = `npm run call-map -- [options]
   --functions   every function, not only the files
@@ -36,7 +36,7 @@ interface CalledFile {
 }
 
 /**
- * Code that runs in the program: each SIGUSR2 writes what ran since the last one into a new file.
+ * Returns a module to preload. On each SIGUSR2 it writes which functions ran since the last one.
  */
 function preload(folder: string): string {
   const text = `
@@ -117,7 +117,7 @@ async function callOnce(url: string, key: string): Promise<void> {
   });
   const text = await response.text();
   if (response.status !== 200 || !text.includes("[DONE]")) throw new Error(text);
-  // Settlement and access log come after the last byte.
+  // The call can cause work after its last byte, for example its line in the application log.
   await sleep(300);
 }
 

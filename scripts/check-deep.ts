@@ -7,9 +7,8 @@ import { parseArgs } from "node:util";
 import { format } from "prettier";
 
 /**
- * `npm run check:deep`: what takes too long for every `npm test`. All tests with many fresh seeds,
- * the whole crash matrix and the memory tests; then the simulation and torture as commands of their
- * own.
+ * `npm run check:deep` runs what takes too long for every `npm test`: all tests with many fresh
+ * seeds, the whole crash matrix and the memory tests; then the simulation and torture commands.
  */
 const USAGE = `npm run check:deep -- [options]
   --only NAME   one part: tests, simulation or torture
@@ -104,7 +103,6 @@ async function runPart({ name, command, args }: Part): Promise<PartResult> {
   return { name, command, ok: code === 0, seconds, figures };
 }
 
-/** Reads the figures from the report of the test runner. */
 function testFigures(): string {
   if (!existsSync(report)) return "it was ended before it wrote its report";
   const run = JSON.parse(readFileSync(report, "utf8")) as Record<string, number>;

@@ -7,7 +7,7 @@ import { format } from "prettier";
 import { catalogPage } from "./catalog/catalog-page.ts";
 import { draftCatalog, type Drafted, readReview } from "./catalog/draft.ts";
 
-/** By path below the project folder. */
+/** Returns the texts of the generated files, by their paths in the project folder. */
 export async function draftedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   const drafted = draftCatalog(root);
   const files = new Map<string, string>();
@@ -20,7 +20,7 @@ export async function draftedFiles(root: string): Promise<ReadonlyMap<string, st
   return files;
 }
 
-/** Files on disk that differ from what the snapshots and the review give. */
+/** Returns the generated files that are out of date, and manifests that are not generated. */
 export async function staleCatalogFiles(root: string): Promise<readonly string[]> {
   const files = await draftedFiles(root);
   const stray = readdirSync(join(root, "manifests"))

@@ -19,7 +19,7 @@ import {
 } from "./reference/pages.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
-/** `path` is below the project folder. */
+/** `path` is relative to the project folder. */
 interface ReferencePage {
   readonly path: string;
   readonly text: () => string;

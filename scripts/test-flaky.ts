@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-/** `npm run test:flaky`: repeats the same tests, to find those that do not always end alike. */
+/** `npm run test:flaky` repeats the same tests, to find those whose result varies. */
 const USAGE = `npm run test:flaky -- [options] [FILE…]
   --runs N         how often the tests run (default 20)
   --load           a busy process for each core beside them
@@ -52,7 +52,7 @@ const { values, positionals } = parseArgs({
 if (values.help) process.stdout.write(`${USAGE}\n`);
 else process.exitCode = await findFlaky(Number(values.runs));
 
-/** Exits 0 when every test passed in every run, 1 when one did not, 2 when the call is wrong. */
+/** Exits 0 if every test passed in every run, 1 if one did not, and 2 if `--runs` is invalid. */
 async function findFlaky(count: number): Promise<number> {
   if (!Number.isSafeInteger(count) || count < 1) {
     process.stderr.write(`test:flaky: --runs takes a whole number from 1\n${USAGE}\n`);
@@ -147,7 +147,7 @@ function redTests(runs: readonly Run[]): { name: string; red: number; message: s
   const found = new Map<string, { name: string; red: number; message: string }>();
   for (const [name, { status, message }] of runs.flatMap((run) => [...(run.endings ?? [])])) {
     if (status !== "failed") continue;
-    // A file is listed itself only if it failed outside of its tests.
+    // A file without a message of its own failed only through its tests, which are also listed.
     if (name.endsWith(" (file)") && message === "") continue;
     const entry = found.get(name) ?? { name, red: 0, message };
     entry.red += 1;

@@ -46,7 +46,7 @@ function rulesOf(file: string): readonly Rule[] {
   return groups.flatMap((group) => group.rules);
 }
 
-/** The sections of the page, each with its text. */
+/** Returns the sections of a page by their heading, each with its text. */
 function sections(text: string): ReadonlyMap<string, string> {
   const parts = text.split(/^## /m).slice(1);
   return new Map(parts.map((part) => [/^.*/.exec(part)?.[0] ?? "", part] as const));
@@ -135,7 +135,7 @@ describe("every query", () => {
   });
 });
 
-/** Given by Prometheus or by our own rules. */
+/** Labels that Prometheus or the shipped rules add. */
 const LABELS_OF_OTHERS = ["instance", "job", "le"];
 
 function unknownLabels(expr: string): string[] {

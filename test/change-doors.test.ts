@@ -12,7 +12,7 @@ import { ROUTES } from "../src/account/console-api/contract.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import * as doors from "./support/change-doors.ts";
 
-/** A context for listing the commands; none of them runs. */
+/** A context in which the commands are listed; none of them runs. */
 const nobody: CommandContext = {
   env: {},
   stdin: () => process.stdin,
@@ -62,7 +62,7 @@ describe("an action of the change log is declared for", () => {
   });
 
   test("every writing route of the gateway that is not a call", () => {
-    // The table is built without dependencies, as no route is called.
+    // The table is built with empty dependencies, because no route is called.
     const { routes } = gatewayRoutes({ current: {} } as never, {} as never);
     const unsafe = routes.filter(({ method }) => method !== "GET");
     const names = unsafe.map(({ method, path }) => `${method} ${path}`);

@@ -63,7 +63,7 @@ function times(rows: readonly Triple[], vector: Triple): Triple {
   return rows.map((row) => row.reduce((sum, each, at) => sum + each * (vector[at] ?? 0), 0));
 }
 
-/** Ottosson's space, in which distances are as people see them. */
+/** Converts to Ottosson's color space, where distances are as people see them. */
 function oklab(rgb: Triple): Triple {
   const inGamut = rgb.map((each) => Math.min(1, Math.max(0, each)));
   return times(TO_LAB, times(TO_LMS, inGamut).map(Math.cbrt));

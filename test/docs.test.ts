@@ -20,7 +20,7 @@ interface Page {
   readonly text: string;
 }
 
-/** The pages for readers; `docs/decisions` is about the past. */
+/** The pages for readers; `docs/decisions` is left out, because it describes the past. */
 const pages: readonly Page[] = ["README.md", ...pagesIn("docs"), ...pagesIn("examples")]
   .filter((file) => !file.startsWith("docs/decisions/"))
   .map((file) => ({ file, text: readFileSync(join(ROOT, file), "utf8") }));
@@ -52,7 +52,7 @@ test("every TM_ variable in the docs is that of a setting or of a client", () =>
   expect(unknownVariables({ file: "x", text: "`TM_PORTS`" })).toEqual(["x: TM_PORTS"]);
 });
 
-/** The variables of a client's address, key and model on the pages; and a switch of the tests. */
+/** Variables of a client's address, key and model on the pages, and a switch of the tests. */
 const OTHERS = ["TM_URL", "TOKEN_MARKET_KEY", "TM_MODEL", "TM_TEST_DEPTH"];
 
 function unknownVariables({ file, text }: Page): string[] {
@@ -76,7 +76,7 @@ test("every name in the docs that looks like a setting is one", () => {
   ]);
 });
 
-/** Names of spans and of changes that look like settings. */
+/** Names of spans and of actions in the change log look like settings. */
 const SPANS: readonly string[] = Object.values(SPAN);
 const CHANGES: readonly string[] = Object.keys(ACTIONS);
 
@@ -114,7 +114,7 @@ async function wrongCommands({ file, text }: Page): Promise<string[]> {
     .map((each) => `${file}: tokenmarket ${each}`);
 }
 
-/** `org create "Acme" --email X`: its help is that of this very command, and names the options. */
+/** Returns whether words like `org create "Acme" --email X` are a command with these options. */
 async function isCommand(words: string): Promise<boolean> {
   const options = words.match(/--[a-z-]+/g) ?? [];
   const path = (/^[a-z-]+(?: [a-z-]+)*/.exec(words)?.[0] ?? "").replace(/ -.*/, "").split(" ");
@@ -144,7 +144,7 @@ test("every command in a block of code has the options that the program requires
   ]);
 });
 
-/** For listing the commands; none of them runs. */
+/** A context in which the commands are listed; none of them runs. */
 const IO: CommandIo = {
   env: {},
   stdin: () => process.stdin,
@@ -170,7 +170,7 @@ function incompleteCommands({ file, text }: Page, program: Command): string[] {
 
 const helps = new Map<string, Promise<string>>();
 
-/** The help of a command, run once, because the pages name the same commands many times. */
+/** Returns the help of a command. It is run once, as the pages name the same commands often. */
 function helpOf(...words: readonly string[]): Promise<string> {
   const name = words.join(" ");
   const known = helps.get(name) ?? runCommand([...words, "--help"]).then(({ stdout }) => stdout);

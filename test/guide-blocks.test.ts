@@ -12,7 +12,7 @@ function guide(name: string): ReturnType<typeof readBlocks> {
 }
 
 test("a pasted key is written into shell code only", () => {
-  // The guide of webhooks has no call.
+  // The guide about webhooks has no call.
   for (const [name] of GUIDES.filter(([each]) => each !== "webhooks")) {
     const chosen = chosenBlocks(guide(name), { model: undefined, rawKey: RAW_KEY });
     const tabs = chosen.flatMap(({ block }) => (block.kind === "code" ? block.tabs : []));
@@ -23,7 +23,7 @@ test("a pasted key is written into shell code only", () => {
     expect(shell).toContain(RAW_KEY);
     const texts = chosen.filter(({ block }) => block.kind !== "code");
     const others = [tabs.filter((tab) => !isShell(tab)), texts, chosen.map(({ call }) => call)];
-    // A run call carries the session, never a key.
+    // The page runs a call with the session of the signed-in user, never with a key.
     expect(JSON.stringify(others)).not.toContain(RAW_KEY);
   }
 });

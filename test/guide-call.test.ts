@@ -18,7 +18,7 @@ function curlsOf(guide: string): readonly string[] {
 test("every guide with calls has a request that its page can run", () => {
   expect(readdirSync("docs/guides")).toHaveLength(GUIDES.length);
   for (const [guide] of GUIDES) {
-    // This guide is about requests from the gateway to its reader.
+    // This guide is about requests that the gateway sends to its reader.
     if (guide === "webhooks") continue;
     const calls = curlsOf(guide).map(readGuideCall);
     expect(calls.filter((call) => call !== undefined).length, guide).toBeGreaterThan(0);

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { isProduct, nodesOf, readSourceFiles, type SourceFile } from "./tidy/source-files.ts";
 
 /*
- * One text from outside must not keep the process busy. Every pattern of the program meets texts that
- * are pumped from its own words, as long as any text that is matched without a scan of its own.
+ * One text from outside must not keep the process busy. So every pattern of the program is matched
+ * against texts that repeat words of the pattern, and are as long as any text that it gets uncut.
  */
 const CHARS = 8_192;
 const MATCH_MS_MAX = 15;
 const RUNS = 3;
 
-/** Files that cut their texts before matching, with the number of characters. */
+/** Files that cut their texts before they match, with the number of characters. */
 const CUT: Readonly<Record<string, number>> = {
   "src/account/console-api/public-text.ts": 1_200,
   "src/kernel/core/email-address.ts": 64,
@@ -21,11 +21,11 @@ const CUT: Readonly<Record<string, number>> = {
   "src/formats/wire/failure/retry-after.ts": 128,
 };
 
-/** Endings of addresses and decimals, which settings, manifests and our own figures keep short. */
+/** Patterns for endings of addresses and decimals, which are always short. */
 const SHORT_ENDINGS: ReadonlySet<string> = new Set([String.raw`\/+$`, "0+$", String.raw`\.?0+$`]);
 const SHORT_CHARS = 1_024;
 
-/** Folders whose patterns match only the program's or the operator's own texts. */
+/** Folders whose patterns match only texts of the program or of its operator. */
 const OWN_TEXTS = ["src/dev/", "src/kernel/storage/", "src/app/backup/"];
 
 interface Pattern {
@@ -45,7 +45,7 @@ function patternsOf(source: SourceFile): Pattern[] {
     if (type !== "Literal" || typeof regex !== "object" || regex === null) return [];
     const { pattern, flags } = regex as { pattern: string; flags: string };
     const line = source.text.slice(0, start).split("\n").length;
-    // Without the sticky flag a match may start anywhere in the text.
+    // Without the sticky flag a match is tried from every place in the text.
     const made = new RegExp(pattern, flags.replace("y", ""));
     return [{ place: `${source.file}:${line}`, file: source.file, source: pattern, regex: made }];
   });
@@ -53,7 +53,7 @@ function patternsOf(source: SourceFile): Pattern[] {
 
 const FILLERS = ["", " ", "a", "0", ".", "-", ":", "\n", '"', "{", "a.", "a-"];
 
-/** The words that stand in a pattern, with something for each class of characters. */
+/** Returns the words of a pattern, with one character for each of its character classes. */
 function wordsIn(pattern: string): string[] {
   const plain = pattern
     .replaceAll(/\(\?(?:[:=!]|<[=!]|<\w+>)/g, "(")

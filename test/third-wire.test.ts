@@ -28,12 +28,12 @@ import { openRecipe } from "./support/recipe.ts";
 import { TRUSTED_LISTINGS } from "./support/plain-ports.ts";
 
 /*
- * A chat wire is one value and one entry of a table: a program whose table has a third one serves
- * its clients and calls its providers, over real sockets.
+ * A chat wire is one value and one entry of a table. Here a program whose table has a third wire
+ * serves that wire's clients and calls its providers, over real sockets.
  */
 const table = new WireTable(openaiChat, anthropicMessages, plainWire);
 
-/** The question to a provider of each wire, and its answer: "hi", for 3 and 2 tokens. */
+/** The answers of a provider by the path of its wire: "hi", for 3 prompt and 2 output tokens. */
 const PROVIDERS: Readonly<Record<string, { readonly json: string; readonly stream: string }>> = {
   "/v1/chat/completions": {
     json:
@@ -105,7 +105,7 @@ async function openGateway(baseUrl: string): Promise<string> {
   return (await listeners.listen([], { routes })).url;
 }
 
-/** `test/chat` is listed by a provider that speaks wire_a, `test/plain` by one of the third wire. */
+/** Returns a catalog: one provider on wire_a for `test/chat`, one on the third for `test/plain`. */
 function catalogOf(baseUrl: string): CatalogHolder["current"] {
   const listed = { chat: "wire_a", plain: plainWire.id } as const;
   const manifests = Object.entries(listed).flatMap(([id, dialect]) => {
@@ -115,7 +115,7 @@ function catalogOf(baseUrl: string): CatalogHolder["current"] {
     );
     const parsed = parseManifestFiles([{ file: id, text }]);
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
-    // The list in the schema of manifests is the one thing that a program's own third wire adds to.
+    // The schema does not know the third wire, so it is set after the manifest is parsed.
     return parsed.manifests.map(({ file, manifest, sha256 }) => ({
       file,
       sha256,
@@ -127,7 +127,7 @@ function catalogOf(baseUrl: string): CatalogHolder["current"] {
   return compiled.catalog;
 }
 
-/** One dollar for a million input tokens, ten for a million output tokens. */
+/** 3 input tokens at one dollar per million, and 2 output tokens at ten dollars per million. */
 const DEBIT = 23n;
 const COST = 0.000023;
 const plainBody = { model: "test/chat", text: "hello", max_tokens: 5 };

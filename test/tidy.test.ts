@@ -47,7 +47,7 @@ test.each(Object.keys(RULES) as RuleName[])("%s", (name) => {
 describe("the layer table of ARCHITECTURE.md", () => {
   const page = readSourceFile("ARCHITECTURE.md").text;
   const tables = readLayerTables(page);
-  /** The program with one more import in one of its files. */
+  /** Returns the program with one more import in one of its files. */
   const planted = (file: string, line: string): SourceFile[] =>
     product.map((each) => (each.file === file ? { file, text: `${line}\n${each.text}` } : each));
 

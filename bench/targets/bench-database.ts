@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { startEmbeddedPostgres } from "../../src/kernel/index.ts";
 import { descendantsOf } from "../../test/support/process-cost.ts";
 
-/** A separate PostgreSQL for a peer, with the settings of this gateway's embedded one. */
+/** A running PostgreSQL server with the settings of this gateway's embedded one. */
 export interface BenchDatabase {
   readonly connectionString: string;
   processIds(): readonly number[];
@@ -21,7 +21,7 @@ export async function startDatabase(folder: string): Promise<BenchDatabase> {
   };
 }
 
-/** The server of this data folder and its sessions. */
+/** Returns the process ids of the server on this data folder and of its sessions. */
 export function serverProcessIds(dataFolder: string): readonly number[] {
   const [first] = readFileSync(join(dataFolder, "postmaster.pid"), "utf8").split("\n");
   const processId = Number(first);

@@ -34,11 +34,11 @@ import { activeOf } from "../sizes.ts";
 import { serverProcessIds, startDatabase, type BenchDatabase } from "./bench-database.ts";
 import { makeKey } from "../../src/cli/first-run/open-account.ts";
 
-/** A way in which operators run this gateway; its limits are in Redis. */
+/** A way in which operators run this gateway. In each of them, Redis counts the limits. */
 export interface Deployment {
   readonly id: TargetId;
   readonly title: string;
-  /** Default: the embedded PostgreSQL. */
+  /** Settings of a separate PostgreSQL server. Default: the embedded server is used. */
   readonly server?: "defaults" | "jit off";
   /** Default: one. */
   readonly instances?: number;
@@ -70,7 +70,7 @@ export function startGateway(start: TargetStart): Promise<Target> {
   return startServing(install(start), { id: "gateway" });
 }
 
-/** The same as an operator deploys it. */
+/** Starts this gateway in one of the ways in which operators deploy it. */
 export async function startDeployment(
   start: TargetStart,
   { id, server, workers, instances = 1 }: Deployment,
@@ -108,7 +108,7 @@ async function turnJitOff(own: OwnPostgres): Promise<void> {
   await admin.end();
 }
 
-/** Makes one target of several instances. `close` also closes what they share. */
+/** Combines several instances into one target. `close` ends the databases that they share. */
 function together(targets: readonly Target[], close: () => Promise<void>): Target {
   const [first] = targets;
   if (first === undefined) throw new TargetAbsent("no instance");
@@ -126,14 +126,12 @@ function together(targets: readonly Target[], close: () => Promise<void>): Targe
   };
 }
 
-/**
- * The gateway on filled books with all of their listings, called by organizations with a history.
- */
+/** Starts this gateway on a database filled to `sizes`. Its callers have earlier attempts. */
 export async function startGrownGateway(start: TargetStart): Promise<Target> {
   const { sizes } = start;
   const installation = install(start, grownProviders(sizes, start.mockPort));
   await fillBooks(installation.dataFolder, sizes, (line) => process.stderr.write(`${line}\n`));
-  // The first start notes the prices of all listings, which must not be measured.
+  // The first start stores the prices of all listings. That work must not be measured.
   await (await startServe(installation)).stop();
   const many = activeOf(sizes, ORGANIZATIONS).map(({ rawKey }) => rawKey);
   const [funded = ""] = many;
@@ -163,7 +161,7 @@ interface Variant {
   readonly keys?: Partial<GatewayKeys>;
 }
 
-/** `known`: keys that another instance has made. */
+/** Starts an instance. Makes keys for it, unless `known` has those of an earlier instance. */
 async function startServing(
   installation: Installation,
   variant: Variant,
@@ -233,7 +231,7 @@ function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Serving
   };
 }
 
-/** Workers run the same program; the database does not. */
+/** True if both processes run the same executable, as workers do and the database does not. */
 function isSameProgram(one: number, other: number): boolean {
   try {
     return readlinkSync(`/proc/${one}/exe`) === readlinkSync(`/proc/${other}/exe`);
@@ -242,13 +240,13 @@ function isSameProgram(one: number, other: number): boolean {
   }
 }
 
-/** Raw keys, by the outcome of a request with them. */
+/** Raw keys, named by the outcome of a request with them. */
 interface GatewayKeys {
   readonly funded: string;
   readonly unfunded: string;
   /** A well-formed key that is not stored. */
   readonly unknown: string;
-  /** Each belongs to another funded organization. */
+  /** Each of these keys belongs to a different funded organization. */
   readonly many: readonly string[];
 }
 

@@ -32,14 +32,14 @@ export interface Pace {
 export interface Target {
   readonly id: TargetId;
   readonly version: string;
-  /** Undefined if the candidate does not serve the route. */
+  /** Undefined if the target does not serve the route. */
   endpoint(route: Route): Endpoint | undefined;
   modelId(route: Route): string;
-  /** By owner; absent if the candidate cannot be called with such keys. */
+  /** Raw keys for each kind of caller. A kind is absent if the target has no such keys. */
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
-  /** A smaller load, for a candidate that answers a hundred times more slowly than the others. */
+  /** A smaller load, for a target that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
-  /** Ids of its processes. The cost of its own ones is the candidate's figure. */
+  /** Process ids. The CPU time of `own` is the target's figure; the rest is reported beside it. */
   processes(): Pick<ByPart<readonly number[]>, "own"> & Partial<ByPart<readonly number[]>>;
   /** The port of each instance. Each gets as many connections as a single instance would. */
   readonly ports?: readonly number[];
@@ -48,12 +48,12 @@ export interface Target {
 
 export interface TargetStart {
   readonly mockPort: number;
-  /** An empty folder for this candidate alone. */
+  /** An empty folder for this target alone. */
   readonly folder: string;
   readonly sizes: Sizes;
 }
 
-/** Thrown if a candidate is not installed on this machine; the report says that it was left out. */
+/** Thrown if a target is not installed on this machine; the report says that it was left out. */
 export class TargetAbsent extends Error {}
 
 export function chatPath(wire: Wire): string {

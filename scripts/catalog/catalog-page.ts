@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, readonly [meaning: string, cure: string]>
   "page-unchecked": ["written by hand; the provider's page has not been read", "a person"],
 };
 
-/** docs/catalog.md: what is shipped, what is staged and why, what was left out and why. */
+/** Returns docs/catalog.md: ready listings, and staged and left-out ones with the reasons. */
 export function catalogPage(drafted: readonly Drafted[], review: Review): string {
   const ready = sum(drafted, (each) => countOf(each.manifest, true));
   const staged = sum(drafted, (each) => countOf(each.manifest, false));
@@ -137,7 +137,7 @@ function editLines({ file, edits }: Drafted): string[] {
   );
 }
 
-/** Grouped by reason, so that a reason is stated once for all its listings. */
+/** Groups the staged listings by reason, so that each reason is stated once. */
 function stagedLine({ file, manifest }: Drafted): string {
   const staged = manifest.models
     .filter((model) => model.is_ready === false)

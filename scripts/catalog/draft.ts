@@ -27,18 +27,18 @@ export interface ProviderReview {
   readonly leave_out?: Readonly<Record<string, string>>;
   /** Sources that are not read for this provider, with the reason. */
   readonly without?: Readonly<Record<string, string>>;
-  /** Why listings that only one source has are shipped all the same, staged. */
+  /** The reason why listings that only one source has are shipped nevertheless, as staged. */
   readonly keep_one_source?: string;
   readonly edits?: readonly HandEdit[];
 }
 
 /** Decisions of people, which override the sources (`test/listing-sources/reviewed.json`). */
 export interface Review {
-  /** The day of the review. A model that ended before it is not shipped. */
+  /** The day of the review. A model whose last day is this one or earlier is not shipped. */
   readonly as_of: string;
-  /** By code of staging: why a listing with this code is not shipped at all. */
+  /** By code of `staged_because`: the reason why a listing with this code is not shipped at all. */
   readonly leave_out_codes: Readonly<Record<string, string>>;
-  /** Applies to every provider. */
+  /** Patterns of marketplace ids that no provider ships, each with the reason. */
   readonly leave_out: Readonly<Record<string, string>>;
   readonly providers: Readonly<Record<string, ProviderReview>>;
 }
@@ -52,10 +52,10 @@ export interface Drafted {
   readonly edits: readonly HandEdit[];
 }
 
-/** The first source leads: its entries are the listings. Prices are those of the newest day. */
+/** Of the snapshots with a provider, the first decides its listings, and the newest its prices. */
 const SNAPSHOTS: readonly (readonly [ListingSource, dated: string, file: string])[] = [
   ["litellm", "2026-11-01", "litellm-2026-11-01.json"],
-  // Its pages date from July to October, so the oldest day counts.
+  // The prices in this file date from July to October, so the oldest day counts.
   ["models.dev", "2026-07-31", "models.dev-later-2026-10-06.json"],
   ["models.dev", "2026-07-02", "models.dev-api-2026-07-02.json"],
   ["openrouter", "2026-08-01", "openrouter-models-2026-08-01.json"],
@@ -155,7 +155,7 @@ function whyLeftOut(
 function edited(manifest: Manifest, edits: readonly HandEdit[]): Manifest {
   return edits.reduce((before, edit) => {
     const at = before.models.findIndex(({ id }) => id === edit.model);
-    // The validation of the whole manifest also refuses an invalid listing.
+    // An invalid listing is refused later, when the whole manifest is validated.
     const model = merged(before.models[at] ?? { id: edit.model }, edit.listing) as ManifestModel;
     const models = before.models.filter(({ id }) => id !== edit.model);
     const old: ManifestListingTerms = before.listing_terms?.[edit.model] ?? {};
@@ -172,7 +172,7 @@ function merged<T extends object>(before: T, over: object | undefined): T {
   return Object.fromEntries(members.filter(([, value]) => value !== null)) as T;
 }
 
-/** Sorted by id, and without empty terms. */
+/** Returns the manifest with these listings and terms, sorted by id and without empty terms. */
 function replaced(
   manifest: Manifest,
   models: readonly ManifestModel[],

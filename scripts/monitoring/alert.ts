@@ -1,4 +1,4 @@
-/** Series in promtool's notation, and the time at which they must have the expected result. */
+/** Test series in promtool's notation, and the time at which the alert is checked. */
 interface Example {
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
@@ -13,12 +13,12 @@ export interface Alert {
   readonly level: "page" | "ticket";
   /** One sentence; `{{ $labels.model }}` is replaced by the label. */
   readonly summary: string;
-  /** The alert has the labels that the summary names, from the first series. */
+  /** Series that fire the alert. The first has the labels that the summary names. */
   readonly fires: Example;
   readonly quiet: Example;
   /** The examples are evaluated every ten minutes instead of every minute. */
   readonly isLong?: true;
 }
 
-/** Seconds of a day and two hours: the limit for what must happen once a day. */
+/** 26 hours in seconds: the longest time without something that must happen once a day. */
 export const HOURS_26 = 93_600;

@@ -4,7 +4,7 @@ import type { Dashboard, Panel } from "./panel.ts";
 const RATE = "$__rate_interval";
 const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 
-/** Other programs that are scraped have metrics of the same names. */
+/** Selects this program's series: other scraped programs have metrics of the same names. */
 const OURS = "and on(instance) tm_build_info";
 
 type Histogram = MetricNameOf<"histogram">;

@@ -3,7 +3,7 @@ import { type Alert, HOURS_26 } from "./alert.ts";
 const MISSING = "tm_usage_missing_total";
 const OVERRUN = "tm_overrun_usd_total";
 
-/** Alerts about the books, and about costs that no customer pays. */
+/** Alerts about the ledger and its audits, and about costs that no customer pays. */
 export const MONEY_ALERTS = {
   TmBooksBroken: {
     expr: "max(tm_books_last_audit_violations) > 0",
@@ -35,7 +35,7 @@ export const MONEY_ALERTS = {
     quiet: { series: { tm_books_partitions_ahead: "3x2" }, at: "2m" },
   },
   TmAuditOld: {
-    // An installation that was never audited has no time of its last audit at all.
+    // An installation that was never audited has no series for the time of its last audit.
     expr:
       `(time() - max(tm_books_last_audit_timestamp_seconds) > ${HOURS_26}) or ` +
       "(absent(tm_books_last_audit_timestamp_seconds) and on() " +
@@ -72,7 +72,7 @@ export const MONEY_ALERTS = {
     quiet: { series: { tm_ledger_recovered_total: "3x99" }, at: "80m" },
   },
   TmUsageMissing: {
-    // The first answer without usage begins the series, so `increase()` alone would not see it.
+    // The first answer without usage creates the series, and `increase()` ignores a first value.
     expr:
       `sum by (provider, model) (increase(${MISSING}[15m]) > 0 ` +
       `or (${MISSING} unless ${MISSING} offset 15m)) > 0`,
@@ -82,8 +82,7 @@ export const MONEY_ALERTS = {
     quiet: { series: { 'tm_usage_missing_total{provider="p",model="m"}': "1x40" }, at: "30m" },
   },
   TmOverrun: {
-    // A series that begins with an overrun does not increase, so `increase()` alone would not see
-    // it.
+    // An overrun can create the series, and `increase()` ignores a first value.
     expr: `sum(increase(${OVERRUN}[1h]) > 0 or (${OVERRUN} unless ${OVERRUN} offset 1h)) > 1`,
     level: "ticket",
     summary: "Calls cost over one dollar more in an hour than was held for them.",

@@ -10,7 +10,7 @@ interface NamedMetric {
   readonly mayBeEmpty: boolean;
 }
 
-/** Metrics of the client library about the process. All others are in the program's own table. */
+/** Metrics that the Prometheus client library adds. All others are in the program's own table. */
 const OF_THE_PROCESS: Readonly<Record<string, Unit>> = {
   process_resident_memory_bytes: "bytes",
   process_cpu_seconds_total: "seconds",
@@ -27,7 +27,7 @@ const OF_RULES: Readonly<Record<string, Unit>> = Object.fromEntries(
   ]),
 );
 
-/** The metrics that a query names. An unknown name is an error. */
+/** Returns the metrics that a query names. Throws an error for an unknown name. */
 export function namedMetrics(expr: string): ReadonlyMap<string, NamedMetric> {
   const names = expr.replace(/"[^"]*"/g, '""').match(/\b(?:tm|process|nodejs|gen_ai)[_:][\w:]+/g);
   return new Map((names ?? []).map((name) => [name, known(name, expr)]));

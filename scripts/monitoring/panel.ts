@@ -32,9 +32,7 @@ const VALUE_UNITS: Readonly<Record<string, string>> = {
 };
 const SECOND_UNITS: Readonly<Record<string, string>> = { count: "cps", rows: "cps" };
 
-/**
- * In Grafana's terms. A chart of metrics with different units is an error, unless it shows shares.
- */
+/** Returns Grafana's name of the unit. Throws an error for mixed units, except in shares. */
 function unitOf({ title, as, queries }: Panel): string {
   if (as === "share") return "percentunit";
   // The part after `and` only selects series.
@@ -64,7 +62,7 @@ const HEIGHT = 8;
 const WIDTH = 8;
 const IN_ROW = 3;
 
-/** The file that Grafana reads. Anything that Grafana's published types lack does not compile. */
+/** Returns the file for Grafana. A field that is not in Grafana's types does not compile. */
 export function dashboardText(id: string, { title, panels }: Dashboard): string {
   const dashboard = {
     uid: `tokenmarket-${id}`,

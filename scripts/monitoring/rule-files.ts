@@ -26,13 +26,13 @@ function testsText(evaluationInterval: string, isLong: boolean): string {
   return yamlText({
     rule_files: ["../recording.yml", "../alerts.yml"],
     evaluation_interval: evaluationInterval,
-    // Without it the groups are evaluated in random order, but alerts read what is recorded.
+    // Alerts read recorded series, but promtool evaluates groups in random order by default.
     group_eval_order: [RECORDING_GROUP, ALERTS_GROUP],
     tests: sharedBlocks(chosen.flatMap(alertTests)),
   });
 }
 
-/** Each block costs a database, so examples that share no metric share a block. */
+/** promtool starts a database for each block, so examples that share no metric share a block. */
 function sharedBlocks(tests: readonly AlertTest[]): object[] {
   const blocks: { metrics: Set<string>; tests: AlertTest[] }[] = [];
   for (const test of tests) {
@@ -61,7 +61,7 @@ function yamlText(value: unknown): string {
 }
 
 function alertRule([name, { expr, for: lasting, level, summary }]: [string, Alert]): object {
-  // Throws if a metric is not in the table.
+  // Throws an error if the expression names an unknown metric.
   namedMetrics(expr);
   return {
     alert: name,

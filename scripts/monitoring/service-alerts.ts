@@ -25,7 +25,7 @@ export const SERVICE_ALERTS = {
     isLong: true,
   },
   TmReservesFail: {
-    // A ledger without its lease tries no batch, so no batch fails.
+    // A ledger that has lost its lease writes no batches, so it counts no failed ones.
     expr:
       '(sum(rate(tm_ledger_faults_total{lane="reserve"}[5m])) > 0 or min(tm_ledger_lease_seconds) == 0) ' +
       'and sum(rate(tm_requests_total{status="503"}[5m])) / sum(rate(tm_requests_total[5m])) > 0.05',

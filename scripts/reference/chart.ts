@@ -5,7 +5,7 @@ import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The chart sets these itself, from other values or because the image needs them so. */
+/** Settings that the chart sets itself, from its other values or as the image needs them. */
 const OF_THE_CHART: ReadonlySet<string> = new Set(
   [
     SETTINGS.autoMigrate,
@@ -99,7 +99,7 @@ function values(): Json {
   };
 }
 
-/** Names of settings with a secret, of files that a setting names, and of providers' keys. */
+/** For each key `X`, the program gets `X_FILE`: the path of a file that contains the secret. */
 function secrets(): Json {
   return {
     type: "object",
@@ -110,7 +110,7 @@ function secrets(): Json {
   };
 }
 
-/** Every setting without a secret, by each of its environment names; values are texts. */
+/** The settings that are neither secret nor set by the chart itself, by environment name. */
 function settings(): Json {
   const open = Object.values<Setting<unknown>>(SETTINGS).filter(
     ({ secret, path }) => secret !== true && !OF_THE_CHART.has(path),
@@ -136,10 +136,10 @@ function object(properties: Json, required: readonly string[] = []): Json {
   return { type: "object", properties, ...needed, additionalProperties: false };
 }
 
-/** A chart reads nothing outside its own folder, so it has copies of these files. */
+/** A chart can read only its own folder, so it has copies of the Prometheus and Grafana files. */
 export interface ChartCopy {
   readonly path: string;
-  /** Undefined: the original is gone, so the copy must go, too. */
+  /** Undefined if the original is gone; the copy must then be deleted. */
   readonly text: string | undefined;
 }
 
@@ -148,7 +148,7 @@ const COPIED = [
   { from: "deploy/grafana", to: "deploy/helm/tokenmarket/files/grafana", ending: ".json" },
 ];
 
-/** The rules and dashboards of the chart, as they should be. */
+/** Returns the copies of rules and dashboards that the chart should have. */
 export function chartCopies(root: string): readonly ChartCopy[] {
   return COPIED.flatMap(({ from, to, ending }) => {
     const originals = filesIn(join(root, from), ending);

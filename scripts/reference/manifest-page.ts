@@ -17,7 +17,7 @@ interface Node {
   readonly "x-rule"?: string;
 }
 
-/** docs/reference/manifest.md, from the schema of the manifest: a table per object, then rules. */
+/** Returns docs/reference/manifest.md: a table for each object of the schema, then the rules. */
 export function manifestPage(): string {
   const objects = objectsOf(manifestSchema);
   return page(
@@ -39,7 +39,7 @@ function objectsOf(node: Node): Node[] {
   return [...new Map(found.map((object) => [object.title, object])).values()];
 }
 
-/** The element type of a list or a map. */
+/** Returns the element type of a list or a map, and any other type as it is. */
 function innermost(node: Node): Node {
   const member = node.items ?? node.additionalProperties;
   return typeof member === "object" ? innermost(member) : node;
@@ -66,7 +66,7 @@ function typeName(node: Node): string {
   return node.type ?? "see there";
 }
 
-/** A longer pattern says less than the text of its rule. */
+/** A pattern that is longer than this is not shown, because the text of its rule says more. */
 const PATTERN_CHARS_MAX = 80;
 
 function meaning(node: Node): string {
@@ -87,7 +87,7 @@ function rulesSection(): string {
   return ["## Rules", note, table(["Rule", "The place …"], rows)].join("\n\n");
 }
 
-/** If a rule is stated once for each field, shows the first two. */
+/** Joins the texts of a rule. Shows only the first two if there are more than three. */
 function wordsOf(texts: readonly string[]): string {
   if (texts.length <= 3) return texts.join("; or: ");
   return `${texts.slice(0, 2).join("; or: ")}; and so on`;

@@ -16,7 +16,7 @@ import { otherKinds, refusedProviders } from "../../src/listing-tools/moving-in/
 import { openrouterFields } from "../../src/listing-tools/moving-in/match-openrouter.ts";
 import { code, guideWith, page, table } from "./markdown.ts";
 
-/** docs/reference/config.md, from the one table of settings. */
+/** Returns docs/reference/config.md, from the table of settings. */
 export function configPage(): string {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
   const rows = settings.map((setting) => [
@@ -36,13 +36,13 @@ export function configPage(): string {
   );
 }
 
-/** The variables that set it. The variable of a secret may name a file instead. */
+/** Returns a setting's environment variables; for a secret, also `X_FILE`, which names its file. */
 function namesOf({ path, alsoEnv = [], secret }: Setting<unknown>): readonly string[] {
   const names = [environmentName(path), ...alsoEnv];
   return secret === true ? [...names, ...names.map((name) => `${name}_FILE`)] : names;
 }
 
-/** docs/reference/errors.md, from the one table of refusals. */
+/** Returns docs/reference/errors.md, from the table of refusals. */
 export function errorsPage(): string {
   const rows = Object.entries(REFUSALS).map(([name, row]) => [
     code(name),
@@ -62,7 +62,7 @@ export function errorsPage(): string {
   );
 }
 
-/** docs/guides/errors.md: what a program does about each class. */
+/** Returns docs/guides/errors.md, which says what a program should do about each class. */
 export function errorsGuide(): string {
   const rows = Object.entries(REFUSALS).map(([name, row]) => [
     code(name),
@@ -75,7 +75,7 @@ export function errorsGuide(): string {
   return guideWith("docs/guides/errors.md", table(header, rows));
 }
 
-/** docs/guides/webhooks.md: events with their bodies and the retries, as the program has them. */
+/** Returns docs/guides/webhooks.md with the program's own events, bodies and retries. */
 export function webhooksGuide(): string {
   const kinds = Object.keys(ALERT_KINDS) as AlertKind[];
   const events = kinds.map((kind) => [code(kind), ALERT_KINDS[kind].when, code(exampleBody(kind))]);
@@ -87,7 +87,7 @@ export function webhooksGuide(): string {
   );
 }
 
-/** The body of an event of this kind, byte for byte as it is posted. */
+/** Returns the body of an event of this kind, byte for byte as it is posted. */
 function exampleBody(kind: AlertKind): string {
   const orgId = "org_5f0c1b2a3d4e5f60718293a4" as OrgId;
   const atMs = Date.parse("2027-01-24T00:00:00.000Z");
@@ -104,7 +104,7 @@ function waited(waitMs: number, at: number): string {
   return `${waitMs / HOUR_MS} hours`;
 }
 
-/** docs/reference/headers.md, from the one table of response headers. */
+/** Returns docs/reference/headers.md, from the table of response headers. */
 export function headersPage(): string {
   const rows = Object.values(HEADERS).map((header) => [
     code(header.name),
@@ -119,7 +119,7 @@ export function headersPage(): string {
   );
 }
 
-/** docs/reference/metrics.md, from the one table of metrics. */
+/** Returns docs/reference/metrics.md, from the table of metrics. */
 export function metricsPage(): string {
   const rows = Object.entries(METRICS).map(([name, row]) => [
     code(name),
@@ -175,7 +175,7 @@ const FIELD_FATES = {
   none: "refused, by name",
 } as const;
 
-/** docs/reference/moving-in.md, from the tables that the importers read. */
+/** Returns docs/reference/moving-in.md, from the tables that the importers read. */
 export function movingInPage(): string {
   const settings = settingGroups.map(({ in: place, keys, fate, what, why, next }) => [
     place === "" ? "the file" : code(place),
@@ -207,7 +207,7 @@ export function movingInPage(): string {
   );
 }
 
-/** docs/reference/roles.md: who may ask for which route of the console, from its contract. */
+/** Returns docs/reference/roles.md, which says which roles may use each route of the console. */
 export function rolesPage(): string {
   const rights = NEEDS.map((need) => [MEANING[need], ...marks(need)]);
   const routes = neededRoutes().map(([name, need]) => [code(name), ...marks(need)]);

@@ -49,7 +49,7 @@ test("a provider has what is set for it, and for the rest what is set for all", 
     ["acme", "http://u:p%2C=@proxy:3128"],
   ]);
   expect(byProvider.get("acme")?.secureContext).toBeDefined();
-  // Whom the certificate is not for.
+  // The proxy and other origins use `trustOnly`, which never has the client certificate.
   expect(byProvider.get("acme")?.trustOnly).toBeUndefined();
 });
 

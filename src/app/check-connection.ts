@@ -11,8 +11,8 @@ import { ownKeyOpener } from "./open-key-vault.ts";
 
 /**
  * Sends one request with the connection's key to its provider, to learn whether the key works.
- * Undefined if the catalog does not have the provider. Throws a `SealedKeyFault` if the key cannot
- * be decrypted.
+ * Returns undefined if the catalog does not have the provider. Throws a `SealedKeyFault` if the key
+ * cannot be decrypted.
  */
 export async function checkConnection(
   connection: StoredConnection,

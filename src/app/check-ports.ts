@@ -79,7 +79,7 @@ export async function listenOn(
   }
 }
 
-/** Adds the settings to change to a fault of a listener; returns other faults unchanged. */
+/** Turns a failure to listen into a `PortFault` that names the settings; else returns `fault`. */
 export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");

@@ -20,7 +20,7 @@ export async function makeConsoleLink(options: {
   readonly config: Config;
   readonly backend: Pick<Backend, "identityStore">;
   readonly clock: Clock;
-  /** The address of the person who signs in. If absent, that person enters it. */
+  /** The e-mail address of the person who signs in. If absent, that person enters it. */
   readonly email?: string;
   readonly by: ChangedBy;
 }): Promise<ConsoleLink> {

@@ -10,7 +10,7 @@ import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 
 const EXAMPLE = resolve(import.meta.dirname, "../../examples/pools/decision-pools.yaml");
 
-/** The example's listings, which no installation has under these names. */
+/** The listings that the example assumes, by provider. No real installation has these names. */
 const LISTED: Readonly<Record<string, readonly string[]>> = {
   "example-one": ["small-judge"],
   "example-two": ["judge"],

@@ -48,9 +48,7 @@ export interface CatalogSources {
    * their wire, not in the marketplace's format.
    */
   readonly decisionsPublicForm?: string;
-  /**
-   * Listings whose prices were checked over this many days ago are not routed. Absent or 0: off.
-   */
+  /** Listings with prices checked over this many days ago are not routed. Absent or 0: off. */
   readonly staleAfterDays?: number;
 }
 
@@ -135,7 +133,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** Issues of keys whose secret file cannot be read. One is enough to reject the catalog. */
+/** Returns an issue for each key whose secret file cannot be read. Each rejects the catalog. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

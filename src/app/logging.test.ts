@@ -6,7 +6,7 @@ let written: string[];
 let logging: Logging;
 
 beforeEach(() => {
-  // A logger of an earlier test may still write.
+  // The logger of an earlier test may still write, so each test has its own array.
   const own: string[] = [];
   written = own;
   logging = openLogging({
@@ -16,7 +16,7 @@ beforeEach(() => {
   });
 });
 
-/** The lines for a reader that takes every line break of Unicode for one, as some do. */
+/** Splits the output like a reader that ends a line at every Unicode line break. */
 function writtenLines(): unknown[] {
   logging.flush();
   const text = written.join("");
@@ -26,7 +26,7 @@ function writtenLines(): unknown[] {
 }
 
 describe("each message is one line of JSON", () => {
-  // The start of a line that a client would like to see in the log.
+  // A complete log line, which a client tries to forge.
   const forged = '{"level":30,"msg":"ready"}';
 
   test.each([

@@ -14,7 +14,7 @@ export interface TextOutput {
 
 export interface Logging {
   readonly log: Logger;
-  /** Hides more values in all later lines; called when a secret was replaced. */
+  /** Hides further values in all later lines; called when a secret is replaced. */
   readonly hide: (secrets: readonly string[]) => void;
   flush(): void;
 }
@@ -48,7 +48,7 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** How many replaced secrets the log still hides: lines about older requests may have them. */
+/** Number of replaced secrets that stay hidden, as lines about older requests may contain them. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {
@@ -74,7 +74,7 @@ class HiddenValues {
   }
 }
 
-/** Empties the file, and creates its folder. */
+/** Opens a log file. Empties it if it exists, and creates its folder. */
 export function openLogFile(file: string): TextOutput {
   return openOutput({ dest: file, mkdir: true, append: false });
 }
@@ -83,7 +83,7 @@ export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
   return Object.assign(openOutput({ dest: 2 }), { isTTY: isatty(2) });
 }
 
-/** What a full disk keeps waiting in memory. Later lines are lost. */
+/** Maximum size of the lines that wait in memory while the disk is full. Later lines are lost. */
 const UNWRITTEN_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
@@ -135,12 +135,15 @@ function escapeBreaks(line: string): string {
   );
 }
 
-/** Any escape in JSON. `JSON.stringify` never escapes the halves of a valid surrogate pair. */
+/**
+ * Matches each escape in JSON. A match of six characters is an unpaired half of a surrogate pair,
+ * because `JSON.stringify` never escapes the halves of a valid pair.
+ */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /**
- * Replaces halves of surrogate pairs by U+FFFD: UTF-8 cannot encode them, and strict JSON parsers
- * reject their escapes, which only Node 26 writes.
+ * Replaces halves of surrogate pairs by U+FFFD, whether the line contains the half itself, which
+ * UTF-8 cannot encode, or its escape, which strict JSON parsers reject.
  */
 function replaceHalves(line: string): string {
   const whole = line.toWellFormed();

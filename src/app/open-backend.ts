@@ -48,8 +48,8 @@ export interface BackendOptions {
   readonly isDatabaseKeptUp?: boolean;
   /**
    * `migrate`: updates or creates the schema. `check`, the default: changes nothing, and throws a
-   * fault with the next step if this program cannot work with the schema. `any`: does neither, for
-   * commands about the schema.
+   * fault that says what to do if this program cannot work with the schema. `any`: does neither,
+   * for commands about the schema.
    */
   readonly schema?: "migrate" | "check" | "any";
   /** Author of the migration in the change log. Default: this program. */
@@ -61,8 +61,8 @@ export class NoDatabaseFault extends Error {
 }
 
 /**
- * Opens the PostgreSQL of `DATABASE_URL`, or else the embedded one, which all processes on the data
- * folder share and the last one stops.
+ * Opens the PostgreSQL database of `DATABASE_URL`, or else the embedded one. All processes on the
+ * data folder share the embedded server, and the last process stops it.
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;

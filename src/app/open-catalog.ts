@@ -33,7 +33,7 @@ export interface CatalogOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "ledgerBatchStore">;
-  /** Secrets that `env` has from files; a reload reads the files again. */
+  /** The secrets in `env` that come from files, which a reload reads again. */
   readonly secrets?: SecretFiles;
   /** Called with every secret that comes into use after the start, to hide it in the log. */
   readonly hide?: Logging["hide"];

@@ -53,7 +53,7 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 export interface FeatureOptions extends ConsoleOptions {
   /** The wires that clients and providers may speak. Default: all that the program has. */
   readonly wires?: WireTable;
-  /** Memory for large request bodies. Default: a new pool of the standard size. */
+  /** Pool of buffers for request bodies. Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
@@ -197,8 +197,8 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // The poller is closed first, so that no request waits for one of its polls and running polls
-  // release their leases.
+  // The poller of video jobs is closed first, so that no request waits for one of its polls and
+  // running polls release their leases.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
   // Requests of the console are finished too, because its playground makes calls.
@@ -267,8 +267,9 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
 }
 
 /**
- * Tracks how far each listing is trusted, by its conformance verdicts and its live answers. A
- * suspicion is stored for all processes; no call waits for that write.
+ * Tracks how far each listing is trusted, by its conformance verdicts and its live answers. If the
+ * live answers break a promise of the listing, it is stored as suspect for all processes; no call
+ * waits for that write.
  */
 async function openStanding(
   { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,
@@ -279,7 +280,7 @@ async function openStanding(
     answersMin: config.liveAnswersMin,
   };
   const conduct = new Conduct(policy, (listing, breaches) => {
-    // The suspicion against this listing is stored already.
+    // This listing is already stored as suspect.
     if (verification.isSuspect(listing)) return;
     const detail = { provider: listing.providerId, model: listing.modelId, ...breaches };
     log.warn(detail, "live answers break what the listing promises: it is tried last");

@@ -4,8 +4,8 @@ import type { Config } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
 /**
- * The vault of customers' own provider keys; undefined without an encryption key. Servers pass the
- * settings in force, so that they use replaced keys at once.
+ * The vault of customers' own provider keys; undefined if no encryption key is set. Servers pass
+ * the settings in force, so that they use replaced keys at once.
  */
 export function openConfiguredVault(
   config: Pick<Config, "encryptionKey">,

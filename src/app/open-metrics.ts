@@ -54,8 +54,8 @@ export interface OpenedMetrics {
 }
 
 /**
- * Joins the metrics of all parts of the program. Each metric in `METRICS` must have exactly one
- * source in this list.
+ * Joins the metrics of all parts of the program. Each metric in `METRICS` must occur exactly once
+ * in `families`.
  */
 export function openMetrics(sources: MetricSources): OpenedMetrics {
   const { clock, log, backend, serve } = sources;
@@ -201,7 +201,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Yields 0 or 1 for each listing; `ReadFamily` adds up those that share the label `other`. */
+/** Yields 0 or 1 for each listing. `ReadFamily` adds up the values of those labelled `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   valueOf: (listing: Deployment, nowMs: number) => boolean,
@@ -230,10 +230,10 @@ function* poolSamples(
 }
 
 const READ_EVERY_MS = 60_000;
-/** Figures older than this are not exported. */
+/** Ledger figures that were read longer ago than this are not exported. */
 const KEPT_MS = 3 * READ_EVERY_MS;
 
-/** Reads the figures of the books once a minute, so that no scrape queries the database. */
+/** Reads the ledger's figures once a minute, so that no scrape queries the database. */
 class BooksWatch {
   readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;

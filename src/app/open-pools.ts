@@ -35,10 +35,7 @@ export interface DatabaseOptions {
   readonly log: Logger;
   /** Time limit of a console report on the journal. Default: 10 s. */
   readonly reportTimeoutMs?: number;
-  /**
-   * Maximum number of connections, not counting those for reports and the ledger's batches.
-   * Default: 10.
-   */
+  /** Maximum number of connections, except those for reports and ledger batches. Default: 10. */
   readonly poolMax?: number;
 }
 
@@ -91,7 +88,7 @@ interface OpenReports {
   close(): Promise<void>;
 }
 
-/** `sessions` must be a pool of the primary, whose log position is compared with the replica's. */
+/** `sessions` must be a pool of the primary, whose WAL position is compared with the replica's. */
 function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
   const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;

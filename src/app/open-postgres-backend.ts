@@ -95,7 +95,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
-    /** Recent use from the journal, to refill a shared limit store that lost its data. */
+    /** Reads recent use from the journal, to refill a shared limit store that lost its data. */
     recentUse: new PostgresRecentUse(pool),
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),
@@ -191,9 +191,9 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
     },
     checkSchema: () => checkSchema(sessions),
     /**
-     * Names of PostgreSQL settings that have other values in sessions than the program needs.
-     * Through a pooler in transaction mode, the database role has the settings, and `migrate`
-     * stores them there.
+     * Names of PostgreSQL settings that have other values in sessions than the program needs. Only
+     * sessions through a pooler in transaction mode can lack them: they get the settings from the
+     * database role, in which `migrate` stores them.
      */
     missingSettings: () => pools.missingSettings(),
   };
@@ -208,14 +208,14 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   };
   type Options = Parameters<typeof auditBooks>[1];
   return {
-    /** Audits the whole books on one snapshot. `onProgress` reports on the progress. */
+    /** Audits the whole ledger on one snapshot, and calls `onProgress` meanwhile. */
     audit: async (onProgress?: Options["onProgress"]): Promise<readonly AuditCheck[]> => {
       const progress = onProgress === undefined ? {} : { onProgress };
       return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
     },
-    /** Audits from the newest trusted checkpoint on, or everything if there is none. */
+    /** Audits the ledger from the newest trusted checkpoint on, or all of it if there is none. */
     auditBooks: (asked: Options) => noted(auditBooks(pool, asked)),
-    /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
+    /** Audits the ledger; if it is sound, signs the balances at the end of a day (YYYY-MM-DD). */
     closeDay: (
       day: string,
       asked: Parameters<typeof closeDay>[2],

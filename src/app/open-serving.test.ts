@@ -34,10 +34,10 @@ describe("open serving", () => {
     return JSON.parse(readFileSync(file, "utf8")) as object;
   });
 
-  /** Due work is noticed one tick of the deadlines' timer later at most. */
+  /** `Deadlines` notices due work at most this many milliseconds late. */
   const TICK_MS = 50;
 
-  // The clocks of the program are read through these as well.
+  // The fake timers also replace the functions from which the program reads its clocks.
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -135,7 +135,7 @@ describe("open serving", () => {
       expect(client.text).not.toContain("error");
       call.data(": alive\n\n");
       await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
-      // Its 200 went out long before, so that the error is an event.
+      // The status 200 was sent long before, so the error arrives as an event of the stream.
       expect(client.text).toContain('"error_type":"upstream_error"');
       expect(client.refusal).toBeUndefined();
     });

@@ -57,7 +57,7 @@ export interface ServingOptions {
 }
 
 export interface Serving {
-  /** Its connections to providers must be closed after the last call. */
+  /** The ports of calls. Their connections to providers must be closed after the last call. */
   readonly serve: CallPorts;
   readonly bodyPool: BufferPool;
   close(): void;

@@ -115,7 +115,7 @@ export type SecretText =
 /** Reads one line from a file of at most 64 KiB, without the newline at its end. */
 export function readSecretFile(file: string): SecretText {
   try {
-    // Opening a pipe would block without this flag.
+    // Without `O_NONBLOCK`, opening a named pipe would block.
     const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       return readOpened(opened);

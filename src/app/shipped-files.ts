@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 /** The package's root is two levels above this file, in `src` as in `dist`. */
 const PACKAGE_FOLDER = resolve(import.meta.dirname, "../..");
 
-/** The published manifests, with that of the simulated provider. */
+/** The folder of the published manifests, including that of the simulated provider. */
 export const SHIPPED_MANIFESTS: string = join(PACKAGE_FOLDER, "manifests");
 
 export const CONSOLE_PAGES: string = join(PACKAGE_FOLDER, "dist", "console");

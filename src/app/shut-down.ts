@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CallPorts, Readiness } from "../gateway/index.ts";
 
 const SHUTDOWN_POLL_MS = 50;
-/** Time for terminal events and settlements of the requests that were cut off. */
+/** Time in which requests that were cut off send their terminal events and are settled. */
 const LAST_ANSWERS_MS = 5_000;
 
 /** Fails readiness, then waits: load balancers send requests until a probe has failed. */
@@ -15,9 +15,9 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
 }
 
 /**
- * Waits until running requests have ended, and answers that are still read although their client
- * left. Requests that outlive the grace time end with the terminal error event of their wire, and
- * are settled for the usage reported so far.
+ * Waits until running requests have ended, and until answers whose client has left are read to
+ * their end. Requests that outlive the grace time end with the terminal error event of their wire,
+ * and are settled for the usage reported so far.
  */
 export async function finishRequests(
   servers: readonly Server[],

@@ -16,8 +16,8 @@ export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = ManifestInputModality;
 
 /**
- * Prices of one listing in pico-USD per token. A SKU that the manifest does not price has its base
- * rate. Only `cacheWrite1h` can be absent: the listing then does not offer hour-long cache writes.
+ * Prices of one listing in pico-USD per token. Every SKU has a price (`statedRates` has the
+ * defaults), except that `cacheWrite1h` is absent if the listing offers no hour-long cache writes.
  */
 export interface PriceSheet extends BySku<bigint> {
   /**
@@ -25,7 +25,7 @@ export interface PriceSheet extends BySku<bigint> {
    * and is settled at these prices, even if the catalog has other prices by then.
    */
   readonly pinId: string;
-  /** The prices that the marketplace owes the provider; absent: the prices of this sheet. */
+  /** The prices at which the provider is paid; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
   /**
    * Prices of long prompts, in ascending order of `abovePromptTokens`; absent: the price per token
@@ -39,7 +39,7 @@ export interface PriceSheet extends BySku<bigint> {
  * request, output included.
  */
 export interface PriceTier {
-  /** Exclusive lower bound of the prompt's length: uncached, cached and cache-written tokens. */
+  /** Exclusive lower bound of the prompt's length, in uncached, cached and cache-written tokens. */
   readonly abovePromptTokens: number;
   readonly prices: PriceSheet;
 }
@@ -71,7 +71,7 @@ export type CapacityDeclaration = Pick<ManifestCapacity, "type" | "per" | "value
 export interface DecisionsListing {
   readonly wire: "systemone" | "gliner";
   readonly path: string;
-  /** True if the provider runs one prompt per question and bills the whole `state` each time. */
+  /** True if the provider runs a prompt per question and bills the request's `state` each time. */
   readonly isStatePerQuestion: boolean;
   readonly readsImages: boolean;
   /** The format in which the provider wraps its answers; absent: it does not wrap them. */
@@ -154,11 +154,14 @@ export interface Deployment {
   readonly datedPrices?: readonly DatedPrices[];
   /** When and how the prices were last checked; absent: that is unknown. */
   readonly checked?: CheckedPrices;
-  /** SKUs that the listing does not price and that cost their base rate; absent: none. */
+  /** SKUs without their own price, which cost as much as prompt or completion; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;
   readonly contextLength?: number;
-  /** Maximum output tokens. Text: of one answer. Image: of one image. Video: of one second. */
+  /**
+   * Maximum output tokens of one answer (text), of one image, or of one second of video; maximum
+   * cost in micro-dollars if `billing` is `reported_cost`.
+   */
   readonly maxOutputTokens?: number;
   /**
    * Output tokens billed for an image whose answer reports no usage. The first entry that matches
@@ -180,8 +183,8 @@ export interface Deployment {
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /**
-   * Set on copies with a customer's own key. Fields that raise the provider's price are then
-   * forwarded, because the provider bills the customer directly.
+   * Set on copies with a customer's own key. Request fields that raise the provider's price are
+   * then forwarded, because the provider bills the customer directly.
    */
   readonly passesPricedFields?: true;
   readonly settlement: Pick<ManifestSettlement, "mode" | "interval">;

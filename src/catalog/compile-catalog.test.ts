@@ -17,7 +17,7 @@ function price(type: string, cost: string): Json {
   return { type, unit: "token", cost_usd_per_million: cost };
 }
 
-/** The sample text manifest with one plain model, changed as given. */
+/** Returns the sample text manifest with one plain model, with `edits` applied. */
 function writeManifest(provider: string, edits: Edits = {}): ManifestFile {
   const model = {
     id: "m",
@@ -187,7 +187,7 @@ describe("a model of several providers", () => {
         ?.deployments.map(({ providerId }) => providerId);
     };
     expect(orderOf({ alpha: ["5", "5"], zeta: ["1", "1"] })).toEqual(["zeta", "alpha"]);
-    // Three prompt tokens count as much as a completion token that costs three times as much.
+    // Three prompt tokens and one completion token cost the same at both, so the id decides.
     expect(orderOf({ alpha: ["1", "4"], zeta: ["2", "1"] })).toEqual(["alpha", "zeta"]);
     expect(orderOf({ zeta: ["1", "4"], alpha: ["2", "1"] })).toEqual(["alpha", "zeta"]);
     expect(orderOf({ alpha: ["1", "5"], zeta: ["2", "1"] })).toEqual(["zeta", "alpha"]);

@@ -175,7 +175,7 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
   });
 }
 
-/** Private models by deployment id. Only their dedicated endpoint serves them, never `find`. */
+/** Private models by deployment id. `findDedicated` finds them; `find` never does. */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
   const byId = hidden.flatMap((listing) =>
@@ -239,8 +239,8 @@ function pastNote(entry: Entry): CatalogNote {
 }
 
 /**
- * Freezes a value and everything in it. `Object.freeze` does not protect a Map or Set, so their
- * types are read-only and only the values of maps are frozen.
+ * Freezes a value and everything in it, also the values of maps. `Object.freeze` does not protect
+ * the entries of a Map or Set, but their types are read-only.
  */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -214,7 +214,7 @@ describe("pools file", () => {
     return read.ok ? [] : read.issues;
   }
 
-  /** The problems of a valid pool with these fields changed; undefined removes a field. */
+  /** Returns the problems of a valid pool with `change` applied; undefined removes a field. */
   function wrongWith(change: Readonly<Record<string, unknown>>): readonly string[] {
     const pool = Object.entries({ id: "p", listings: ["acme/m"], concurrent: 1, ...change });
     const present = Object.fromEntries(pool.filter(([, value]) => value !== undefined));

@@ -30,7 +30,7 @@ const CHANGES: Json = [
   },
 ];
 
-/** The catalog of `acme/nib`, which costs 1 and 2 dollars and may have terms. */
+/** Compiles a catalog where `acme/nib` costs $1 (prompt) and $2 (completion), with `terms`. */
 function compiled(terms: Json, nowMs = 0, more: Edits = {}): Catalog {
   return compiledWithNotes(terms, nowMs, more).catalog;
 }
@@ -161,8 +161,8 @@ test("a listing that is bought for more than it is sold is noted, also in a tier
   const tiers = { ...sold, price_tiers: tierOf(plain("3", "4")) };
   expect(notesOf({ ...tiers, purchase_tiers: tierOf(plain("3", "4")) })).toEqual([]);
   expect(notesOf({ ...tiers, purchase_tiers: tierOf(plain("3", "5")) })).toHaveLength(1);
-  // Sale and purchase tiers have different bounds: a long prompt between them is bought at its tier
-  // and sold below it.
+  // The sale tier begins at longer prompts than the purchase tier: a prompt between the two bounds
+  // is bought at the tier's price and sold at the base price.
   const later = [{ above_prompt_tokens: 20, pricing: plain("3", "4") }];
   const early = { ...sold, price_tiers: later, purchase_tiers: tierOf(plain("2", "3")) };
   expect(notesOf(early)).toHaveLength(1);
@@ -180,7 +180,7 @@ describe("pins", () => {
 
   test("are equal for equal prices, and differ for all others", () => {
     const pins = pinsOf(nib({ price_changes: CHANGES }));
-    // The first is in force and in the list.
+    // The first pin is that of the prices in force, which `datedPrices` has too.
     expect(new Set(pins).size).toBe(pins.length - 1);
     expect(pinsOf(nib({ price_changes: CHANGES }, 0))).toEqual(pins);
   });

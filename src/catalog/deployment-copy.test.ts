@@ -100,7 +100,7 @@ test("remembered copies are bounded, and a replaced catalog releases its own", a
 });
 
 async function collectGarbage(): Promise<void> {
-  // A value that was read in this iteration of the event loop stays until its end.
+  // The target of a new WeakRef stays in memory until this iteration of the event loop ends.
   await new Promise((resolve) => setImmediate(resolve));
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

@@ -34,7 +34,7 @@ export function ownKeyDeployment(
 
 export const OWN_KEY_PINS = "own-key-";
 
-/** Prices of 0. Their pin marks an attempt in the ledger as made with a customer's own key. */
+/** Returns prices of 0. Their pin marks an attempt as made with a customer's own key. */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
     pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,
@@ -48,7 +48,7 @@ export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
 
 type Copies = Map<string, Deployment>;
 
-// Weak, so that the copies of a replaced catalog are freed with it.
+// The maps are weak, so that the copies of a replaced catalog are freed with it.
 const copiesByDeployment = new WeakMap<Deployment, Copies>();
 const datedCopies = new WeakMap<Deployment, Map<DatedPrices, Deployment>>();
 
@@ -71,9 +71,9 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
 }
 
 /**
- * The deployment with the prices that are in force at `atMs`, in milliseconds since 1970. Returns
- * the same object for the same prices while the catalog has the deployment, so that caches keyed by
- * the object stay valid.
+ * Returns the deployment with the prices that are in force at `atMs`, in milliseconds since 1970.
+ * Returns the same object for the same prices while the catalog has the deployment, so that caches
+ * keyed by the object stay valid.
  */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
@@ -106,9 +106,9 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
 }
 
 /**
- * When the catalog must be built again, in milliseconds since 1970: when announced prices begin,
- * when the age of a price check changes, or when a listing becomes too old to be routed. Infinity:
- * never.
+ * Returns the next instant at which the catalog must be rebuilt, in milliseconds since 1970: when
+ * announced prices begin, when the age of a price check changes, or when a listing becomes too old
+ * to be routed. Infinity if there is none.
  */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(

@@ -59,8 +59,8 @@ export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules
 }
 
 /**
- * The origin that owns each key variable in a catalog of these manifests. The build of the next
- * catalog needs it, so that a new manifest cannot take over a key.
+ * Returns the origin that owns each key variable in a catalog of these manifests. The build of the
+ * next catalog needs it, so that a new manifest cannot take over a key.
  */
 export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);

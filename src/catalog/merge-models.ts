@@ -52,8 +52,8 @@ function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
 }
 
 /**
- * Merges routed listings into one model per id. Models with the newest `released` come first,
- * models without a date last, then by display name.
+ * Merges routed listings into one model per id, sorted by `released`, newest first and models
+ * without a date last, then by display name.
  */
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();

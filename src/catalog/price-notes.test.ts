@@ -47,7 +47,7 @@ test("stale listings are named oldest first, without those that have no check", 
 });
 
 describe("compiled", () => {
-  /** Two providers of one model; the prices of the first by priority were checked on this day. */
+  /** Compiles two listings of one model; the prices of the first were checked on the day `on`. */
   function compiled(on: string, staleAfterDays?: number): Catalog {
     const manifests = ["first", "second"].map((id, priority) => {
       const document = edited(textManifest(), {

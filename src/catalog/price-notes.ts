@@ -7,15 +7,15 @@ import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
 /**
- * A price that changes by this factor or more is reported: it is a wrong unit or a lost decimal
+ * A price that changes by this factor or more is reported as a probable mistake of unit or decimal
  * point, because real price changes are smaller.
  */
 const JUMP_FACTOR = 100n;
 
 /**
  * Warns about legal prices that are probably mistakes: a purchase price above the sale price, and
- * an implausible price of text. Other modalities are not checked, because one of their tokens can
- * mean a whole image.
+ * an implausible price of a text listing. Other modalities are not checked, because one of their
+ * tokens can mean a whole image.
  */
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
@@ -49,8 +49,8 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
 }
 
 /**
- * Ids of the listings with a new price, in force or announced, that differs from the price in the
- * catalog `before` by a factor of 100 or more.
+ * Returns the ids of the listings with a new price, in force or announced, that differs from the
+ * price in the catalog `before` by a factor of 100 or more.
  */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
@@ -99,9 +99,9 @@ function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, 
   return computeRates(findTier(sheet, promptTokens));
 }
 
-/** Days without a confirmation after which prices count as `late`. */
+/** Days since the last price check after which prices count as `late`. */
 export const CHECK_DAYS_MAX = 45;
-/** Days without a confirmation after which prices are `old` and the listing is tried last. */
+/** Days since the last price check after which prices are `old` and the listing is tried last. */
 export const OLD_DAYS = 90;
 
 const DAY_MS = 86_400_000;
@@ -116,8 +116,8 @@ function addDays(on: string, days: number): number {
 }
 
 /**
- * The age of a price check, and when it must be computed again: at the next change of `age`, or
- * when the listing becomes too old to be routed, which is `endsAfterDays` days after the check.
+ * Returns the age of a price check, and when it must be computed again: at the next change of
+ * `age`, or when the listing becomes too old to be routed, `endsAfterDays` days after the check.
  */
 export function computeAge(
   on: string,
@@ -138,8 +138,8 @@ export interface StaleListing {
 }
 
 /**
- * Routed listings whose prices were last confirmed more than 45 days ago, oldest check first.
- * Listings without a check are left out.
+ * Returns routed listings whose prices were last confirmed more than 45 days ago, oldest check
+ * first. Listings without a check are left out.
  */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   const found = models

@@ -16,8 +16,8 @@ interface StatedPrices extends ManifestTermPrices {
 }
 
 /**
- * All past, present and announced prices of a valid listing, oldest first. Every price pin is a
- * hash that also covers `pinned`.
+ * Returns all past, present and announced prices of a valid listing, oldest first. The hash `pinId`
+ * of each sheet also covers the texts `pinned`, such as the deployment's id.
  */
 export function compileDatedPrices(
   pinned: readonly string[],
@@ -36,8 +36,8 @@ export function compileDatedPrices(
 }
 
 /**
- * Compiles the prices of one period. The price pin is a hash that also covers the purchase prices,
- * so a changed purchase price gives a new pin.
+ * Compiles the prices that hold until the next price change. The price pin is a hash that also
+ * covers the purchase prices, so a changed purchase price gives a new pin.
  */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;

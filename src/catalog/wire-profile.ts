@@ -20,7 +20,7 @@ export interface WireProfile {
 
 export interface FixedMember {
   readonly name: string;
-  /** The value as JSON text, in ASCII because body texts have one character per byte. */
+  /** The value as ASCII JSON text, because bodies are built as text with one character per byte. */
   readonly json: string;
 }
 

@@ -57,8 +57,8 @@ export class Answers {
   }
 
   /**
-   * The flag's value, the person's answer or the fallback. Undefined if there is none of them;
-   * `needAll` then names the flag.
+   * Returns the flag's value, the person's answer or the fallback. If there is none of them,
+   * returns undefined, and `needAll` names the flag later.
    */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;

@@ -17,7 +17,7 @@ import {
 const folder = mkdtempSync(join(tmpdir(), "tokenmarket-files-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The message of a command that tries to create this file. */
+/** Returns the message of a command that cannot create this file. */
 async function saidOf(path: string): Promise<string> {
   let said = "";
   const stderr = { write: (text: string) => (said += text) };

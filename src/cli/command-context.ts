@@ -17,8 +17,8 @@ import { plainText } from "./plain-text.ts";
 import type { SecretFiles, TextOutput } from "../app/index.ts";
 
 /**
- * 0: done. 1: a check failed, part of the work was not done, or the command may succeed later. 2: a
- * wrong call, a fault, or no clear answer. 3: the checked file is not valid.
+ * 0: success. 1: a check failed, part of the work was not done, or the command may succeed later.
+ * 2: wrong usage, a fault, or no clear answer. 3: the checked file is not valid.
  */
 export type ExitCode = 0 | 1 | 2 | 3;
 
@@ -34,7 +34,7 @@ export interface CommandIo {
   /** Opens standard input. Only its readers call this: an open input can keep a process alive. */
   readonly stdin: () => StandardInput;
   readonly stdout: NodeJS.WritableStream;
-  /** Gets messages and logs. `isTTY`: a person reads the output while it is written. */
+  /** Receives messages and log lines. `isTTY`: a person reads the output while it is written. */
   readonly stderr: TextOutput & { readonly isTTY?: boolean | undefined };
   /** Ends the process although something is still open. Only servers call this. */
   readonly exit: (code: ExitCode) => void;
@@ -52,7 +52,7 @@ export function endServer(context: CommandContext, code: ExitCode): void {
   context.exit(code);
 }
 
-/** A wrong call of a command. Its message goes to standard error, and the exit code is 2. */
+/** Wrong usage of a command. Its message goes to standard error, and the exit code is 2. */
 export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
@@ -188,7 +188,7 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/** Replaces a failure to open a file by a sentence with the next step; else undefined. */
+/** Turns a failure to open a file into a fault that says what to do; undefined for other faults. */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];
@@ -203,7 +203,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
-/** Returns 1 if the call was right and may succeed later, else 2. */
+/** Returns 1 if the same command may succeed later, else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
 }
@@ -225,7 +225,7 @@ interface WholeRange {
   readonly max: number;
 }
 
-/** The whole number of the flag `--<name>`; undefined if the flag is absent. */
+/** Returns the whole number of the flag `--<name>`; undefined if the flag is absent. */
 export function readWhole(flags: Flags, name: string, range: WholeRange): number | undefined {
   const text = readText(flags, name);
   if (text === undefined) return undefined;
@@ -289,7 +289,7 @@ export function reachableHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Requires dollars of at least 0. `flag` names the flag in the message, such as `--credit-usd`. */
+/** Parses an amount of at least 0 dollars. `flag`, such as `--credit-usd`, is for the message. */
 export function requireUsd(flag: string, text: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount !== undefined && amount >= 0n) return amount;

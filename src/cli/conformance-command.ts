@@ -99,7 +99,8 @@ async function runConformance(
   const costText = expectedText(expected.costs, budgetMicroUsd);
   if (flags["estimate"] === true) return { json: expected.costs, text: costText };
   const isRecorded = flags["record"] === true;
-  // A database that does not answer must end the command before any probe is paid for.
+  // This call records nothing. It ends the command, before any probe is paid for, if the database
+  // does not answer.
   if (isRecorded) await record(context, flags, []);
   const stop = new AbortController();
   // The first signal ends the run, with a report on the checks that have run.

@@ -33,8 +33,8 @@ const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
 /**
- * The longest wait before `conformance watch` looks for due listings again, because manifests and
- * suspicions change at any time.
+ * The longest wait before `conformance watch` looks for due listings again, because a manifest can
+ * change, or a listing can become suspect, at any time.
  */
 const POLL_MS = 30_000;
 /** The wait while another `conformance watch` process has the lock. */

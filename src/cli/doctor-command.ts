@@ -62,7 +62,7 @@ type ReadExamined =
 
 /**
  * Reads the configuration and the catalog. An invalid configuration is a finding of the doctor, but
- * a missing file that `--config` names is a wrong call.
+ * if `--config` names a missing file, the command was used wrongly.
  */
 function readExamined(context: CommandContext, flags: Flags): ReadExamined {
   const { env } = context;

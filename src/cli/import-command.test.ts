@@ -90,7 +90,7 @@ describe("import litellm", () => {
     expect(checked).toMatchObject({ code: 0, stderr: "" });
     const accounts = join(folder, "with-accounts");
     await runCommand(["import", "litellm", config, "--keys", keys, "--write", accounts]);
-    // The script has keys in it.
+    // The script contains keys, so only its owner may read it.
     expect(statSync(join(accounts, "accounts.sh")).mode & 0o777).toBe(0o700);
     writeFileSync(join(target, "pools.yaml"), "mine");
     const again = await runCommand(args);

@@ -60,8 +60,8 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
               left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
             }),
           );
-          // The ledger has already committed the recovered attempts, block by block. This entry in
-          // the change log is about the command as a whole.
+          // The ledger has already committed the closed attempts, batch by batch. This entry in the
+          // change log is about the command as a whole.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_client, note) => {
             if (recovered === 0 && instances.length === 0) return;
@@ -121,7 +121,10 @@ function addExportCommand(ledger: Command, context: CommandContext): void {
 }
 
 const JOBS = { min: 1, max: 8 };
-/** At most four connections leave most of a database's connections to the gateways. */
+/**
+ * At most four connections are used by default, so that most of the database's connections are left
+ * to the gateways.
+ */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;
@@ -261,7 +264,7 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/** Opens the session. Tries repeatedly, because a run that was just killed may hold its lock. */
+/** Opens a retention session. Retries, because a run that was just killed may hold its lock. */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
@@ -272,9 +275,10 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 }
 
 /**
- * Closes the monthly statements that are due, because a statement lists the requests of its month
- * one by one, and a retired day has only their sum. Returns the first day that must not be retired,
- * if a statement is still open: another process is closing it, or closing it failed.
+ * Closes the monthly statements that are due before any day is retired: a statement lists the
+ * requests of its month one by one, and a retired day keeps only their totals. If a statement is
+ * still open, because another process is closing it or closing it failed, returns the first day
+ * that must not be retired.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],

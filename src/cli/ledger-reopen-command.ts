@@ -124,7 +124,7 @@ async function readChanges(
   return outcome;
 }
 
-/** Empties the limit store. A failure is only reported: the ledger is reopened already. */
+/** Empties the shared limit store. A failure is only reported: the ledger is reopened already. */
 async function emptied(
   context: CommandContext,
   flags: Flags,

@@ -4,9 +4,9 @@ import { runCli } from "./run-cli.ts";
 
 const stderr = openStandardError();
 let isAnswerLost = false;
-// Without this, Node.js would end with 1, which says that the answer is no.
+// Without this handler, Node.js would exit with code 1, which means that a check failed.
 process.stdout.on("error", ({ code = "" }: NodeJS.ErrnoException) => {
-  // A reader that has left, such as `head`, has what it wants.
+  // `EPIPE` means that the reader, such as `head`, has closed the pipe because it needs no more.
   if (code !== "EPIPE") stderr.write(`tokenmarket: standard output cannot be written (${code})\n`);
   isAnswerLost = true;
   process.exitCode = 2;

@@ -45,8 +45,8 @@ export function listManifestFiles(folder: string): readonly string[] {
 }
 
 /**
- * Undefined if the file cannot be parsed: a broken manifest of another provider must not keep the
- * caller from finding the wanted one.
+ * Returns undefined if the file cannot be parsed: a broken manifest of another provider must not
+ * keep the caller from finding the wanted one.
  */
 function readProviderId(file: string): string | undefined {
   try {

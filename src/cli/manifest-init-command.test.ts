@@ -39,7 +39,7 @@ interface Initialized extends CommandResult {
   readonly manifest: Manifest | undefined;
 }
 
-/** Runs `manifest init` on a server that answers like this. */
+/** Runs `manifest init` against a server that gives `answer`. */
 async function init(
   answer: PlayedAnswer,
   flags: readonly string[],

@@ -226,7 +226,7 @@ function asFault({ code, field, message }: OperationRefusal, fields: readonly Fi
   if (code === "confirm_needed") return new UsageFault(`${message} with --confirm`);
   const flag = field?.replace(/\[.*/, "");
   const isFlag = fields.some(([name]) => name === flag);
-  // The field `ref` is not meant by a message that begins with `reference`.
+  // The whole word must match: a message that begins with `reference` is not about the field `ref`.
   const isNamed = isFlag && new RegExp(`^${flag}\\b`).test(message);
   if (flag === undefined || !isNamed) return new UsageFault(message);
   return new UsageFault(`${flagName(flag)}${message.slice(flag.length)}`);
@@ -320,8 +320,8 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
 }
 
 /**
- * Converts a text into the value that the route takes. If a number is expected and the text is
- * none, the text stays as it is, and the schema refuses it.
+ * Converts a text into the value that the route takes. If the route takes a number and the text is
+ * not one, the text stays as it is, and the schema refuses it.
  */
 function readValue(
   text: string,

@@ -11,7 +11,7 @@ import { readSourceFile } from "./read-source-file.ts";
 const LIST = '{"some-model":{"input_cost_per_token":2e-07}}';
 const MiB = 1_048_576;
 
-/** A host that publishes a list, and does to its readers what a host can do. */
+/** Publishes a price list. Other paths redirect, state odd dates, send too much, or break off. */
 const host = withServer(() => createServer(selfSigned(), serve));
 
 function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -50,7 +50,8 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
 
 const at = (path: string): string => `https://127.0.0.1:${host.port}${path}`;
 
-// Before the others: a connection that they leave open would be used again.
+// This test comes first: the other tests accept the certificate, and a connection that they leave
+// open would be used again.
 test("an address whose certificate no authority signed is not read", async () => {
   await expect(readSourceFile(at("/list.json"), undefined)).rejects.toThrow("cannot be read: ");
 });

@@ -6,7 +6,7 @@ import { clock, UsageFault } from "./command-context.ts";
 
 const MiB = 1_048_576;
 const SOURCE_BYTES_MAX: number = 16 * MiB;
-/** More than three times the number of values in the largest source. */
+/** More than three times the number of values in the largest price list. */
 const SOURCE_VALUES_MAX = 1_500_000;
 const FETCH_TIMEOUT_MS = 60_000;
 const REDIRECTS_MAX = 3;

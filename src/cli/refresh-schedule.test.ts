@@ -52,7 +52,7 @@ async function read(named: string): Promise<SourceFile> {
 
 const path = (): string => join(folder, "manifests", "groq.json");
 
-/** The manifest as two lists gave it in October, perhaps with a margin. */
+/** Writes the manifest that two price lists of October give, with an optional margin. */
 function writeManifest(usd: number, margin?: string): void {
   listsAt(usd);
   const head = findHead("groq");
@@ -117,7 +117,7 @@ test("a rise that the margin covers is announced, and one that it does not begin
   expect(covered).toEqual({ prompt: "13", changes: ["2026-12-06T00:00:00Z"] });
   writeManifest(10);
   listsAt(11);
-  // Without a margin customers would pay less than is owed.
+  // The rise begins at once: without a margin, customers would pay less than the provider is owed.
   const plain = await refreshed();
   expect(plain).toEqual({ prompt: "11", changes: [] });
 });
@@ -135,7 +135,7 @@ test("a rise above 20 percent waits, and the operator is told how to take it", a
   expect(more).toEqual([]);
   expect(wait).toContain("groq/groq/acme-1 rises by more than 20 %");
   expect(wait).toContain("--accept groq/acme-1");
-  // It stays so until it is accepted.
+  // A second refresh changes nothing, because the rise has not been accepted.
   expect(await refreshed()).toEqual({ prompt: "10", changes: [] });
   expect([owed(), readRefreshState(join(folder, "data"))?.waits]).toEqual(["13", [wait]]);
 });
@@ -190,7 +190,7 @@ test("all manifests are written, or none", async () => {
   const both = schedule();
   const changeLog: Pick<ChangeLog, "write"> = {
     write: async (by, step) => {
-      // Somebody edits the second one while the first is written.
+      // Somebody edits the second manifest just before the files are replaced.
       writeFileSync(other, "{}");
       return await both.changeLog.write(by, step);
     },

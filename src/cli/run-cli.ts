@@ -17,8 +17,8 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (fault) {
-    // Commander also throws for help and version, with exit code 0. Anything else that it throws is
-    // a wrong call.
+    // Commander also throws for help and version, with exit code 0. Anything else that it throws
+    // means wrong usage.
     if (!(fault instanceof CommanderError)) throw fault;
     return fault.exitCode === 0 ? 0 : 2;
   }

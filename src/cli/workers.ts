@@ -16,7 +16,7 @@ type Order = "stop" | "reload";
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 30_000;
-/** A worker that ran this long did not fail from its start, so the wait to restart begins anew. */
+/** A worker that ran this long did not fail at its start, so the wait for a restart is reset. */
 const HEALTHY_MS = 60_000;
 
 /** The number of this process among the workers, from 0; undefined if this process is no worker. */

@@ -119,7 +119,7 @@ const FIGURES_SQL = `
       as schema_level
   from open, today`;
 
-/** If more attempts are stuck, the whole run of the recovery fails and is repeated later. */
+/** If more attempts than this are stuck, the whole run of the recovery fails and is repeated. */
 const STUCK_MAX = 1_000;
 
 /** Open attempts of dead instances whose closing breaks a constraint of the books. */

@@ -9,9 +9,9 @@ export class DayFactsFault extends Error {
 }
 
 /**
- * Yields the facts of an ended day, one JSON document per line: its attempts, then their transfers
- * and the transfers of that day without an attempt. Large integers are texts, because many JSON
- * readers would round them. All facts are read on one snapshot.
+ * Yields the facts of an ended day as JSON, one row per line: the rows of its attempts, then those
+ * of their transfers and of that day's transfers without an attempt. Large integers are texts,
+ * because many JSON readers would round them. All facts are read on one snapshot.
  */
 export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string> {
   const client = await pool.connect();

@@ -102,7 +102,7 @@ describe("an instance lease", () => {
     await pass(LEASE_RENEW_MS);
     expect(lease.isHeld).toBe(false);
     expect(lease.hasGoneBack).toBe(true);
-    // Only a new life of the books ends the stop.
+    // Even if renewals succeed again, only a reopening of the books ends the stop.
     renewal.answer = (storeNowMs) => ({ kind: "held", beat: 1n, storeNowMs });
     await pass(5 * LEASE_RENEW_MS);
     expect(lease.isHeld).toBe(false);

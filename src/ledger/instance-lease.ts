@@ -22,9 +22,9 @@ const MS_PER_DRIFT_MS = 2_000;
 const READING_MS = 1;
 
 /**
- * Estimates the store's clock. An answer of the store has a reading of its clock, which was taken
- * at an unknown time between the question and the answer. Several readings together narrow the
- * estimate, so that one slow answer does not put it back. The estimate is never ahead of the
+ * Estimates the store's clock. Each answer of the store contains a reading of its clock, taken at
+ * an unknown time between the question and the answer. Several readings together narrow the
+ * estimate, so that one slow answer does not make it less exact. The estimate is never ahead of the
  * store's clock.
  */
 export class StoreClock {
@@ -91,11 +91,11 @@ export interface InstanceLeaseOptions {
   readonly log: Logger;
   readonly instanceName: string;
   readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
-  /** What to do if a restore of the database has removed committed work; `stop` if absent. */
+  /** The reaction if a restore of the database has removed commits; `stop` if absent. */
   readonly onGoneBack?: "stop" | "go_on";
 }
 
-/** Keeps the epoch and the lease of this instance, and recovers attempts of dead instances. */
+/** Renews the lease of this instance, and closes attempts that dead instances have left open. */
 export class InstanceLease {
   readonly #options: InstanceLeaseOptions;
   #member: Membership;
@@ -112,7 +112,7 @@ export class InstanceLease {
   /** Why this instance takes no traffic; undefined if it may take traffic. */
   #stopReason: string | undefined;
   /**
-   * True if the books were rolled back and this instance serves on, because `onGoneBack` is
+   * True if the books were rolled back and this instance went on serving, because `onGoneBack` is
    * `go_on`.
    */
   #hasGoneOn = false;
@@ -141,14 +141,14 @@ export class InstanceLease {
     this.#witness = freshWitness(member);
   }
 
-  /** Joins, and closes the attempts that an earlier epoch of this instance left open. */
+  /** Joins the ledger, and closes the attempts that an earlier run of this instance left open. */
   static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
     const stopReason =
       options.onGoneBack === "go_on" ? undefined : await options.store.stopReason();
     const joinedAtMs = options.clock.monotonicMs();
-    // While the books are stopped, the instance joins without a lease, because books can be
+    // While an alarm stops all instances, this one joins without a lease, because the books can be
     // reopened only while no instance has one.
     const leaseMs = stopReason === undefined ? LEASE_MS : 0;
     const member = await options.store.join(options.instanceName, leaseMs);
@@ -174,7 +174,7 @@ export class InstanceLease {
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
 
-  /** True if committed work is gone from the books and the books were not reopened since. */
+  /** True while lost commits stop this instance, or once it has gone on despite such a loss. */
   get hasGoneBack(): boolean {
     return this.#stopReason !== undefined || this.#hasGoneOn;
   }
@@ -294,7 +294,7 @@ export class InstanceLease {
     const { number } = this.#member;
     this.#member = await store.join(instanceName, LEASE_MS);
     this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
-    // An unchanged number keeps its id maker, so that it never repeats ids of attempts in flight.
+    // An instance whose number is unchanged keeps its id maker, so that no id is made twice.
     if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
     this.#attemptFloorMs = computeFloorMs(this.#member);
     this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });

@@ -31,21 +31,22 @@ interface InstanceRow {
 }
 
 /**
- * Starts a new epoch under `name`. If a living process of any machine has that name, tries
- * `name-2`, `name-3` and so on. A dead process of this machine is replaced at once, without waiting
- * for the end of its lease.
+ * Registers a new start of the instance `name` and raises its epoch, so that an earlier start can
+ * no longer reserve. If a living process of any machine has that name, tries `name-2`, `name-3` and
+ * so on. A dead process of this machine is replaced at once, before its lease ends.
  */
 export async function joinInstance(pool: Pool, name: string, leaseMs: number): Promise<Membership> {
   return await inTransaction(pool, async (client) => {
-    // One start at a time, so that no two instances get the same number or name.
+    // The lock lets one instance join at a time, so that no two get the same number or name.
     await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
     return await joinFirstFree(client, name, leaseMs);
   });
 }
 
 /**
- * Starts a new epoch for every dead instance that has holds: its lease has ended, or it was a
- * process of this machine that is gone. Returns the ids of the instances that this call took over.
+ * Raises the epoch of every dead instance that has holds, so that its attempts can be recovered. An
+ * instance is dead if its lease has ended, or if it was a process of this machine that is gone.
+ * Returns the ids of these instances.
  */
 export async function takeOverDeadInstances(pool: Pool): Promise<readonly string[]> {
   const neighbours = await pool.query<{ process: string }>(
@@ -113,8 +114,9 @@ const TAKE_OVER_SQL = `
       where h.instance_id = i.instance_id and h.epoch = i.epoch and not h.annulled)
   returning i.instance_id`;
 
-// Frees the numbers of instances that have been gone for a day and have no holds. After the books
-// were reopened, the first epoch is above all epochs that may have been lost.
+// Frees the numbers of instances that have been gone for a day and have no holds. The first epoch
+// of a new instance grows by a million with each reopening of the books, so that it is above all
+// epochs that a restore may have lost.
 const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l

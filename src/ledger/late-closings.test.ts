@@ -14,7 +14,9 @@ function closed(rows: readonly CloseRow[]): readonly CloseVerdict[] {
   return rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n }));
 }
 
-/** Late closings with scripted answers: each send gets the next one, and the last one is repeated. */
+/**
+ * Late closings with scripted answers: each send gets the next answer; the last one is repeated.
+ */
 function scripted(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
   const sent: bigint[][] = [];
   const logged: string[] = [];

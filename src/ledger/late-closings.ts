@@ -24,8 +24,8 @@ const RETRY_MAX_MS = 250;
 const REJECTED_RETRY_MS = 30_000;
 
 /**
- * Takes closings that the ledger's lane could not commit or whose attempt was not open, and retries
- * each until it has committed. Sends them without holds, and with longer time limits than the lane.
+ * Takes closings that `LedgerLane` could not commit or whose attempt was not open, and retries each
+ * until it has committed. Sends them without holds, and with longer time limits than `LedgerLane`.
  */
 export class LateClosings {
   readonly #options: LateClosingsOptions;
@@ -52,13 +52,13 @@ export class LateClosings {
     this.#schedule(0);
   }
 
-  /** Adds a closing that the lane never sent. Unlike `add`, this leaves `isInTrouble` unchanged. */
+  /** Adds a closing that was never sent. Unlike `add`, this leaves `isInTrouble` unchanged. */
   join(closing: Closing): void {
     this.#queue.push(closing);
     this.#schedule(0);
   }
 
-  /** Sends closings that broke a constraint once more. Resolves when all others have committed. */
+  /** Resends closings that broke a constraint. Resolves when all other closings have committed. */
   drained(): Promise<void> {
     for (const closing of this.#aside) this.#takeBack(closing);
     if (!this.#isSending && this.#queue.length === 0) return Promise.resolve();
@@ -73,8 +73,8 @@ export class LateClosings {
   }
 
   /**
-   * True from a call of `add` with closings until a batch leaves none to retry soon: each was
-   * committed, or set aside because it breaks a constraint.
+   * True after `add` has taken closings, until a batch in which each closing was committed or, if
+   * it breaks a constraint, set aside.
    */
   get isInTrouble(): boolean {
     return this.#isInTrouble;

@@ -103,9 +103,7 @@ export class BatchFault extends Error {
   }
 }
 
-/**
- * The ledger's storage. Every method is one durable transaction or none; faults are `BatchFault`.
- */
+/** Each `runBatch` or `closeBatch` is one durable transaction, or rejects with a `BatchFault`. */
 export interface LedgerBatchStore {
   /**
    * Closes open attempts, then makes holds in arrival order. The first of two closings of one
@@ -134,7 +132,8 @@ export interface LedgerBatchStore {
   /** Stores prices to which attempts will refer. Known pins do not change. */
   ensurePricePins(pins: readonly PricePin[]): Promise<void>;
   /**
-   * Starts a new epoch of the instance `name`, or of `name-2`, … if a living process has that name.
+   * Registers a new start of the instance `name`, or of `name-2`, … if a living process has that
+   * name.
    */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
@@ -148,21 +147,19 @@ export interface LedgerBatchStore {
     readonly goesOn: boolean;
   }): Promise<Renewal>;
   /**
-   * Sets a check that runs on each new connection of the lane before its first batch. If it
+   * Sets a check that runs on each new connection of `runBatch` before its first batch. If it
    * rejects, which it must do with a `BatchFault`, the batch is not sent.
    */
   onReconnect(prove: () => Promise<void>): void;
-  /** Why no instance may take traffic until the books are reopened; undefined if they may. */
+  /** Returns why instances may take no traffic until the books are reopened, or undefined. */
   stopReason(): Promise<string | undefined>;
   leave(member: Membership): Promise<void>;
-  /**
-   * Starts a new epoch for every dead instance that has holds. Returns the ids of these instances.
-   */
+  /** Raises the epoch of every dead instance that has holds. Returns the ids of these instances. */
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
    * Closes every open attempt of an older epoch at its reserve, except for those with a provider
    * job, and returns their number. An attempt whose closing breaks a constraint is added to
-   * `stuck`; without `stuck`, recovery stops there.
+   * `stuck`; without `stuck`, the call rejects.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /**

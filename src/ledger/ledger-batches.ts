@@ -176,8 +176,8 @@ const SILENCE_MS = 900;
 const READ_ONLY_TRANSACTION = "25006";
 
 /**
- * A connection for one lane, with prepared statements. After a loss, the next statement opens a new
- * one. Values are sent and returned as text.
+ * A connection for one kind of batch, with prepared statements. If it is lost, the next statement
+ * opens a new one. Values are sent and returned as text.
  */
 export class LaneConnection {
   readonly #options: LaneOptions;

@@ -31,14 +31,12 @@ export class LedgerCounts {
   readonly faults: Map<string, number> = new Map();
   annulled = 0;
   recovered = 0;
-  /** Number of open attempts of dead instances that could not be recovered. */
+  /** Number of open attempts of dead instances whose closing breaks a constraint of the books. */
   stuck = 0;
   corrected = 0;
   readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
   readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");
-  /**
-   * Faults that were counted already: a lane may report the same fault twice, but it counts once.
-   */
+  /** Faults that were counted already: the same fault may be reported twice, but it counts once. */
   readonly #counted: WeakSet<object> = new WeakSet();
   #state: () => LedgerState | undefined = () => undefined;
 

@@ -158,7 +158,7 @@ export class LedgerLane {
     }
   }
 
-  /** Sends a rejected batch again in halves, so that one bad row does not fail the others. */
+  /** Sends the holds of a rejected batch again in halves, so that one bad row fails no other. */
   async #sendApart(holds: readonly Waiting[]): Promise<void> {
     const middle = (holds.length + 1) >> 1;
     for (const half of [holds.slice(0, middle), holds.slice(middle)]) {

@@ -23,8 +23,8 @@ export interface ModelReserve {
   readonly provider: string;
   readonly amount: bigint;
   /**
-   * Absent for an attempt without an instance. Its reserve is never fenced, and no instance
-   * recovers it: only a closing of kind `crash` charges it at its reserve.
+   * Absent for an attempt without an instance. Its reserve is not refused for an old epoch, and no
+   * instance recovers it: only a closing of kind `crash` charges it at its reserve.
    */
   readonly member?: ModelMember;
 }
@@ -57,7 +57,7 @@ export interface ModelHold extends ModelReserve {
   readonly month: number;
   readonly day: number;
   member?: ModelMember;
-  /** True for a provider job: recovery leaves the attempt open, and another instance adopts it. */
+  /** True if the attempt has a provider job, so that recovery leaves it open for adoption. */
   isResumable: boolean;
 }
 
@@ -77,7 +77,7 @@ export class LedgerModel {
   month = 0;
   /** The current UTC day, in days since 1970. */
   day = 0;
-  /** The order in which a key's caps refuse: the one that resets last comes first. */
+  /** The order in which caps are checked. The database begins with the cap that resets last. */
   capPeriods: readonly CapPeriod[] = CAP_PERIODS;
 
   addOrg(org: string, keys: readonly string[] = []): ModelOrg {
@@ -121,8 +121,8 @@ export class LedgerModel {
   }
 
   /**
-   * Adds an attempt that was charged at its reserve before this model began: its money has moved
-   * already.
+   * Adds an attempt that was charged at its reserve after a crash, before this model began. Its
+   * transfers are already in the accounts.
    */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
@@ -209,9 +209,7 @@ export class LedgerModel {
     return { debit, overrun };
   }
 
-  /**
-   * Moves the margin out of the accrual, so that the accrual is exactly the debt to the provider.
-   */
+  /** Moves the margin out of `accrual:`, so that `accrual:` is exactly the debt to the provider. */
   #takeMargin(provider: string, margin: bigint): void {
     const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
     if (margin < 0n) this.move(own, accrual, -margin);

@@ -39,8 +39,8 @@ export interface ReserveRow {
   readonly estimatedTokens: number;
   readonly reserveMicroUsd: MicroUsd;
   /**
-   * Gets the time in the queue and the size of the batch, for a trace. Absent if the request is not
-   * traced; never stored.
+   * Receives the time in milliseconds that this row waited in the queue, and the number of rows in
+   * its batch, for the request's trace. Absent if the request is not traced; never stored.
    */
   readonly lane?: LaneNote | undefined;
 }
@@ -49,7 +49,7 @@ export type ReserveOutcome =
   | { readonly kind: "reserved" }
   | {
       readonly kind: "low_balance";
-      /** The settled balance minus all holds: what this hold would have had to fit in. */
+      /** The settled balance minus all holds. The refused hold was larger than this amount. */
       readonly availableMicroUsd: MicroUsd;
       readonly heldMicroUsd: MicroUsd;
     }
@@ -57,19 +57,19 @@ export type ReserveOutcome =
       readonly kind: "cap";
       readonly scope: "org" | "key";
       /**
-       * The period of the cap that refused. If several refused, that of the cap that resets last.
-       * Organizations have only monthly caps.
+       * The period of the cap that the hold would have exceeded; of several caps of the key, the
+       * period of the one that resets last. Organizations have only monthly caps.
        */
       readonly period: CapPeriod;
       readonly capMicroUsd: MicroUsd;
       readonly settledMicroUsd: MicroUsd;
       readonly inFlightMicroUsd: MicroUsd;
-      /** First instant of the next UTC day, week or month. */
+      /** The first instant of the next UTC day, week or month, in milliseconds since 1970. */
       readonly resetAtMs: number;
     }
   /**
-   * Nothing may be dispatched: the database does not answer, the instance is fenced, or the queue
-   * is full.
+   * There is no hold, so nothing may be dispatched: the database does not answer, this instance has
+   * no valid lease, or the queue is full or too slow.
    */
   | { readonly kind: "unavailable"; readonly reason: string };
 
@@ -98,8 +98,8 @@ export type SettlementBasis =
 export type ReportFlag = "usage_impossible";
 
 /**
- * The values of headers in the gateway's answer that no other field of the attempt has. A field is
- * absent if its header was not sent.
+ * Values that the gateway sent in headers of its answer and that no other field of the attempt has.
+ * A field is absent if its header was not sent.
  */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
@@ -121,7 +121,7 @@ export interface CloseRow extends AnsweredHeaders {
    * Exact cost of the observed usage. The debit is this cost rounded down, and at most the reserve.
    */
   readonly costPicoUsd: PicoUsd;
-  /** The debt to a provider that has purchase prices; absent if it equals the cost. */
+  /** The debt to the provider, if it has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
   /**
@@ -141,9 +141,7 @@ export interface CloseRow extends AnsweredHeaders {
 
 export type CloseOutcome =
   | { readonly kind: "closed"; readonly debitMicroUsd: MicroUsd; readonly overrun: boolean }
-  /**
-   * The attempt was closed before, by recovery in another process. This closing changed nothing.
-   */
+  /** The attempt was closed before or is unknown, so this closing changed nothing. */
   | { readonly kind: "already_closed"; readonly debitMicroUsd: MicroUsd }
   /** The closing has not committed yet; the ledger retries it. */
   | { readonly kind: "pending" };
@@ -165,7 +163,7 @@ export interface RefusedRequest {
   readonly reason?: RefusalReason;
 }
 
-/** How many refused requests of a key in one minute are counted without being stored. */
+/** The number of refused requests of a key in one minute that are counted without being stored. */
 export interface RefusedCount {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -181,13 +179,11 @@ export interface PricePin {
   readonly modelId: ModelId;
   /** In pico-dollars per token. */
   readonly prices: BySku<bigint>;
-  /**
-   * The pin of the prices that the provider is paid; absent if it is paid the prices of this pin.
-   */
+  /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
   /**
-   * The price sheets by prompt size, starting at 0. Absent if another pin has the same sheets, or
-   * if the provider reports costs, so that none are computed from prices.
+   * The price sheets by prompt size, from 0 tokens up. Absent on the pin of a higher price tier,
+   * and if the provider reports costs, so that none are computed from prices.
    */
   readonly sheets?: readonly PinnedSheet[];
 }

@@ -83,7 +83,7 @@ export interface ModelCharge {
   readonly costPico: bigint;
   readonly debit: bigint;
   readonly overrun: bigint;
-  /** Debit plus overrun minus the debt to the provider; negative if the provider costs more. */
+  /** Debit plus overrun minus the debt to the provider; negative if the debt is the larger one. */
   readonly margin: bigint;
 }
 

@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 async function scriptedLedger() {
   const time = { ms: 0 };
   const annulled: bigint[] = [];
-  /** The route of each closing: `batch <id>` or `late <id>`. */
+  /** How each closing was sent: `batch <id>` with `runBatch`, `late <id>` with `closeBatch`. */
   const closed: string[] = [];
   let closeLate: () => void = () => undefined;
   let epoch = 0n;

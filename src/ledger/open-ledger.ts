@@ -26,7 +26,7 @@ export interface OpenLedgerOptions {
   readonly log: Logger;
   /** Must stay the same when an instance restarts, and differ between instances. */
   readonly instanceName: string;
-  /** What to do if a restore of the database has removed committed work; `stop` if absent. */
+  /** The reaction if a restore of the database has removed commits; `stop` if absent. */
   readonly onGoneBack?: "stop" | "go_on";
   readonly counts?: LedgerCounts;
 }
@@ -34,7 +34,7 @@ export interface OpenLedgerOptions {
 export interface OpenedLedger extends Ledger {
   /** `instanceName`, with a number if another living process has that name. */
   readonly instanceId: string;
-  /** True if committed work is gone from the books and the books were not reopened since. */
+  /** True while lost commits stop this instance, or once it has gone on despite such a loss. */
   readonly hasGoneBack: boolean;
 }
 
@@ -43,11 +43,11 @@ const SHUT_DOWN_WAIT_MS = 10_000;
 
 /**
  * Adds this process to the ledger's instances. Resolves when it may take traffic: by then the
- * attempts that an earlier epoch of this instance left open are closed.
+ * attempts that an earlier run of this instance left open are closed.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
-  // Opens the connections and plans the statements before any customer waits.
+  // Two empty batches open the connections and plan the statements before any customer waits.
   await options.store.runBatch({ member: lease.member, closings: [], holds: [] });
   await options.store.closeBatch([]);
   return new BatchedLedger(options, lease);
@@ -161,9 +161,9 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * Sends a closing in the main lane. While late closings cannot reach the store, it joins them
-   * instead: if it waited in the main lane for one organization's locked wallet, it would delay all
-   * holds.
+   * Queues a closing together with the holds. During shutdown, and while late closings fail to
+   * commit, queues it with the late closings instead: if it waited among the holds for one
+   * organization's locked wallet, it would delay the holds of all organizations.
    */
   #close(closing: Closing): void {
     if (this.#isShutDown || this.#late.isInTrouble) this.#late.join(closing);
@@ -214,7 +214,7 @@ class BatchedLedger implements OpenedLedger {
     };
   }
 
-  /** Logs the refused holds of a failed batch, and annuls them if they may have committed. */
+  /** Logs refused holds, and annuls them if they may have committed. */
   #careFor(rows: readonly ReserveRow[], fault: BatchFault): void {
     const detail = { err: fault, rows: rows.length };
     this.#counts.fault("reserve", fault);

@@ -48,7 +48,7 @@ export class PostgresCreditStore {
         if (row.created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
           // A grant may also set the threshold of the low-balance alert. The change log drops this
-          // change if its two states are equal.
+          // change if the threshold is the same before and after.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }
@@ -117,8 +117,8 @@ interface Grant {
   /** Identifies this grant permanently and across all organizations. */
   readonly ref: string;
   /**
-   * True for trial credit: it lifts the limit of organizations without credit, but unusual use is
-   * still detected. Otherwise the credit counts as bought.
+   * True for trial credit. It ends the lower rate limit of organizations without credit, but not
+   * the restrictions after unusual use; any other credit counts as bought and ends both.
    */
   readonly isTrial?: boolean;
 }
@@ -132,13 +132,13 @@ interface GrantOutcome {
 
 export interface LedgerEntry {
   readonly atMs: number;
-  /** What moved the money: `grant`, `purchase`, `settle`, … */
+  /** The kind of event that moved the money: `grant`, `purchase`, `settle`, … */
   readonly kind: string;
   /** The reference of the transfer, or the request id. */
   readonly ref: string;
   /** The model of a settled request, else null. */
   readonly detail: string | null;
-  /** Positive if it was credited to the wallet. */
+  /** Positive if it was credited to the wallet, negative if it was debited. */
   readonly amountMicroUsd: MicroUsd;
 }
 

@@ -105,8 +105,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async annul(rows: readonly ReserveRow[]): Promise<void> {
     for (const row of rows) {
-      // If the transaction of the reserve is about to commit, `annul_attempt` waits for it. If it
-      // comes later, it finds the attempt's id taken and fails.
+      // If the transaction of the reserve is about to commit, `annul_attempt` waits for it. A
+      // reserve that comes later finds the attempt's id taken and fails.
       const values = Object.values(holdColumns.record(row));
       await queryInTime(this.#pool, { text: ANNUL_SQL, values });
     }

@@ -11,7 +11,7 @@ export const RefusalReason = Type.Object({
   cap_period: Type.Optional(oneOf("day", "week")),
   limit_kind: Type.Optional(Type.String()),
   limit_id: Type.Optional(Type.String()),
-  /** In seconds. */
+  /** How many seconds the client must wait before it retries. */
   retry_after: Type.Optional(Count),
   retry_at: Type.Optional(Instant),
   reset_at: Type.Optional(Instant),

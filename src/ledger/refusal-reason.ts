@@ -11,8 +11,8 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 const ID_CHARS_MAX = 200;
 
 /**
- * Returns the part of a refusal that is stored: at most about 3 KB, however long the client's names
- * are.
+ * Returns the part of a refusal that is stored: at most about 3 KB, however long its limit's id is
+ * and however many request fields were dropped.
  */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
@@ -37,7 +37,7 @@ export function refusalReason(refusal: Refusal, dropped: readonly string[] = [])
   });
 }
 
-/** Joins the names of dropped fields, at least one, as they are stored with an attempt. */
+/** Joins the names of dropped fields, at least one, into the text stored with an attempt. */
 export function droppedText(dropped: readonly string[]): string {
   return keepKnownNames(dropped).join(",");
 }

@@ -181,12 +181,12 @@ export async function recordRefused(
 }
 
 /*
- * If a refused request had attempts on a day whose usage is already summed up, that day is marked
- * to be summed up again.
+ * A refused request has an attempt if its hold was annulled. If the usage of the attempt's day is
+ * already summed up, the day is marked to be summed up again.
  *
  * The rows of `refused_minute` are locked first, in the order of the primary key, so that all
- * processes share the limit of rows and do not deadlock. A request that an earlier try has written
- * is not counted again.
+ * processes share the limit of stored requests per key and minute, and do not deadlock. A request
+ * that an earlier try has written is not counted again.
  */
 const RECORD_REFUSED_SQL = `
   with given as (

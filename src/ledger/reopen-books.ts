@@ -24,12 +24,13 @@ import {
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * What happens to attempts that were open at the point of the restore: `void` voids them at our
-   * cost; `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
+   * Decides what happens to attempts that were open at the point of the restore: `void` voids them
+   * at our cost; `charge` charges their reserves; `kept` leaves them open, which needs
+   * `isNothingLost`.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
-  /** The start of the lost time, in milliseconds since 1970; derived from the ledger if absent. */
+  /** The time of the restored state in milliseconds since 1970; taken from the ledger if absent. */
   readonly restoredToMs?: number;
   /**
    * Changes that revoked or limited access and that the restore has undone. They are made again.
@@ -47,7 +48,7 @@ export interface ReopenedBooks {
   readonly lostFromMs: number;
   readonly lostUntilMs: number;
   readonly closedAttempts: number;
-  /** Jobs that continue at their providers; instances adopt them. */
+  /** The number of jobs that continue at their providers and that instances adopt. */
   readonly openJobs: number;
   readonly endedSessions: number;
   readonly closedAgain: {
@@ -155,7 +156,7 @@ const REOPEN_SQL = `
 /** A change that revoked or limited access. `id` is a key, a connection or an organization. */
 export type AccessClosing =
   | { readonly kind: "key" | "connection"; readonly id: string }
-  /** A key got another secret at `at`; the old one was to end at `until_at`, null: at once. */
+  /** A key got a new secret at `at`. The old one works until `until_at`; null: it ended at once. */
   | {
       readonly kind: "key_secret";
       readonly id: string;

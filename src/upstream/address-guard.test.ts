@@ -55,7 +55,7 @@ test("a name that resolves to loopback is refused at the very lookup of its conn
   expect(error).toMatchObject({ code: "PRIVATE_ADDRESS" });
 });
 
-/** Counts look-ups through the system's resolver; each one occupies one of its few threads. */
+/** Counts look-ups by the system's resolver, each of which blocks one of its few threads. */
 function countSystemLookups(): () => number {
   let count = 0;
   const hook = createHook({
@@ -75,7 +75,7 @@ test.concurrent("names at a silent name server delay no other organization's loo
     await expect(names.of("org_stranger")(`a${n}.example`)).rejects.toThrow();
   });
   const before = performance.now();
-  // Others find their names meanwhile: the operator's, and another organization its own.
+  // Meanwhile, the names of the operator and of another organization are still resolved.
   await rememberedNames()("localhost");
   const { address } = await nameServer("93.184.215.14");
   const found = await new ForeignNames([address]).of("org_other")("hooks.example");
@@ -84,7 +84,7 @@ test.concurrent("names at a silent name server delay no other organization's loo
   expect(systemLookups()).toBe(1);
   await Promise.all(asked);
   expect(performance.now() - before).toBeLessThan(8_000);
-  // Two of them went out, each for both families of addresses; the others were refused at once.
+  // The server was asked for two names, each for IPv4 and IPv6; the others were refused at once.
   expect(new Set(silent.asked)).toEqual(new Set(["a0.example", "a1.example"]));
 });
 

@@ -22,9 +22,9 @@ for (const network of [
   "198.18.0.0/15",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  // Unspecified, loopback, and IPv4 addresses in the deprecated compatible form.
+  // The unspecified address, the loopback address, and IPv4-compatible addresses (deprecated).
   "::/96",
-  // Translated to IPv4 (SIIT, NAT64, 6to4, Teredo): the real target is unknown.
+  // A translator maps these to IPv4 (SIIT, NAT64, Teredo, 6to4), so the real target is unknown.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
@@ -81,7 +81,7 @@ const REMEMBERED_MS = 30_000;
 /**
  * Resolves names in the operator's manifests and settings with the system's resolver, which knows
  * the hosts file and search domains. It has few threads, and a silent name server blocks one for
- * many seconds. So each name is looked up once at a time, and cached.
+ * many seconds. So a name has at most one look-up in flight, and its addresses are cached for 30 s.
  */
 export function rememberedNames(): FindAddresses {
   const known = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -111,23 +111,23 @@ const LOOKUPS_OF_OWNER_MAX = 2;
 const LOOKUP_MS_MAX = 3_000;
 
 /**
- * Resolves names that customers chose, with c-ares: it blocks no thread and has a time limit. It
- * asks name servers only, so it finds no names of this machine or its network.
+ * Resolves names that customers chose, with c-ares, which blocks no thread and is limited to 3 s.
+ * It asks name servers only, so it ignores the hosts file and the search domains of this machine.
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
   /** For each owner, how many look-ups are in flight, and the waiting look-ups in order. */
   readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
-  /** An empty list means the system's name servers. */
+  /** If `servers` is empty, the system's name servers are asked. */
   constructor(servers: readonly string[] = []) {
     this.#servers = servers;
   }
 
   /**
    * Resolves names for an `owner`, such as an organization, at most two at once. With `refuse`,
-   * further look-ups fail, because a person can retry. With `wait`, they wait, because a delivery
-   * must not fail while other deliveries resolve their names.
+   * further look-ups fail, because a person can retry. With `wait`, they wait their turn, so that a
+   * webhook does not fail only because others of the same owner are being sent.
    */
   of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {

@@ -86,7 +86,7 @@ interface Wanted extends Partial<ContentInput> {
   readonly act?: (running: RunningContent) => void;
 }
 
-/** A sink that knows whether its head was written, as the exchange of a client does. */
+/** Makes a sink that records whether its head was written, as the exchange with a client does. */
 function sinkOf(to: Omit<ContentSink, "committed">): ContentSink {
   let isWritten = false;
   return {
@@ -123,7 +123,7 @@ async function fetched(wanted: Wanted = {}): Promise<Fetched> {
   });
   act?.(running);
   const end = await running.ended;
-  // Whatever happened: nothing is watched any more.
+  // However the transfer ended, its deadline is not watched any more.
   expect(deadlines.size).toBe(0);
   return { end, ...got };
 }
@@ -218,7 +218,7 @@ describe("a file", () => {
         begin: () => undefined,
         write: () => {
           paused += 1;
-          // Twice, each time with sweeps in between: the first one still knows of this data.
+          // The idle limit is reached twice: the first check finds this data, the second the pause.
           movedMs += idleMs;
           setTimeout(() => (movedMs += idleMs), 150);
           setTimeout(() => resume(), 300);
@@ -285,7 +285,7 @@ describe("a file that breaks off", () => {
       (_request, response) => {
         response.writeHead(200, { "content-type": "video/mp4" }).write("fi");
       },
-      // Enough for the head of the answer on a busy machine.
+      // One second is enough for the head of the answer, even on a busy machine.
       { idleMs: 1_000 },
     ],
     ["because it is longer than is passed on", video("fi".repeat(600)), {}],

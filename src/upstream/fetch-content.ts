@@ -20,13 +20,13 @@ export interface ContentInput {
   readonly deployment: Deployment;
   /** The path below the deployment's base URL. */
   readonly path: string;
-  /** A byte range, and the version of the file that it applies to. Absent: the whole file. */
+  /** Values of the `Range` and `If-Range` headers; without `range`, the whole file is read. */
   readonly range?: string;
   readonly ifRange?: string;
   readonly headOnly: boolean;
-  /** How long the provider may be silent, before its headers and after them. */
+  /** Maximum silence of the provider in ms, before its headers and between parts of the body. */
   readonly idleMs: number;
-  /** A larger file is not passed through. */
+  /** Maximum size of the file in bytes. A larger file is refused or broken off. */
   readonly bytesMax: number;
   readonly sink: ContentSink;
 }
@@ -35,7 +35,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or a body that is not a file; then `unusableReason` says why. */
+  /** An error status, or an answer that cannot be passed on for the reason `unusableReason`. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -57,8 +57,8 @@ export interface RunningContent {
 const REDIRECTS_MAX = 3;
 
 /**
- * Passes a provider's file through as it arrives. Follows redirects, without the provider's key
- * once they have left its origin.
+ * Passes a provider's file through as it arrives. Follows up to 3 redirects, and no longer sends
+ * the provider's key once a redirect has left the provider's origin.
  */
 export function fetchContent(input: ContentInput): RunningContent {
   const run = new ContentRun(input);
@@ -225,7 +225,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface ContentHead {
   readonly status: 200 | 206 | 416;
-  /** Only the headers about the file. Their names are in lower case. */
+  /** The headers that describe the file, with names in lower case. */
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
@@ -299,14 +299,14 @@ function isVideo(type: string): boolean {
   return /^video\/[\w.+-]+\s*(;|$)/i.test(type);
 }
 
-/** False for pages and documents: under a 200 they are errors or links, not a video. */
+/** False for text, JSON, XML and multipart types: such an answer is an error or a link, no file. */
 function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }
 
 /**
- * The first value of a header if it is printable ASCII, so that the gateway's answer can contain it
- * unchanged; else undefined.
+ * Returns the first value of a header if it is printable ASCII, so that the gateway's answer can
+ * contain it unchanged; else undefined.
  */
 function cleanValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];

@@ -17,7 +17,7 @@ interface Limits {
   readonly act?: (running: RunningJsonFetch, deadlines: Deadlines) => void;
 }
 
-/** The end of a question to a provider that behaves like this. */
+/** Sends one request to a server that runs `provider`, and resolves with the JSON that came. */
 async function ask(provider: RequestListener, limits: Limits = {}): Promise<unknown> {
   const server = createServer(provider);
   server.listen(0, "127.0.0.1");
@@ -76,7 +76,7 @@ test("a fetch ends when the client leaves or the program shuts down", async () =
   expect(await ask(silent, { act: (_running, deadlines) => deadlines.cutAll() })).toBeUndefined();
 });
 
-/** Answers where it listens, and how many connections it has had. */
+/** Starts a server. Resolves with its port and a counter of the connections to it. */
 async function listen(
   answer: RequestListener,
   host = "127.0.0.1",
@@ -117,7 +117,7 @@ describe("a private address is refused without a connection", () => {
       fault: "not sent: the address is private",
     });
     expect(connections()).toBe(0);
-    // It is there.
+    // The same server answers if private addresses are allowed.
     expect(await post(url, true, find)).toEqual({ kind: "answered", status: 200 });
   });
 

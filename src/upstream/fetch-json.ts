@@ -16,7 +16,7 @@ export interface FetchInput {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly totalMs: number;
-  /** A longer answer is treated as no answer. */
+  /** Maximum size of the answer in bytes. A longer answer is treated as no answer. */
   readonly bytesMax: number;
   readonly send: (handler: FetchHandler) => void;
 }
@@ -37,8 +37,8 @@ export interface FetchedAnswer {
 }
 
 /**
- * Sends one small request to a provider, outside of any call: no output to a client, no failover,
- * no charge. Bounded in time and size. Never rejects.
+ * Sends one small request to a provider, outside of any call: there is no output to a client, no
+ * failover and no charge. The answer is limited in time and size. `ended` never rejects.
  */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);
@@ -165,12 +165,12 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** Maximum bytes of an answer that are read. Then the connection is closed. */
+/** At most this many bytes of an answer are read before the connection is closed. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**
- * Sends one POST to a URL from a customer, on a new connection to the very address that was
- * checked. Follows no redirect, and keeps only the status. Never rejects.
+ * Sends one POST to a URL from a customer, on a new connection. Unless `allowPrivate`, refuses to
+ * connect to a private address. Follows no redirect, and keeps only the status. Never rejects.
  */
 export async function postOnce(post: Post): Promise<PostEnd> {
   const { url, headers, body, timeoutMs, allowPrivate, find } = post;
@@ -200,8 +200,8 @@ export async function postOnce(post: Post): Promise<PostEnd> {
 }
 
 /**
- * True if the name currently has a private address, false if it does not resolve in time, `busy` if
- * the owner for whom `find` resolves has too many look-ups in flight.
+ * Returns true if the name currently has a private address, false if it has none or does not
+ * resolve, `busy` if the owner for whom `find` resolves has too many look-ups in flight.
  */
 export async function resolvesToPrivate(
   hostname: string,

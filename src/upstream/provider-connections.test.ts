@@ -12,7 +12,7 @@ import { UpstreamClient } from "./upstream-client.ts";
 
 interface Opened {
   readonly provider: ClosingProvider;
-  /** The status of the answer, or the code of what went wrong. */
+  /** Resolves with the status of the answer, or with the code of the error. */
   readonly send: (text: string, isUnwanted?: boolean) => Promise<unknown>;
   readonly sentAgain: () => number;
 }
@@ -62,7 +62,7 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
     });
   const send = async (text: string, isUnwanted = false): Promise<unknown> => {
     const outcome = await sendOnce(text, isUnwanted);
-    // The connection may be used again two turns after its answer.
+    // The connection may be used again two turns of the event loop after its answer.
     await turn();
     await turn();
     return outcome;
@@ -87,7 +87,7 @@ describe("a kept connection that its provider has closed", () => {
       const texts = ["a", "b", "c"].map((letter) => letter.repeat(bytes));
       for (const text of texts) expect(await send(text)).toBe(200);
       expect(sentAgain()).toBe(1);
-      // The first, the second in vain and again elsewhere, the third on a connection of its own.
+      // `b` failed on the first connection and was sent again on a new one; `c` got a third one.
       expect(provider.requests.map(({ body }) => body[0])).toEqual(["a", "b", "b", "c"]);
       expect(provider.requests.every(({ body }) => body === body[0]?.repeat(bytes))).toBe(true);
       expect(provider.requests.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);

@@ -11,12 +11,12 @@ export interface Outbound {
   /** Comma-separated hosts that are reached without the proxy. */
   readonly noProxy: string;
   readonly all: OutboundRoute;
-  /** Routes of single providers, by provider id; `all` is for the others. */
+  /** Routes of individual providers, by provider id. All other providers use the route `all`. */
   readonly byProvider: ReadonlyMap<string, OutboundRoute>;
 }
 
 export interface OutboundRoute {
-  /** Proxy for `https:` addresses. Empty: none. */
+  /** URL of the proxy for `https:` addresses; empty: no proxy is used. */
   readonly proxy: string;
   /**
    * Certificate authorities and the client certificate. Undefined: the default authorities and no
@@ -24,8 +24,8 @@ export interface OutboundRoute {
    */
   readonly secureContext?: SecureContext | undefined;
   /**
-   * The certificate authorities without the client certificate, for the proxy and for files on
-   * other hosts.
+   * The certificate authorities without the client certificate, for connections to the proxy and to
+   * origins other than the provider's.
    */
   readonly trustOnly?: SecureContext | undefined;
 }
@@ -48,7 +48,7 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** Connections to providers: kept ones, shared per origin, and ones for a single request. */
+/** Opens connections to providers: pools of kept ones, and new ones for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
@@ -82,8 +82,8 @@ export class ProviderConnections {
   /**
    * Returns a handler for one request. `sendAgain` is called at most once, instead of reporting a
    * failure, if the request was sent on a kept connection that ended before the first byte of an
-   * answer: most likely, the provider had closed it before it saw the request. Not called if the
-   * client has disconnected, because the answer would cost money and reach no one.
+   * answer: most likely, the provider had closed it before it saw the request. It is not called if
+   * the client has disconnected, because the answer would cost money and reach no one.
    */
   handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, this.#requests);
@@ -94,7 +94,7 @@ export class ProviderConnections {
     once(this.#open(origin, this.#findRoute(providerId), this.#lookup), send);
   }
 
-  /** Sends to an origin other than the provider's, so without the provider's certificate. */
+  /** Sends to an origin other than the provider's, so without the client certificate. */
   elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
     const { proxy, trustOnly } = this.#outbound.all;
     const route = { proxy, secureContext: trustOnly, trustOnly };
@@ -132,7 +132,7 @@ export class ProviderConnections {
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
-      // Empty and not absent, because undici would then read the proxy from the environment.
+      // If `httpProxy` were absent, undici would read the proxy from the environment.
       httpProxy: "",
       httpsProxy: proxy,
       noProxy,
@@ -189,7 +189,7 @@ class KeptConnections {
         this.starting = undefined;
         return write(...args);
       },
-      // `socket.bytesRead` would include TLS records, which a server sends when it closes.
+      // `socket.bytesRead` would also count TLS records, which a server sends when it closes.
       read: (bytes?: number): unknown => {
         const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;

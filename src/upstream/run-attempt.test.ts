@@ -17,7 +17,7 @@ function failureOf(name: string): UpstreamFailure {
   return { refusal: says, failover: true, strike: "strike", isMalformed: true };
 }
 
-/** Everything the provider sends is output, until it sends `end`. */
+/** A bridge for which all bytes are output, until the provider sends `end`. */
 class EchoBridge implements AnswerBridge {
   readonly usageFlaw: undefined;
   readonly hasWrongFinish = false;
@@ -148,7 +148,7 @@ test("what an attempt owes does not depend on whether its client stayed for the 
   left.headers();
   expect(left.isUnwanted()).toBe(false);
   left.running.detach();
-  // Then it is not sent again either.
+  // A request that no client waits for is not sent again either.
   expect(left.isUnwanted()).toBe(true);
   left.bytes("hello");
   left.bodyError();
@@ -165,7 +165,7 @@ test("comments do not renew the time to the first content", async () => {
   for (time.ms = 10_000; time.ms < FIRST_CONTENT_MS; time.ms += 10_000) {
     bytes("ping");
     running.onDue(time.ms);
-    // The 200 goes out once, in time for proxies that wait for a minute.
+    // The 200 is sent once, soon enough for proxies that wait for only one minute.
     expect(written).toEqual(time.ms < COMMIT_MS ? [] : ["begun"]);
   }
   expect(aborted).toHaveLength(0);

@@ -21,9 +21,9 @@ export interface AttemptTimeouts {
   readonly headersMs: number;
   /** Maximum silence within the body of a stream; Infinity if only `totalMs` applies. */
   readonly idleMs: number;
-  /** Maximum duration of a whole answer, or of a stream with a connected client. */
+  /** Maximum duration of the attempt, from dispatch to the end of the answer. */
   readonly totalMs: number;
-  /** Maximum wait for a stream's first content, whatever else arrives; absent: no limit. */
+  /** Maximum time to a stream's first content, however much else arrives; absent: no limit. */
   readonly firstContentMs?: number;
   /** How long to go on reading an answer after its client has disconnected. */
   readonly drainMs: number;
@@ -34,15 +34,15 @@ export interface OutputSink {
   readonly committed: boolean;
   /** Returns false if the client is slow: the provider is then paused until `resume`. */
   write(output: Output): boolean;
-  /** Writes the 200 before any output, to keep a silent stream open. */
+  /** Writes the 200 and a keep-alive before any output, so that no proxy ends a silent stream. */
   commit(): void;
 }
 
 /** Bytes of framing and text that a stream may use per token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
 /**
- * Bytes that every stream may use. They are more than a single line may have, so that an overlong
- * line is reported as such.
+ * Bytes that every stream may use, whatever its output bound. They exceed the maximum length of a
+ * line, so that an overlong line is detected first and reported as such.
  */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
@@ -73,7 +73,7 @@ export interface AttemptClassifier {
   connection(error: Error): UpstreamFailure;
   timeout(upstreamStatus: number | null): UpstreamFailure;
   brokenBody(upstreamStatus: number): UpstreamFailure;
-  /** Classifies a 2xx that cannot be read: it is compressed, which was not requested. */
+  /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
   unusable(upstreamStatus: number): UpstreamFailure;
   /** Classifies a stream that exceeded `streamBytesMax`. */
   endless(upstreamStatus: number): UpstreamFailure;
@@ -82,17 +82,17 @@ export interface AttemptClassifier {
 }
 
 export interface AttemptResult {
-  /** Undefined if no 2xx arrived. */
+  /** Undefined if no 2xx arrived with a body that the gateway can read as an answer. */
   readonly bridge: AnswerBridge | undefined;
   /** Undefined if the answer is complete. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** True if the provider sent output, even after the client had left: it decides what is owed. */
+  /** True if the provider sent output, even if the client had left. The debit depends on it. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
   /** Time from dispatch to the response headers. */
   readonly firstByteMs: number | null;
-  /** Time from dispatch to the first output; null without output, or if it is no stream. */
+  /** Time from dispatch to a stream's first output; null for other answers and without output. */
   readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }
@@ -103,7 +103,7 @@ export interface RunningAttempt {
   readonly ended: Promise<AttemptResult>;
   /** Call it when the client can take more data. */
   resume(): void;
-  /** Call it when the client has disconnected: reads on without output, for at most `drainMs`. */
+  /** Call it when the client has disconnected. Reads on for at most `drainMs`, without output. */
   detach(): void;
   abandon(): void;
 }
@@ -151,7 +151,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
-  /** When the headers are due, and later when a stream has been silent for too long. */
+  /** The instant at which the headers or, once they have arrived, more of the body is due. */
   #idleDueMs: number;
   readonly #contentDueMs: number;
 
@@ -293,8 +293,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   }
 
   /**
-   * When the gateway must send its response head although a stream has no content yet, which ends
-   * failover. Infinity unless the provider has answered with such a stream.
+   * Returns the instant at which the gateway must send its response head although a stream has no
+   * content yet, which ends failover. Infinity unless the provider has answered with such a stream.
    */
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
@@ -308,7 +308,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     if (nowMs >= this.#totalDueMs) return true;
     if (this.#awaitsContent() && nowMs >= this.#contentDueMs) return true;
     if (nowMs < this.#idleDueMs) return false;
-    // A paused provider is silent because the client is slow, which has its own time limit.
+    // A paused provider is silent because the client is slow. The client has its own time limit.
     if (!this.#sawData && this.#controller?.paused !== true) return true;
     this.#sawData = false;
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
@@ -367,7 +367,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #releaseProvider(failure: UpstreamFailure | undefined): void {
     const controller = this.#controller;
     if (failure === undefined && !this.#responseEnded) {
-      // The end mark came before the end of the body: wait, so that the socket can be reused.
+      // After the end mark, waits for the end of the body, so that the socket can be reused.
       this.dueMs = this.#input.clock.monotonicMs() + TRAILING_BYTES_TIMEOUT_MS;
       if (controller?.paused === true) controller.resume();
       return;

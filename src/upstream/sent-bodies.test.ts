@@ -16,7 +16,7 @@ let bodies: SentBodies;
 let dispatcher: Pool;
 let server: Server;
 let sockets: Socket[];
-/** The gateway's ends of connections. While they are held, nothing of a body leaves this process. */
+/** The gateway's ends of connections. While these are held, no body leaves this process. */
 let held: Socket[];
 let areHeld: boolean;
 /** The provider's behaviour on a new connection. */
@@ -156,7 +156,7 @@ function edited(letter: string): EditedBytes {
   return new EditedBytes(Buffer.alloc(BODY_BYTES, letter), [{ start: 0, end: 1, text: "first" }]);
 }
 
-/** Resolves with the status of the answer, or with what broke it. */
+/** Resolves with the status of the answer, or with the error that ended the request. */
 async function send(
   letter: string,
   onStart: (controller: Dispatcher.DispatchController) => void = () => undefined,

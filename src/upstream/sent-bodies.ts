@@ -70,7 +70,7 @@ export class SentBodies {
           : write(chunk, second, third);
       }
       if (!sent.startWriting()) {
-        // The buffer may have another customer's body by now, so the bytes are not written.
+        // By now, the buffer may hold another customer's body, so the bytes are not written.
         socket.destroy(new Error("a body is written once"));
         return false;
       }
@@ -113,7 +113,7 @@ class SentBody {
     else this.#loan.leave();
   }
 
-  /** Call it when the request has ended. A write that still runs decides about the buffer. */
+  /** Call it when the request has ended. A running write then gives the buffer back or drops it. */
   requestEnded(): void {
     if (this.#state !== "waiting") return;
     this.#state = "over";
@@ -121,7 +121,7 @@ class SentBody {
   }
 }
 
-/** Passes all events on, and tells the request's body when the request has ended. */
+/** Passes all events to `handler`, and tells `body` when the request has ended. */
 export class PassingHandler implements Dispatcher.DispatchHandler {
   /** The request's body; undefined if it is not in a lent buffer. */
   body: SentBody | undefined;

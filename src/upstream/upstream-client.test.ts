@@ -81,7 +81,7 @@ describe("the provider's key", () => {
     expect(await send(client, copy)).toBe(200);
     expect(asked.map(({ headers }) => headers[header])).toEqual([value, value]);
     expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
-    // Once for all its calls.
+    // The key is decrypted once for all calls of the deployment.
     expect(opened).toEqual([copy.ownKey]);
   });
 });
@@ -228,7 +228,7 @@ function check(client: UpstreamClient, listing: Deployment, timeoutMs = 60_000):
   return client.checkKey(withOwnKey(listing), wires.get(listing.wire).keyCheck, timeoutMs);
 }
 
-/** The status of the answer, or why there is none. */
+/** Resolves with the status of the answer, or with the error if there is none. */
 function send(client: UpstreamClient, deployment: Deployment): Promise<number | Error> {
   return reported((handler) => client.send(deployment, REQUEST, handler));
 }

@@ -50,8 +50,8 @@ interface Endpoint {
   readonly origin: string;
   readonly basePath: string;
   /**
-   * The marketplace's key in `headers`. If it is rotated, the endpoint is made again. Undefined for
-   * a customer's own key, and if the endpoint needs no key.
+   * The marketplace's key that `headers` contains. If the key is rotated, the endpoint is built
+   * again. Undefined for a customer's own key, and if the endpoint needs no key.
    */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
@@ -63,13 +63,13 @@ interface Endpoint {
 /**
  * Sends encoded requests to providers over kept-alive connections: one pool per origin, one request
  * per connection at a time, no redirects, no compression. A request is sent again only if a kept
- * connection was dead before it could be served.
+ * connection ended before the first byte of an answer.
  */
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
   readonly #connections: ProviderConnections;
   readonly #bodies: SentBodies;
-  // Weak, so that endpoints of a replaced catalog are collected with its deployments.
+  // The map is weak, so that endpoints of a replaced catalog are collected with its deployments.
   readonly #endpoints = new WeakMap<Deployment, Endpoint>();
 
   constructor(options: UpstreamClientOptions) {
@@ -236,7 +236,7 @@ export class UpstreamClient {
 /** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
-/** Turns undici's time limits off: each attempt and fetch has its own, on one shared timer. */
+/** Turns undici's time limits off, because each attempt and each fetch checks its own deadline. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {
@@ -245,7 +245,7 @@ interface Dispatched extends UpstreamQuestion {
   readonly sent?: SentAttempt;
 }
 
-/** The path and query of `url`. Throws rather than send the key to another origin. */
+/** Returns the path and query of `url`. Throws if `url` is not at the endpoint's own origin. */
 function pathOn({ origin }: Endpoint, url: URL): string {
   assert(url.origin === origin, "an address with a key is at the deployment's own origin");
   return url.pathname + url.search;

@@ -219,7 +219,7 @@ describe("dedicated endpoints", () => {
     expect(await rulesStore.listEndpoints(key.orgId)).toEqual([endpoint]);
     expect(await rulesStore.listEndpoints(foreign.orgId)).toEqual([]);
     expect(await rulesStore.listEndpoints()).toContainEqual(endpoint);
-    // The oldest comes first; one without limits has none.
+    // The oldest endpoint comes first. An endpoint without limits has an empty set of limits.
     const later = { orgId: key.orgId, providerId: `private-${++made}`, limits: {} };
     await rulesStore.createEndpoint(later, testOperator);
     const { endpoints } = await rulesOf(key);
@@ -324,7 +324,7 @@ test("an unknown organization gets no endpoint and no policy", async () => {
   const endpoint = { orgId: NO_ORG, providerId: "private-of-one", limits: {} };
   expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
   await rulesStore.createEndpoint({ ...endpoint, orgId: key.orgId }, testOperator);
-  // Even when the manifest is taken.
+  // The result is the same when an endpoint of another organization already has the manifest.
   expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
   for (const policy of [{ timeoutMs: 1 }, {}]) {
     expect(await rulesStore.setPolicy(NO_ORG, policy, testOperator)).toBe(false);

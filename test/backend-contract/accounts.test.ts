@@ -129,7 +129,7 @@ test("an organization has one Playground key, which no caller can present", asyn
     requestsPerMinuteCeiling: 60,
   });
   const { accountStore } = backend;
-  // Its organization finds and edits it no more than an unknown key.
+  // The organization can neither find nor edit this key, as if it did not exist.
   expect(await accountStore.findKey(orgId, keyId ?? "")).toBeUndefined();
   const edit = { name: "x", disable: true } as const;
   expect(await accountStore.editKeys(orgId, [keyId ?? ""], edit, testOperator)).toBeUndefined();
@@ -170,7 +170,7 @@ test("a change of several keys applies to all of them or to none, and logs an en
   expect(await logged()).toBe(before + 7);
 });
 
-/** Makes an account with its organization and without a row of membership. */
+/** Makes an account with its organization, but without a membership row. */
 async function plainAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
   await pool.query(
     "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
@@ -196,7 +196,7 @@ describe("every write of accounts", () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "cid");
     expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
-    // An organization that an operator made is adopted.
+    // The account moves into an organization that an operator made, and leaves its former one.
     await backend.accountStore.createOrg({ name: "x", email: "cid@example.com" }, testOperator);
     const { rows } = await pool.query<{ org_id: OrgId }>("select org_id from org where name = 'x'");
     const [made] = rows;
@@ -311,8 +311,8 @@ test("changes are received from the new server after a switch-over with old sess
   await backend.accountNotices.start((orgId) => heard.push(orgId));
   const [old] = await backend.query(listeners);
   await backend.ledgerBatchStore.closeBatch([]);
-  // Ends only the lane's session, as a server does that fences it off; the listener's session
-  // stays.
+  // Ends only the database session of the late closings, as a switch-over may do. The session that
+  // listens for changes survives.
   await backend.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket late closings'`);
   await until("the lane has a new connection", () =>
@@ -325,7 +325,7 @@ test("changes are received from the new server after a switch-over with old sess
     const pids = await backend.query(listeners);
     return pids.length === 1 && pids[0]?.["pid"] !== old?.["pid"];
   });
-  // Each start of listening reports that any organization may have changed, and there were two.
+  // Each time listening begins, undefined is reported: any organization may have changed.
   await until("everything is forgotten", () => heard.length === 2);
   expect(heard).toEqual([undefined, undefined]);
 });

@@ -96,7 +96,7 @@ function worker(password = PASSWORD): AlertWorker {
   return alertWorker({ from: backend, mailer, documentOf });
 }
 
-/** The stored events; their facts are those that the guide has an example of. */
+/** Returns the stored events, after a check that their facts have the documented example's keys. */
 async function told(): Promise<readonly Record<string, unknown>[]> {
   const read = "select kind, facts from alert_event where org_id = $1 order by at";
   const events = await backend.query(read, [orgId]);
@@ -111,7 +111,7 @@ describe("one event is made for", () => {
   test("a balance below its threshold, however many processes look at it", async () => {
     await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
     await setBalance(6_000_000n);
-    // A balance is not low by what requests hold.
+    // Holds do not make a balance low: the alert compares the balance before holds are subtracted.
     await backend.query("update account set reserved = 4000000 where org_id = $1", [orgId]);
     expect(await backend.alertQueue.notice()).toBe(0);
     await setBalance(4_999_999n);

@@ -23,7 +23,7 @@ let books: DamagedBooks;
 let member: Membership;
 let org: { readonly orgId: OrgId; readonly keyId: KeyId };
 let other: { readonly orgId: OrgId; readonly keyId: KeyId };
-/** The attempts by a word for their fate. */
+/** The ids of the attempts, by a word that says what became of each. */
 const ids: Record<string, AttemptId> = {};
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
   ids["lost"] = await hold(SECOND, 900n);
   await end(SECOND, unknownRow(ids["lost"]));
   await traffic(SECOND, "second");
-  // The late attempt was charged on an earlier day and is observed on the third.
+  // The late attempt is held on the second day and ends on the third.
   await traffic(THIRD, "third");
   await end(THIRD, closeRow(ids["late"], 400n));
   await close(SECOND);
@@ -124,13 +124,13 @@ test("a later audit runs the same checks as a whole audit", async () => {
   expect(await names(since())).toEqual(await names(full()));
 });
 
-/** All entries in a deep run, the first few in a quick one: each costs two audits. */
+/** All kinds of damage in a deep run, the first three in a quick one, as each costs two audits. */
 function someOf<T>(all: Readonly<Record<string, T>>): readonly (readonly [string, T])[] {
   const QUICK = 3;
   return Object.entries(all).slice(0, quickOrDeep(QUICK, Number.POSITIVE_INFINITY));
 }
 
-/** Errors after the last closed day, or in rows of before that the later audit reads. */
+/** Damage after the last closed day, or in older rows that an audit since that day reads. */
 const later: Readonly<Record<string, () => string>> = {
   "a changed transfer": () =>
     `update transfer set amount = amount + 1 where attempt_id = ${ids["third"]}`,

@@ -21,12 +21,12 @@ beforeAll(async () => {
   const late = await books.hold(RETIRED);
   await books.hold(KEPT);
   await books.close(closeRow(late, 400n));
-  // The retired day spent 320, 1,000 and 400, and 1,000 are in flight: the next hold needs the
-  // rest.
+  // On the day to be retired the organization spent 320, 1,000 and 400 micro-dollars, and 1,000 are
+  // held: the cap leaves exactly enough for the next hold of 1,000.
   await backend.accountStore.setOrgCap(org.orgId, microUsd(3_720n), testOperator);
   await books.hold(KEPT);
   damaged = new DamagedBooks(backend);
-  // Recent corrections are recent: only old ends can be settled and retired.
+  // Moves recent corrections into the past, as a recent one can be neither settled nor retired.
   await damaged.damage(
     "update attempt set corrected_at = closed_at + interval '1 s' where corrected_at is not null",
   );
@@ -122,7 +122,7 @@ describe("a day that is retired after it was closed", () => {
     expect(await lastPosition()).toBeGreaterThan(closed);
     expect(await since()).toEqual({ sinceDay: CLOSED, reason: undefined, broken: [] });
     await late.settle();
-    // The time of a transfer is that of its row: of today.
+    // Transfers are dated to the writing of their rows, today. This moves them to the closed day.
     await tamper(backend, `update transfer set at = '${CLOSED}T12:00Z'`);
     expect((await run()).stopped).toBeUndefined();
     expect(await backend.query("select from attempt")).toEqual([]);

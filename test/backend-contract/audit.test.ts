@@ -26,12 +26,12 @@ const FAILED_OVER = 5;
 const CORRECTED = 6;
 const UNKNOWN = 7;
 const OPEN = 8;
-/** The attempt whose provider costs more than the customer pays. */
+/** The attempt whose provider is owed more than the customer pays. */
 const OWING = 11;
 
 let books: DamagedBooks;
 let org: OrgId;
-/** The first has a cap of 500. */
+/** The first key has a cap of 500 micro-dollars. */
 let keys: readonly [KeyId, KeyId];
 
 const backend = withPricedBackend();
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterEach(() => books.repair());
 
-/** Makes one attempt with each possible end, with the ids 1 to 8. */
+/** Makes an attempt in each possible state (ids 1 to 8), an annulled one, and one at a loss. */
 async function keepBooks(): Promise<void> {
   const { ledgerBatchStore: store, accountStore } = backend;
   const first = await orgWithKey(backend, { creditMicroUsd: 1_000n, keyCapMicroUsd: 500n });
@@ -89,7 +89,7 @@ async function keepBooks(): Promise<void> {
 
 const ANY = /./;
 
-/** The broken checks with the first row that each reports. */
+/** Returns the violated checks, each with the first row that it reports. */
 async function broken(): Promise<Record<string, string>> {
   const checks = (await backend.audit()).filter(({ violations }) => violations > 0);
   return Object.fromEntries(checks.map((check) => [check.id, lineOf(check)]));
@@ -112,7 +112,7 @@ test("clean books pass every check, with one line each", async () => {
 interface Damage {
   readonly what: string;
   readonly sql: () => string;
-  /** Each check that must find it, no other, and the row it names. */
+  /** The checks that must find the damage, and no others, each with the row that it names. */
   readonly found: Readonly<Record<string, RegExp>>;
 }
 
@@ -124,7 +124,7 @@ const REPLAYED_DEARER = /^account accrual:acme-ai: .*credits 202, .* \/ .*credit
 const MONTH = "spend of (org|key) \\w+ in \\d{4}-\\d\\d: settled";
 const TWICE = /^request [0-9a-f-]+: key_\w+ of org_\w+, attempts 1 1 \/ one key of/;
 
-/** The check that finds a count of holds that differs from the holds. */
+/** Returns the checks that must report a stored held amount that is not the sum of the holds. */
 function heldOf(counted: string, held: string): Damage["found"] {
   const wallet = new RegExp(`^account wallet:.*${counted} / .*${held}$`);
   const month = new RegExp(`${MONTH} \\d+, ${counted} / settled \\d+, ${held}$`);

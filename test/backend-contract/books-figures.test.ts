@@ -23,7 +23,7 @@ test("the figures show open attempts with their age, and the partitions ahead", 
   expect(figures).toMatchObject({
     openAttempts: 2,
     partitionsAhead: PARTITION_DAYS_AHEAD,
-    // Yesterday, which has a partition from the start, and the first day of the tests.
+    // Yesterday's partition, which exists from the start, and that of the journal's first day.
     partitionsUnsummed: 2,
     unclosedPeriods: 0,
     owedMicroUsd: 0n,
@@ -67,7 +67,7 @@ test("the last audit is stored with its findings, and a later audit replaces it"
   expect(clean?.endedAtMs).toBeGreaterThan(broken?.endedAtMs ?? Infinity);
 });
 
-/** Makes a provider with one empty period that ended `hoursAgo` and none after it. */
+/** Makes a provider with one empty period that ended `hoursAgo` hours ago, and no later one. */
 async function closedProvider(providerId: string, every: string, hoursAgo: number): Promise<void> {
   const sums = `attempts settled voids unknowns unknown_charge corrections resolved_charge prompt
     cached_prompt cache_write completion internal_reasoning cost_pico corrected_pico debit overrun
@@ -84,7 +84,7 @@ async function closedProvider(providerId: string, every: string, hoursAgo: numbe
   ]);
 }
 
-/** Makes a provider that was first used `hoursAgo` and has no closed period. */
+/** Makes a provider that was first used `hoursAgo` hours ago and has no closed period. */
 async function usedProvider(providerId: string, hoursAgo: number): Promise<void> {
   await backend.query(
     `insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,

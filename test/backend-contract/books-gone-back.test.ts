@@ -14,7 +14,7 @@ const PATIENCE = { timeout: 15_000, interval: 50 };
 const backend = withPricedBackend();
 
 const opened: OpenedLedger[] = [];
-/** An id of 2 January 2025, which has no table. */
+/** An id of 2 January 2025, a day for which the journal has no partition. */
 const A_DAY_LATER = (86_400_000n << 22n) as AttemptId;
 
 beforeAll(() => backend.ledgerBatchStore.maintain());
@@ -31,7 +31,7 @@ async function open(instanceName: string, onGoneBack?: "stop" | "go_on"): Promis
   return ledger;
 }
 
-/** An attempt that this member holds. */
+/** Holds an attempt as this member; returns its id. */
 async function hold(member: Membership): Promise<AttemptId> {
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
@@ -61,9 +61,9 @@ test("no alarm is raised while every commit is there, whichever instance ended a
   expect(first).toMatchObject({ kind: "held", beat: 1n });
   const attemptId = await hold(member);
   expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "held", beat: 2n });
-  // A renewal whose answer was lost: the books are ahead of what is known.
+  // The answer to the last renewal was lost, so the database is one beat ahead of the instance.
   expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "held", beat: 3n });
-  // A peer ended it.
+  // Another instance ended the attempt.
   await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 1n)]);
   expect(await renew(member, { beat: 3n, attemptId })).toMatchObject({ kind: "held" });
   // The day of the attempt was retired and dropped.
@@ -71,7 +71,7 @@ test("no alarm is raised while every commit is there, whichever instance ended a
     cost_pico, file, sha256, signature) values (attempt_day(${attemptId}), 0, 0, 1, 0, 0, 0, '', '', '')`);
   await tamper(backend, "delete from attempt where attempt_id = $1", [attemptId]);
   expect(await renew(member, { beat: 4n, attemptId })).toMatchObject({ kind: "held" });
-  // A day without a table, which an operator dropped by hand, proves nothing.
+  // A missing attempt raises no alarm if its day has no table: an operator may have dropped it.
   expect(await renew(member, { beat: 4n, attemptId: A_DAY_LATER })).toMatchObject({
     kind: "held",
   });
@@ -134,7 +134,7 @@ test.each([
   )[0];
   const known = { ...peer, token: String(token?.["token"]) };
   expect(await renew(known)).toMatchObject({ kind: "stopped" });
-  // `go_on` concerns only the instance that sets it.
+  // `goesOn` concerns only the instance that sets it.
   const witness = { beat: 0n, storeNowMs: peer.storeNowMs, attemptId: null };
   const goingOn = { member: known, witness, leaseMs: LEASE_MS, goesOn: true };
   expect(await backend.ledgerBatchStore.renewLease(goingOn)).toMatchObject({ kind: "held" });

@@ -19,7 +19,7 @@ import { dayOf, retirementOf, withOldBooks } from "../support/old-days.ts";
 const books = withOldBooks();
 const { run } = retirementOf(books);
 
-// The first day of all, which every fresh database of the tests has.
+// Retires and drops 1 January 2025, for which every fresh test database has a partition.
 beforeAll(() => retireOldest(true));
 
 const period = { providerId: "acme-ai", startMs: Date.UTC(2025, 3, 10) };

@@ -76,7 +76,7 @@ const { session, nowMs } = revealing;
 const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
 const invitationId = createRecordId("inv");
-/** Accounts by subject. */
+/** Account ids by the subject of the person's sign-in. */
 const people = new Map<string, string>();
 async function joinable(subject: string): Promise<void> {
   const { accountId } = await backend.identityStore.resolveSignIn(
@@ -87,7 +87,7 @@ async function joinable(subject: string): Promise<void> {
 
 const LATE = "2099-01-31T00:00:00.000Z";
 
-/** An edit of the key that was created: by its owner, or by an operator for any organization. */
+/** An edit of the created key: by its owner, or by an operator, who may edit any key. */
 function edit(
   change: Parameters<typeof backend.accountStore.editKeys>[2],
   before: object | null,
@@ -104,7 +104,7 @@ function digestOf({ digest, label }: ReturnType<typeof createVirtualKey>) {
   return { digest, label };
 }
 
-/** The author of a change to the team: only a member may, whose role allows it. */
+/** The author of changes to the team, which only members whose role allows it may make. */
 const owner = () => byAccount(people.get("first") ?? "");
 
 const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {
@@ -272,7 +272,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     const after = { name: "ci", origin: "console", rpm: 60, cap_usd: "0.000001" };
     return { by: account, target: keyId, before: null, after };
   },
-  // A key is pasted into the wrong field.
+  // Somebody pastes a key into the name field, and the log hides it.
   "key.rename": edit(
     { name: `mine ${fresh.raw}` },
     { name: "ci" },
@@ -404,7 +404,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     prepare: () => backend.identityStore.resolveSignIn(revealing),
     run: async () => {
       const { accountId } = await ownerOfSession();
-      // Shown again, it adds nothing.
+      // Showing the key again adds no second entry.
       await backend.identityStore.showReveal(session.sessionId, nowMs, from);
       await backend.identityStore.showReveal(session.sessionId, nowMs, from);
       const [before, after] = [{ shown: false }, { shown: true }];

@@ -40,7 +40,7 @@ describe("the change log", () => {
     await expect(broken).rejects.toThrow("division by zero");
     expect(await recorded()).toEqual([]);
     expect([lines, [...log.counts]]).toEqual([[], []]);
-    // A change that cannot be recorded takes the write along.
+    // A change that cannot be recorded undoes the write that it belongs to.
     const unrecorded = log.write(operator, async (client, note) => {
       await client.query("update org set name = 'never' where org_id = $1", [orgId]);
       note(noted({ action: "No such action" as never }));
@@ -136,7 +136,7 @@ describe("the change log", () => {
         note(noted({ action: "key.rename", target: `key_${at}` })),
       ),
     );
-    // A reader that goes on from the last position it has seen misses none.
+    // A reader that continues after the last position it has seen misses no entry.
     await Promise.all([reading(), ...writing]);
     expect(new Set(seen).size).toBe(20);
     await pool.end();
@@ -223,7 +223,7 @@ describe("one sign-in", () => {
       "alert.destination",
       "session.start",
     ]);
-    // The log shows both alike.
+    // The masked form of both addresses is the same, and the second change is logged all the same.
     expect(await actionsOf("new", "mover@example.com", true)).toEqual([
       "account.email",
       "alert.destination",

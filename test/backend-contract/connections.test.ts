@@ -93,7 +93,7 @@ describe("a connection", () => {
     const found = await backend.connectionStore.find(own.connectionId, thief.orgId);
     assert(found !== undefined, "the row is there");
     expect(() => vault.open(found.sealedKey, found)).toThrow(SealedKeyFault);
-    // The victim's row does not decrypt either after its organization or provider was changed.
+    // Nor can the victim's key be decrypted after its row was moved to another organization.
     await backend.query("update connection set org_id = $1 where connection_id = $2", [
       (await newOrg()).orgId,
       theirs.connectionId,
@@ -119,7 +119,7 @@ describe("an active connection per provider", () => {
       expect(await backend.connectionStore.create(again, testOperator)).toBe("taken");
     }
     expect(await backend.connectionStore.list(orgId)).toEqual(all);
-    // Of several that are created at once, one is.
+    // Of several connections that are created at once, exactly one is accepted.
     const third = { providerId: "third-ai" as ProviderId };
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, () =>

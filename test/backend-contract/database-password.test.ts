@@ -48,7 +48,7 @@ test("a rotated password is used by every later connection", async () => {
     hide: (secrets) => hidden.push(...secrets),
   });
   onTestFinished(() => backend.close());
-  // Every kind of connection: the pool, the reports, the lanes of the ledger, the notices.
+  // Uses every kind of connection: the pool, the reports, the ledger and the change notices.
   const useAll = (): Promise<unknown> =>
     Promise.all([
       backend.ping(),

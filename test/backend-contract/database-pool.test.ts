@@ -29,7 +29,7 @@ test("a process has at most as many database connections as its setting says", a
     backend.ledgerBatchStore.runBatch({ member, closings: [], holds: [] }),
     backend.ledgerBatchStore.closeBatch([]),
   ]);
-  // The connections of the start, which checked the server, end a moment later.
+  // The connections that checked the server at the start end a moment later.
   await until("the connections are those that stay", async () => {
     const [row] = await readSql({ config }, CONNECTIONS_SQL, []);
     return Number(row?.["connections"]) <= POOL_MAX + besides();
@@ -38,7 +38,7 @@ test("a process has at most as many database connections as its setting says", a
   expect(counted).toEqual([{ connections: POOL_MAX + besides() }]);
 });
 
-/** The number of connections besides the pool, as the setting's documentation states it. */
+/** The number of connections in addition to the pool, as the setting's documentation states it. */
 function besides(): number {
   const { doc } = SETTINGS.databasePoolMax;
   const numbers = doc.match(/\b\d+ (?=for|that)/g) ?? [];

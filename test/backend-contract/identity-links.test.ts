@@ -13,7 +13,7 @@ import { withResource } from "../support/with-resource.ts";
 const backend = withBackend();
 const site = withResource(() => startOidcConsole({ store: backend.identityStore }));
 
-/** The token of a link that was printed. */
+/** Makes a sign-in link as the command prints it; returns its token. */
 async function printed(email?: string): Promise<string> {
   const { url } = await makeClaimLink({
     store: backend.identityStore.links,
@@ -41,7 +41,7 @@ interface Claimed {
   readonly cookie: string;
 }
 
-/** Undefined: the link signed no person in. */
+/** Returns undefined if the link signed nobody in. */
 async function claim(token: string, asked: Asked = {}): Promise<Claimed | undefined> {
   const { email = "owner@home.example", cookie, at = site.identity } = asked;
   const browser = { cookieHeader: cookie, userAgent: "Test Browser 1.0", requestId: "r" };

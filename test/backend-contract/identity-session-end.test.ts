@@ -91,7 +91,7 @@ describe("a session at an identity provider", () => {
 
   test("ends when another user is signed in at the provider", async () => {
     const other = await signedIn();
-    // The other person used this browser for something else.
+    // This browser gets the other person's session with the identity provider.
     const idp = new URL(site.provider.issuer);
     browser.adopt(other, idp, "idp_session");
     expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
@@ -103,7 +103,7 @@ describe("a session at an identity provider", () => {
     expect(await isDue()).toBe(true);
     const stopAt = (url: URL): boolean => url.origin === site.provider.issuer;
     await browser.open(`${site.url}/auth/recheck`, { stopAt });
-    // The browser did not come back. Pages of the next hour start no recheck, and give no more time.
+    // The browser did not return: no recheck starts for an hour, and the session is not extended.
     site.clock.forward(HOUR_MS / 2);
     expect(await isDue()).toBe(false);
     site.clock.forward(HOUR_MS / 2);

@@ -48,7 +48,7 @@ async function signedIn(who = person()): Promise<CookieBrowser> {
   return browser;
 }
 
-/** The callback of a browser that sends these cookies. */
+/** Opens the callback as a browser that sends these cookies. */
 function finish(callback: URL, cookieHeader: string, { identity }: OidcConsole = console_) {
   const url = callback.pathname + callback.search;
   return identity.finishSignIn({ url, cookieHeader, userAgent: undefined, requestId: "r" });
@@ -270,7 +270,7 @@ describe("a session", () => {
       location: "/sign-in?reason=signed-out",
       cookies: [expect.stringMatching(/^tm_session=; Max-Age=0;/)],
     });
-    // The cookie alone is worth nothing any more.
+    // After the sign-out, a copy of the cookie no longer opens the session.
     expect(await console_.identity.readSession(header)).toBeUndefined();
     expect(await console_.identity.sessionEndReason(header)).toBe("signed-out");
     expect(await sessionOf(there)).toMatchObject({ accountId: session.accountId });
@@ -302,7 +302,7 @@ describe("back-channel logout", () => {
     expect(await console_.identity.backChannelLogout(ofAll)).toBe(true);
     for (const browser of [two, three]) expect(await sessionOf(browser)).toBeUndefined();
     expect(await sessionOf(stranger)).toMatchObject({ isVerified: true });
-    // A token works once.
+    // A logout token works only once.
     const later = await signedIn(ada);
     expect(await console_.identity.backChannelLogout(ofAll)).toBe(false);
     expect(await sessionOf(later)).toMatchObject({ email: ada.email });

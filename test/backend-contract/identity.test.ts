@@ -200,7 +200,7 @@ describe("an address that is verified later", () => {
       hasReveal: false,
     });
     expect(await backend.accountStore.findOrg(empty.orgId)).toBeUndefined();
-    // The browser that was signed in before continues in the account that it belongs to.
+    // A browser that signed in before the accounts were joined continues in the older account.
     expect(await store.findSession(signIn.session.sessionId)).toMatchObject({
       accountId: older.accountId,
       isVerified: true,
@@ -253,7 +253,7 @@ describe("an organization that an operator made for an address", () => {
     expect(await keysOf(oldest)).toEqual(["console"]);
     const org = await backend.accountStore.findOrg(oldest);
     expect(org).toMatchObject({ name: "Acme", balanceMicroUsd: amountMicroUsd });
-    // The second organization of the address stays the operator's.
+    // The second organization with this address is not given to the person.
     const again = await resolve(makeClaim({ email: "boss@acme.example" }));
     expect(again).toMatchObject({ kind: "linked", orgId: oldest });
   });

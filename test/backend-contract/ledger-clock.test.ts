@@ -39,7 +39,7 @@ test("the month of a hold is the UTC month in any time zone of the database", as
   ]);
 });
 
-/** An id as instances make it at this instant of the database. */
+/** Makes an id as instances do at this time of the database's clock. */
 function idAt(instant: string, n: bigint): AttemptId {
   return ((BigInt(Date.parse(instant) - Date.UTC(2025, 0, 1)) << 22n) + n) as AttemptId;
 }
@@ -85,12 +85,12 @@ test.each([
     await setClock(next);
     expect((await reserve(next, 61n))[1]).toEqual(capOf(0n, 40n, end));
     await store.closeBatch([closeRow(held, 40n)]);
-    // What was admitted in the last period counts there, whenever it ends.
+    // Spend counts in the period in which the attempt was admitted, whenever it ends.
     expect((await reserve(next, 100n))[1]).toEqual({ kind: "reserved" });
   },
 );
 
-// The week from 27 January 2031 on ends on 3 February.
+// On 29 January 2031 the week resets on 3 February, which is after the month's reset.
 test.each([
   ["week", "2031-01-29T12:00:00Z", "2031-02-03"],
   ["month", "2031-02-05T12:00:00Z", "2031-03-01"],

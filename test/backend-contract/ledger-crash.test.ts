@@ -67,9 +67,9 @@ test("kill -9 of the database under load loses no confirmed write and leaves not
   rmSync(dataDir, { recursive: true });
 });
 
-/** Workers that reserve and close until they are stopped, and remember what was confirmed. */
+/** Workers that reserve and close until they are stopped, and record each confirmed closing. */
 class Load {
-  /** The cost of every closed attempt, including `pending` ones, which were confirmed too. */
+  /** The cost of every attempt whose closing was confirmed, even if only as `pending`. */
   readonly closed: Map<AttemptId, bigint> = new Map();
   refused = 0;
   #isStopped = false;

@@ -14,7 +14,7 @@ import { freshBackend, type FreshBackend } from "../support/postgres.ts";
 import { withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-/** `PROPERTY_COMMANDS=100000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
+/** `PROPERTY_COMMANDS=100000` searches longer; `PROPERTY_SEED=<reported seed>` repeats a search. */
 const COMMANDS = Number(process.env["PROPERTY_COMMANDS"] ?? quickOrDeep(400, 20_000));
 /** A search continues until it has met every answer, but at most for this many commands. */
 const COMMANDS_MAX = Math.max(20_000, 4 * COMMANDS);
@@ -53,17 +53,17 @@ const EVERY_ANSWER = [
 ];
 const WORLD = { minLength: 1, maxLength: 250, size: "max" } as const;
 
-/** Pico-dollars of 10 MiB of input and 32,768 tokens of output at the largest price. */
+/** The cost in pico-dollars of 10 MiB of input and 32,768 output tokens at the largest price. */
 const LARGEST_COST = (10_485_760n + 32_768n) * 9_999_999_999_999n;
 
 let backend: FreshBackend;
 
 beforeAll(async () => {
   const fresh = await freshBackend();
-  // The decisions of the functions are compared; their durability is another test's matter.
+  // This test compares decisions, so its commits need not be durable.
   const [{ name } = {}] = await fresh.query("select current_database() as name");
   await fresh.query(`alter database ${String(name)} set synchronous_commit = off`);
-  // Purchases as small as everything else here meet its edges more often.
+  // Purchases below a cent are as small as the other amounts here, and meet edge cases more often.
   await fresh.query("alter table purchase drop constraint purchase_is_of_whole_cents");
   const { connectionString } = fresh;
   const hasty = openPostgresBackend({ connectionString, log: silentLog });
@@ -93,7 +93,7 @@ test("the SQL functions and an in-memory ledger agree on every command", async (
     seen.commands += list.length;
     for (const answer of fixture.answers) seen.answers.add(answer);
   });
-  // The rarest answer comes about once in five hundred commands.
+  // The rarest answer occurs about once in 500 commands.
   const isAtIt = (): boolean => {
     const hasSeenAll = EVERY_ANSWER.every((answer) => seen.answers.has(answer));
     return seen.commands < (hasSeenAll ? COMMANDS : COMMANDS_MAX);
@@ -118,7 +118,7 @@ test("the most expensive possible request is held and settled to the last digit"
   await fixture.run({ do: "close", rows: [close] });
   await fixture.compare();
   const wallet = fixture.model.wallet(fixture.orgs[0]?.id ?? "");
-  // 100 that it had, and the part of a micro-dollar that is rounded up before and down after.
+  // The wallet had 100 before. The grant is rounded up and the debit down, which leaves 1 more.
   expect(wallet).toEqual({ settled: 101n, held: 0n });
 });
 
@@ -127,7 +127,7 @@ const by = fc.nat(INSTANCES - 1);
 const pick = fc.nat(30);
 const reserveSpec = fc.record({
   org,
-  // The index after the last one is a key of another organization.
+  // The index after the last key stands for a key of another organization.
   key: fc.oneof({ weight: 9, arbitrary: fc.nat(KEYS_PER_ORG - 1) }, only(KEYS_PER_ORG)),
   amount: fc.bigInt(0n, 40n),
 });

@@ -50,7 +50,7 @@ test("a living instance charges the open attempts of a dead peer in time", async
   const dead = await backend.ledgerBatchStore.join("departed", 0);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 40n);
   await backend.ledgerBatchStore.hold(dead, row);
-  offset.ms = LEASE_MS - 4_000; // as if its own lease had been held for a while
+  offset.ms = LEASE_MS - 4_000; // as if most of its own lease had passed
   const state = async (): Promise<unknown> => {
     const sql = "select state, debit from journal where attempt_id = $1";
     return (await backend.query(sql, [row.attemptId]))[0];
@@ -89,7 +89,7 @@ test("a dead process of this machine is taken over without waiting for its lease
 test("a second process under the same name gets a separate name and number", async () => {
   const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   await backend.query("update instance set process = $1 where instance_id = 'twin'", [
-    // The parent process is alive and is not this process.
+    // Claims the name for the parent process, which is alive and is not this process.
     identifyProcess(process.ppid),
   ]);
   const second = await backend.ledgerBatchStore.join("twin", LEASE_MS);
@@ -118,7 +118,7 @@ test("an attempt that breaks a rule of the books blocks neither other recoveries
       bad.orgId,
       value,
     ]);
-  // Its hold would make the reserved amount of its wallet negative.
+  // Ending this attempt would make the reserved amount of its wallet negative.
   await setReserved(0);
   const lines: unknown[] = [];
   const log = { ...silentLog, error: (line: unknown) => void lines.push(line) };
@@ -127,7 +127,7 @@ test("an attempt that breaks a rule of the books blocks neither other recoveries
   const ledger = await openLedger({ ...options, instanceName: "heir of the broken" });
   expect([counts.recovered, counts.stuck]).toEqual([4, 1]);
   expect(lines).toEqual([expect.objectContaining({ attemptId: String(bad.attemptId) })]);
-  // The same process does not retry the attempt; `ledger recover` does, once it has been repaired.
+  // Recovery in the same process skips the attempt from now on; `ledger recover` tries it again.
   const asked = new StuckAttempts(() => undefined);
   expect(await store.recoverOpenAttempts(asked)).toBe(0);
   expect(asked.has(bad.attemptId)).toBe(true);

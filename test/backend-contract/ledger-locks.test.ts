@@ -22,19 +22,19 @@ import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 /*
- * What one transaction waits for while another one holds it, lock by lock: the order that keeps
- * batches, take-overs and settlement from waiting in a circle, and from slipping past each other.
+ * Tests, lock by lock, what a transaction waits for while another one holds the lock. The order of
+ * the locks keeps batches, take-overs and settlement from deadlocks and from missing each other.
  */
 const LEASE_MS = 3_600_000;
 /** How many times caps are set and removed while attempts close. */
 const ROUNDS = quickOrDeep(12, 200);
 
 const backend = withPricedBackend();
-/** Holds the lock of a test. */
+/** The connection that holds the lock of a test. */
 const blocker = withResource(connect, (client) => client.end());
-/** Tries what is not supposed to be locked. */
+/** A connection for statements that must not have to wait. */
 const other = withResource(connect, (client) => client.end());
-/** A lane without the gateway's short time limits: how long a test waits depends on the machine. */
+/** A ledger connection with long time limits, because a test's waits depend on the machine. */
 const lane = withResource(openLane, (opened) => opened.close());
 
 function openLane(): LaneConnection {
@@ -47,7 +47,7 @@ function openLane(): LaneConnection {
   });
 }
 
-/** Runs `work` on another lane, beside the first one. */
+/** Runs `work` on a second ledger connection. */
 async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T> {
   const own = openLane();
   try {
@@ -109,7 +109,7 @@ async function heldBy(member: Membership, org: Org): Promise<AttemptId> {
   return row.attemptId;
 }
 
-/** Until exactly `sessions` other sessions of this database wait for a lock. */
+/** Waits until exactly `sessions` sessions of this database wait for a lock. */
 function waitingFor(sessions: number): Promise<true> {
   const sql = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
@@ -193,7 +193,7 @@ test("a process that starts under a living instance's name does not delay its ho
   await blocker.query("lock table instance_lease in exclusive mode");
   const joining = store.join("shared", LEASE_MS);
   await waitingFor(1);
-  // A batch locks the row in this mode.
+  // A batch locks the instance's row in this mode, so this lock must be free.
   await other.query("select from instance where instance_id = 'shared' for share nowait");
   expect(await reserve(living, org)).toEqual([{ kind: "reserved" }]);
   await blocker.query("commit");
@@ -268,7 +268,7 @@ async function idsOfNow(): Promise<() => AttemptId> {
   return () => (next += 1n) as AttemptId;
 }
 
-/** Days of these organizations' keys whose stored sum differs from that of the attempts. */
+/** Days on which the stored spend of these organizations' keys differs from their attempts. */
 async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
   return await backend.query(
     `select key_id, day, s.settled as stored, d.settled as due
@@ -348,7 +348,7 @@ test("parallel closings count exactly once while caps are set and removed", asyn
   for (let round = 0; round < ROUNDS; round += 1) {
     const from = storm.ended;
     await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
-    // Rows of days exist without a cap too, and stay exact.
+    // The spend of each day is also stored, and exact, for keys without a cap.
     await setCaps(null, null);
     await until("more have ended", () => storm.ended > from + 12);
   }
@@ -399,7 +399,7 @@ test("an organization's rows end the same in a batch with others as alone", asyn
     ),
   );
   if (mixed === undefined || alone === undefined) throw new Error("two pairs");
-  /** Holds these rows and ends every second one that was held, each step in one batch. */
+  /** Holds these rows in one batch, and ends those above 50 micro-dollars in a second batch. */
   const run = async (holds: ReturnType<typeof reserveRow>[]): Promise<readonly unknown[]> => {
     const { outcomes } = await runBatch(lane, { member, closings: [], holds });
     const held = holds.filter((_, at) => outcomes[at]?.kind === "reserved");

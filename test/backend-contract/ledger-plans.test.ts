@@ -8,17 +8,17 @@ import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";
 
 /*
- * Rows that a batch reads, by the server's own count: as many as the batch has, whatever the
- * planner believes of the tables. A plan that reads a table whole is found here, not in a storm.
+ * Counts the rows that a batch reads, in PostgreSQL's own statistics. They must be in proportion to
+ * the batch, whatever the planner assumes about the tables: no plan may read a whole table.
  */
 const ROLLS = 1_000;
 const BATCH = 100;
 /**
- * The reads of one table for one roll: its closing, its hold, and the rows that both are checked
- * against.
+ * The rows of one table that one roll may read: for its closing, for its hold, and for the rows
+ * against which both are checked.
  */
 const READS_PER_ROLL = 8;
-/** When all rows of a batch change one wallet, each also reads versions that others left. */
+/** In `account` each roll also reads old row versions, as a whole batch changes one wallet. */
 const READS_PER_WALLET_ROLL = 24;
 const HOLDS = 3_000;
 const JOURNAL_ROWS = 20_000n;
@@ -40,7 +40,7 @@ let lastAttempt = 0n;
 
 const member = withMember(backend);
 beforeAll(async () => {
-  // The server counts what its own processes read for the summaries of an index.
+  // Autovacuum and index summaries are off, because the server counts the rows that they read too.
   await backend.query(`do $$ declare part regclass; begin
     for part in select relid from pg_partition_tree('attempt') where isleaf loop
       execute format('alter table %s set (autovacuum_enabled = off)', part);
@@ -99,7 +99,7 @@ async function roll(): Promise<void> {
   }, ROLLS);
 }
 
-/** Runs late closings, annulments and recovery, which are called when something went wrong. */
+/** Runs late closings and annulments, which are called when something went wrong. */
 async function trouble(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   const closed = await holdsOf(org);
@@ -117,7 +117,7 @@ async function trouble(): Promise<void> {
 async function fill(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   for (let made = 0; made < HOLDS; made += 500) await holdsOf(org, 500);
-  // Through the lane, whose counts of rows read are flushed before they are compared.
+  // Uses the ledger connection, whose counts of rows read are flushed before they are compared.
   const text = `insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
       upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
       reserve, month, state, outcome, basis, final, opened_position, closed_position, closed_at)

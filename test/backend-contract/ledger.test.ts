@@ -36,8 +36,8 @@ test("a request whose last hold was annulled keeps the cost of its earlier attem
 describe("in a journal with many other requests", () => {
   const DAY_OF_IDS = 86_400_000n << 22n;
   /**
-   * 300 open attempts, and 2,000 finished ones of each of two days, because a day with few rows is
-   * read whole, and rightly. The last 300 of each day are second attempts of their requests.
+   * Adds 300 open attempts, and 2,000 finished ones of each of two days, because PostgreSQL rightly
+   * reads a small day as a whole. The last 300 of each day are second attempts of their requests.
    */
   const OTHERS_SQL = `
     with attempts as (

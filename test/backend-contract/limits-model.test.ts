@@ -14,7 +14,7 @@ import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support
 import { LimitCaller, limitBackends, type LimitBackend } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 
-/** Histories for each store: a few in a quick run, as many as you like when you ask. */
+/** The number of random histories for each store; `TM_TEST_LIMIT_HISTORIES` sets another one. */
 const HISTORIES: Readonly<Record<string, number>> = {
   "in memory": quickOrDeep(20, 1_500),
   "in Redis": quickOrDeep(4, 300),
@@ -25,7 +25,7 @@ const LONE_REQUESTS: Readonly<Record<string, number>> = {
 };
 const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);
 
-/** Which scopes a request of a history claims, narrowest first; every limit is the only of its size. */
+/** The scopes of each shape of request, narrowest first; limits of one kind have distinct sizes. */
 function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
   const org = caller.scope("org", "o", {
     requestsPerMinute: 9,
@@ -89,7 +89,7 @@ const aStep: fc.Arbitrary<Step> = fc.record({
   pick: fc.nat(),
 });
 
-/** Limits of every kind, each there or not; as narrow as a request or two of `anAmount`. */
+/** Limits of every kind, each present or absent; one or two requests of `anAmount` reach them. */
 const someLimits: fc.Arbitrary<LimitSet> = fc.record(
   {
     requestsPerMinute: fc.integer({ min: 1, max: 3 }),
@@ -117,7 +117,7 @@ const anAmount = fc.record({
   completion: fc.integer({ min: 0, max: 30 }),
 });
 
-/** A store and the model side by side; `answers` and `expected` must come out alike. */
+/** A store and the model, which get the same steps; `answers` must equal `expected`. */
 class SideBySide {
   readonly answers: Verdict[] = [];
   readonly expected: Verdict[] = [];
@@ -228,7 +228,7 @@ for (const kind of limitBackends) {
             expect(most).toBeLessThanOrEqual(scope.limits.requestsPerMinute ?? Infinity);
           }
         }),
-        // To shrink a long history takes minutes; its seed and path find it again.
+        // Shrinking a long history would take minutes; its seed and path are enough to repeat it.
         { endOnFailure: true, numRuns: moreHistories || HISTORIES[kind.name] || 1 },
       );
     }, 3_600_000);
@@ -264,7 +264,7 @@ for (const kind of limitBackends) {
   });
 }
 
-/* Stated in milliseconds, as a customer would: the most that was admitted in any 60 seconds. */
+/* The most requests that were admitted in any 60 seconds, counted in milliseconds. */
 function mostInAnyMinute({ charges }: LimitModel, id: string): number {
   const own = charges.filter((charge) => charge.id === id);
   const from = (startMs: number): number =>

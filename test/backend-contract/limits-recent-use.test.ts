@@ -25,7 +25,7 @@ async function begin(change: Partial<ReserveRow> = {}): Promise<ReserveRow> {
   return row;
 }
 
-/** Requests, tokens, prompt and completion tokens by scope. */
+/** Sums the requests, tokens, prompt tokens and completion tokens of recent use by scope. */
 async function recent(
   slot: string = orgSlot(orgId),
   members: readonly PoolMember[] = [],
@@ -120,7 +120,7 @@ describe("the journal's report of the last minute", () => {
     ];
     const providerId = "pool-ai" as ProviderId;
     const first = await begin({ providerId });
-    // The second candidate of the same request draws on the pool too.
+    // The second candidate of the same request also uses the pool.
     const attemptId = ledger.newAttemptId();
     const second = { ...first, attemptId, ordinal: 2, modelId: "acme/large" as ModelId };
     await ledger.roll(voidRow(first.attemptId, { final: false }), second);

@@ -91,7 +91,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     for (let n = 0; n < 3; n += 1) leases.push(await near.take(slot, scopes));
     for (let n = 0; n < 2; n += 1) await far.take(slot, scopes);
     await redis.command("flushall");
-    // The process that refills a slot reports its leases there at once; others do within seconds.
+    // The process that refills a lost slot reports its leases at once, the others within seconds.
     await far.take(slot, scopes);
     const held = await redis.command("zcard", `tm:${slot}:held:org:shared`);
     expect(held).toBeGreaterThanOrEqual(3);
@@ -257,10 +257,10 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     await redis.command("config", "set", "maxmemory", 1);
     expect((await timed.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
     expect((await timed.claim(slot, orgScope({}))).kind).toBe("unavailable");
-    // In another second the claim drops leases that have expired, which needs no memory.
+    // A second later, the claim first drops expired leases, which needs no memory.
     nowMs += 1_000;
     expect((await timed.claim(slot, orgScope({}))).kind).toBe("unavailable");
-    // The release follows a claim in the same turn, and must not be lost with it.
+    // The release follows a claim in the same turn of the event loop, and must not be lost with it.
     const beside = timed.claim(slot, orgScope({}));
     for (const lease of leases) timed.store.release(lease, tokenCount(1, 0));
     await beside;

@@ -19,7 +19,7 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
   });
   afterAll(() => sides.forEach(({ store }) => store.close()));
 
-  /** All instances claim at once; the leases that were granted and the number of refusals. */
+  /** Claims from all instances at once. Returns the granted leases and the number of refusals. */
   async function claimAtOnce(slot: string, scopes: readonly ScopeClaim[], claims: number) {
     const each = sides.flatMap((side) =>
       Array.from({ length: claims }, async () => ({
@@ -84,7 +84,7 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     nowMs += 1_000;
     for (let n = 0; n < 8; n += 1) await side.take(slot, scopes);
     expect((await side.claim(slot, scopes)).kind).toBe("refused");
-    // A scope without limits loses the dead instance's leases too.
+    // The dead instance's leases are also gone from a scope without limits.
     expect(await redis.command("zcard", `tm:${slot}:held:${key.id}`)).toBe(8);
     side.store.close();
   });
@@ -190,7 +190,7 @@ describe.skipIf(isMissing)("a cluster", () => {
     await until("a cooldown is received", async () => (await hearer?.read())?.length === 1);
     const sizes = await Promise.all(servers.map((each) => each.command("dbsize")));
     expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
-    // One address is enough to find the others when the mode is cluster.
+    // In cluster mode the address of one server is enough to find the others.
     const url = servers[0]?.url ?? "";
     const seeded = new Side(url, { servers: { url, mode: "cluster" } });
     await seeded.store.ready(20_000);

@@ -10,7 +10,7 @@ for (const kind of limitBackends) {
       () => kind.open(),
       (opened) => opened.close(),
     );
-    /** Nothing was used yet, and a second has just begun. */
+    /** Returns a caller that has used nothing yet, at the beginning of a second. */
     const newCaller = async (): Promise<LimitCaller> => {
       await fixture.advance(200_000 + 1_000 - (fixture.nowMs % 1_000));
       return new LimitCaller(fixture);
@@ -73,7 +73,7 @@ for (const kind of limitBackends) {
       const ask = (model: string) => caller.claim(scopes, 10, departed(model));
       const left: LimitLease[] = [];
       const leave = async (model: string): Promise<void> => {
-        // Every client was admitted before any left, so each lease has a place.
+        // Both clients are admitted before either leaves, so each of them holds a lease.
         for (const lease of [await caller.take(scopes, 10), await caller.take(scopes, 10)]) {
           left.push(lease);
           caller.depart(lease, departed(model));
@@ -83,7 +83,7 @@ for (const kind of limitBackends) {
       await leave("one");
       const ofModel = { ...full, scope: "model", id: "model:one", limit: 2, used: 2 };
       expect(await ask("one")).toMatchObject(ofModel);
-      // This is longer than an unrenewed lease lives.
+      // Advances the clock by 20 s, which is longer than a lease lives without a renewal.
       for (let n = 0; n < 8; n += 1) await fixture.advance(2_500);
       expect(await ask("one")).toMatchObject(ofModel);
       expect(await caller.peek([...scopes, ...departed("one")])).toMatchObject([
@@ -207,7 +207,7 @@ for (const kind of limitBackends) {
       const caller = await newCaller();
       const pool = caller.scope("pool", "p", {});
       caller.cool(pool, 20);
-      // A shorter one does not shorten it.
+      // A shorter cooldown does not shorten the one that runs.
       caller.cool(pool, 2);
       await fixture.advance(4_500);
       expect(await caller.claim([pool])).toEqual({

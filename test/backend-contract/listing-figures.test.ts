@@ -18,7 +18,7 @@ import {
 const backend = withPricedBackend();
 const member = withMember(backend);
 
-/** One attempt ends before the first sums are made, the other after them. */
+/** Shared by both attempts of `LATE`: one ends before its day is first summed up, one after. */
 const ENDED = { late: false, provider: 0, cost: 5, firstByteMs: 9, nextDay: false } as const;
 const LATE: RequestSpec = {
   org: 0,
@@ -60,7 +60,7 @@ test("sums of days count each closed attempt once, whenever it ended and after a
       await journal.write(specs);
       await rollAll(backend);
       await journal.endLate();
-      // A summing that ended in the middle is done again.
+      // A summing-up that stopped halfway is done again.
       await backend.usageRollup.rollSome();
       await rollAll(backend);
       const last = journal.dayOf(DAYS - 3);
@@ -70,7 +70,7 @@ test("sums of days count each closed attempt once, whenever it ended and after a
   );
 });
 
-/** Writes `count` closed streams of an organization with a listing, in one hour of a day. */
+/** Writes `count` closed attempts of an organization at one listing, in one hour of a day. */
 async function seed(of: {
   readonly org: string;
   readonly day: string;
@@ -117,7 +117,7 @@ test("an organization reads only its own figures: past days from sums, today fro
   await seed({ org: "own", day, model: "own/m", count: 8, hour: 10, stream: false });
   await seed({ org: "other", day, model: "own/m", count: 50 });
   await rollAll(backend);
-  // An hour that the folding of hours made, of a day that is not summed up.
+  // Adds the sums of one hour of today, a day for which there are no other sums yet.
   await backend.query(
     `insert into listing_hour_sum values ('own', date_trunc('day', now() at time zone 'utc')
       at time zone 'utc', 'seeded-ai', 'own/m', 4, 4, 0, 4, 400, 1000, '{20}', '{4}')
@@ -161,7 +161,7 @@ test("a day is shown publicly only when it reveals no organization, and then nev
     );
   const first = { "p/shown": [200, 200, 2], "p/streams-of-one": [300, 0, 0] };
   expect(await shown()).toEqual(first);
-  // A later end counts in its organization's sums but not in the published ones.
+  // An attempt that ends later counts in its organization's sums but not in the published ones.
   await seed({ org: "org-0", day, model: "p/shown", count: 7 });
   await rollAll(backend);
   const own = { orgId: "org-0" as OrgId, modelId: "p/shown" };

@@ -11,7 +11,7 @@ import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts
 import { type JournaledAttempt, withSettlementBooks } from "../support/settlement-journal.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** The books that were lost, and those that were restored to 06:00 of the same day. */
+/** The books that were lost, and those that were restored to 06:00 on 1 January 2026. */
 const lost = withSettlementBooks();
 const restored = withSettlementBooks();
 const RESTORED_TO = Date.parse("2026-01-01T06:00Z");
@@ -114,13 +114,13 @@ test("a period that was closed in the lost time is restored once with what it ow
   const { sums, payableMicroUsd, carryOutPicoUsd, startMs, endMs } = closed ?? {};
   expect(period).toMatchObject({ payableMicroUsd, carryOutPicoUsd, startMs, endMs });
   expect(period?.sums).toMatchObject({ costPicoUsd: sums?.costPicoUsd, attempts: 2n });
-  // 4 of the first lost attempt, 3 of the other model; the rest is in the rounding.
+  // 4 micro-dollars for the first lost attempt and 3 for the second; the fractions are rounding.
   expect(period?.sums.lostMicroUsd).toBe(7n);
   expect(await balanceOf(restored.backend, "acme")).toMatchObject({
     accruedMicroUsd: 0n,
     payableMicroUsd,
   });
-  // The attempts of that period are not owed a second time.
+  // An attempt of the period that was put back is not owed a second time.
   const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
   const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
   expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([
@@ -167,7 +167,7 @@ test("lines that the books have lost are owed once, and no customer pays for the
   const lines = read.claim.lines ?? [];
   const verdicts = async (): Promise<readonly string[]> =>
     (await settlementStore.bearLost("late", lines, testOperator)).map(({ verdict }) => verdict);
-  // One line that cannot be, such as a credit note, does not keep the others from being owed.
+  // A line that cannot be owed, such as a credit note, does not keep the others from being owed.
   const strange = ["outside", "impossible", "impossible", "impossible"];
   expect(await verdicts()).toEqual(["ours", "borne", "borne", ...strange]);
   expect(await verdicts()).toEqual(["ours", "borne_before", "borne_before", ...strange]);
@@ -180,7 +180,7 @@ test("lines that the books have lost are owed once, and no customer pays for the
   expect(period?.payableMicroUsd).toBe(6n);
   const wallets = "select sum(debits)::integer as debits from account where org_id is not null";
   expect(await backend.query(wallets)).toEqual([{ debits: 1 + 2 + 1 }]);
-  // The provider's statement of what it did, and ours: equal by every line.
+  // The provider's statement and ours are equal in every line.
   const billed = JSON.stringify({ lines: statement.lines.slice(0, 4) });
   const claimed = readProviderClaim(billed);
   if (claimed.kind === "unreadable") throw new Error(claimed.problem);

@@ -23,7 +23,7 @@ const backend = withResource<PostgresBackend>(
   (opened) => opened.close(),
 );
 
-/** The backend of another process: nothing here waits for what it changes. */
+/** The backend of another process, which changes the database without this process's knowledge. */
 const elsewhere = withResource<PostgresBackend>(
   () => {
     const { connectionString } = database;
@@ -37,7 +37,7 @@ let notified: (OrgId | undefined)[] = [];
 
 beforeAll(async () => {
   await backend.accountNotices.start((orgId) => notified.push(orgId));
-  // Only the notice connection exists so far, so notices stop and everything else still works.
+  // Only the notice connection exists so far, so only that one is lost, and everything else works.
   proxy.lose();
 });
 

@@ -106,7 +106,7 @@ describe("a search", () => {
   test("counts the judge's replies, and an unclear reply counts for no model", async () => {
     const orgId = await newOrg();
     const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
-    // The simulated judge repeats the question, which names no letter.
+    // The simulated judge only repeats the question, so its reply names no winner.
     const search = await ended(orgId, await started(orgId, change));
     expect(search).toMatchObject({ state: "finished", callsDone: 9, callsPlanned: 9 });
     expect(search.results.map((each) => each.winRate)).toEqual([null, null]);
@@ -179,7 +179,7 @@ const slowPrompts = [
 
 test("the model whose answers the judge names wins, in any position of the question", async () => {
   const orgId = await newOrg();
-  // Models whose judge always likes the answer of test/b best.
+  // Replaces the models: the judge always prefers the answer of test/b.
   const other = opened({
     ask: ({ modelId, prompt }) => {
       const letter = /answer ([A-H])\]\]\nby test\/b/.exec(prompt)?.[1];

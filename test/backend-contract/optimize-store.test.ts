@@ -96,7 +96,7 @@ describe("a search that begins", () => {
     expect(others).toHaveLength(1);
     const keys = await backend.accountStore.listKeys(orgId);
     expect(keys.filter((key) => key.origin === "optimize")).toHaveLength(2);
-    // One that has ended, and then one whose process is gone, leaves its place to another.
+    // A search that has ended, or whose process has died, makes room for another one.
     await backend.optimizeStore.stop(orgId, one?.searchId ?? "", testOperator);
     await begun(orgId, { leaseMs: 0 });
     await begun(orgId);

@@ -13,9 +13,8 @@ import { withPricedBackend, withMember } from "../support/postgres.ts";
 import { withResource } from "../support/with-resource.ts";
 
 /*
- * Compares caps by day, week and month with a plain list of requests and instants. The test sets
- * the clock of the database, whose functions hide the system's; the sessions use a time zone far
- * from UTC.
+ * Compares caps by day, week and month with a plain list of requests and times. The database's
+ * functions read a clock that the test sets, and its sessions use a time zone far from UTC.
  */
 const plain = withPricedBackend();
 const backend = withResource(() => openOnDatabaseClock(plain));
@@ -42,12 +41,12 @@ interface Request {
   debit: bigint | undefined;
 }
 
-/** The requests that were admitted and their times, known without any table. */
+/** The expected spend: a plain list of the admitted requests with their times. */
 class Requests {
   readonly caps: Record<Period, bigint | null> = { day: null, week: null, month: null };
   readonly admitted: Request[] = [];
 
-  /** The cap that refuses; of several, the one that resets last; undefined if the request fits. */
+  /** Returns the cap that refuses; of several, the one that resets last; undefined if none does. */
   refusedBy(amount: bigint, nowMs: number): { period: Period; resetAtMs: number } | undefined {
     const held = this.admitted.reduce(
       (sum, r) => sum + (r.debit === undefined ? r.reserve : 0n),
@@ -108,7 +107,7 @@ const step = fc.oneof(
       cap: fc.option(fc.bigInt(10n, 160n)),
     }),
   },
-  // The steps reach the last millisecond of the day and pass it.
+  // The waits reach the last millisecond of a day and go beyond it.
   {
     weight: 3,
     arbitrary: fc.record({
@@ -213,7 +212,7 @@ class World {
     });
   }
 
-  /** An id of the current instant, as instances make it. */
+  /** Makes an id of the current instant, as instances do. */
   #newAttempt(): AttemptId {
     lastAttempt += 1n;
     return ((BigInt(this.#nowMs - Date.UTC(2025, 0, 1)) << 22n) + lastAttempt) as AttemptId;

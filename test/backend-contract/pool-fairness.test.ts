@@ -15,14 +15,14 @@ const STEP_MS = 250;
 const RUN_MS = 192_000;
 const TOKENS = tokenCount(90, 10);
 const TRIES_PER_STEP = 4;
-/** Each small organization sends a request at this interval, and repeats a refused one. */
+/** The interval at which each small organization sends a request; refused ones are repeated. */
 const SMALL_EVERY_MS = 12_000;
 const GREEDY = "org_greedy" as OrgId;
 const SMALL = Array.from({ length: 9 }, (_, at) => `org_small_${at}` as OrgId);
 
 /**
- * A pool that nine small ones fit in beside one that has half: 61 seconds hold at most six requests
- * of each, and each has one in flight.
+ * A pool in which nine small organizations fit beside one that uses half: each makes at most six
+ * requests in the 61 seconds that a minute's window can span, and has one in flight.
  */
 const HALVED: Pool = {
   id: "half",
@@ -33,7 +33,7 @@ const HALVED: Pool = {
   concurrent: 20,
 };
 
-/** A request that got into the pool. */
+/** A request that the pool admitted. */
 interface Served {
   readonly fromMs: number;
   readonly toMs: number;
@@ -48,12 +48,12 @@ interface Crowd {
   readonly greedy: readonly Served[];
   readonly small: readonly {
     readonly served: number;
-    /** The longest that it was kept out. */
+    /** The longest time for which its requests were refused. */
     readonly waitedMs: number;
   }[];
 }
 
-/** The maximum that was admitted in any 60 seconds, in a clock second, and at once. */
+/** The most requests that were admitted in any 60 seconds, in a clock second, and at once. */
 interface Peak {
   readonly inMinute: number;
   readonly inSecond: number;
@@ -99,7 +99,7 @@ for (const kind of limitBackends) {
       expect(await claim(pool, "org_late" as OrgId)).toMatchObject({ ...refused, ...whole });
     });
 
-    /** Runs one organization that always tries and keeps its places beside nine occasional ones. */
+    /** Runs an organization that takes every free place, beside nine that ask now and then. */
     async function crowd(pool: Pool): Promise<Crowd> {
       const startMs = fixture.nowMs;
       const greedy: Served[] = [];

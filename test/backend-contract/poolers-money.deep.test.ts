@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { hasPgBouncer } from "../support/pgbouncer.ts";
 import { newFolder } from "../support/run-folder.ts";
 
-/** The ledger's promises, and money end to end. */
+/** The tests of the ledger, and of money from end to end. */
 const SUITE = [
   "test/backend-contract/ledger",
   "test/backend-contract/late-closings",
@@ -19,7 +19,7 @@ const SUITE = [
   "test/e2e/money/",
 ];
 
-/** The stores whose tests state what every store promises. */
+/** The tests of all stores and of the migrations. */
 const STORES = ["test/backend-contract/", "src/kernel/storage/migrat"];
 
 test("the stores pass their suite on a server with slow, not durable and odd defaults", async () => {
@@ -37,7 +37,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
       const { code, output } = await runSuite({ TM_TEST_POOLER: mode, TM_TEST_POOLER_LOG: log });
       expect(code, output.slice(-20_000)).toBe(0);
       expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(100);
-      // The pooler logs a line for each client, and each file has clients of its own.
+      // The pooler logs each client's login, and each test file has clients of its own.
       const files = Number(/Test Files .*?(\d+) passed/.exec(output)?.[1]);
       const logins = readFileSync(log, "utf8").match(/login attempt/g) ?? [];
       expect(logins.length).toBeGreaterThanOrEqual(files);

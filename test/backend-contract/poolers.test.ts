@@ -22,7 +22,7 @@ test("a server with suitable settings is accepted", async () => {
   expect(await check(address())).toBe("accepted");
 });
 
-/** A database for which the server says something else of its settings. */
+/** A database that reports other settings of its server: `says` has the branches of a `case`. */
 async function strangeServer(says: string): Promise<string> {
   const url = await databaseOfTest();
   const name = new URL(url).pathname.slice(1);
@@ -31,7 +31,7 @@ async function strangeServer(says: string): Promise<string> {
     `create schema strange; create function strange.current_setting(p_name text) returns text
       language sql as $$ select case ${says} end $$`,
   );
-  // Its functions are found before those of the server.
+  // Functions of the schema `strange` are found before those of the server.
   const path = "set search_path = strange, pg_catalog";
   await runOnce(url, `alter role current_user in database ${name} ${path}`);
   return url;

@@ -88,7 +88,7 @@ test("listings that lost money are reported, and those that earned money are not
     ending(ids[2], 10_000_000n, 15_000_000n),
   ]);
   expect(await backend.listingLosses(5_000)).toEqual([]);
-  // Ids of these attempts are of the first day of all, whose hours are summed up by hand.
+  // These attempts have ids of 1 January 2025, whose hours are summed up only by this call.
   await backend.query(FOLD_HOUR_SQL, [0, 1n << 50n]);
   const losses = (await backend.listingLosses(5_000)).filter(({ providerId }) =>
     [String(cheap), String(dear)].includes(providerId),

@@ -246,7 +246,7 @@ describe("the audit of purchases", () => {
   let orgId: OrgId;
   let purchaseId: string;
 
-  /** Dollars: 10 were bought, 6 used and 8 refunded, so 4 are owed. */
+  /** In dollars: 10 were bought, 6 were used and 8 were refunded, so 4 are owed. */
   beforeAll(async () => {
     const made = await orgWithKey(backend, { creditMicroUsd: 0n });
     orgId = made.orgId;

@@ -31,7 +31,7 @@ async function close(...rows: CloseRow[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
 }
 
-/** What every attempt of these tests has. */
+/** The fields that all attempts of these tests share. */
 const common = {
   providerId: "acme-ai",
   upstreamModelId: "small-2026",

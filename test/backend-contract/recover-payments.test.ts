@@ -11,7 +11,7 @@ const fixture = withBillingFixture();
 test("payments of the lost time are restored once, and unknown payers are named", async () => {
   const { backend, checkout, clock, billings } = fixture;
   const [billing] = billings;
-  // Restored to most of a day after these began: what was paid or taken back last was opened then.
+  // These checkouts begin 23 hours before the restored time; recovery looks up the last 24 hours.
   const sinceMs = clock.nowMs() + 23 * HOUR_MS;
   const orgId = await fixture.newOrg();
   const gone = await fixture.newOrg();
@@ -19,7 +19,7 @@ test("payments of the lost time are restored once, and unknown payers are named"
   const refunded = await fixture.buy(orgId, 10);
   const open = await fixture.buy(orgId, 5);
   const ofGone = await fixture.buy(gone, 7);
-  // Never paid: nothing is owed for it.
+  // This checkout is never paid, so nothing is owed for it.
   await fixture.buy(gone, 6);
   for (const { session } of [paid, refunded, ofGone]) checkout.book.pay(session);
   await expect.poll(() => fixture.balance(orgId)).toBe(30n * MICRO_PER_USD);
@@ -29,7 +29,7 @@ test("payments of the lost time are restored once, and unknown payers are named"
   await expect.poll(() => fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);
   await expect.poll(() => fixture.balance(gone)).toBe(7n * MICRO_PER_USD);
 
-  // The database is restored to a time before all that, and to one that has no second organization.
+  // Restores a time before all that, at which the second organization did not exist.
   for (const sql of [
     "delete from purchase_claim",
     "delete from purchase",

@@ -70,7 +70,7 @@ test("days of spend that no cap needs are deleted, and caps and audits stay the 
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   const spendNow = async (cost: bigint): Promise<void> =>
     books.close(closeRow(await books.hold(today), cost));
-  /** Moves all spend so far back by `days`. */
+  /** Moves all spend so far `days` days into the past. */
   const earlier = async (days: number): Promise<void> => {
     await tamper(backend, "update spend_day set day = day - $1::integer", [days]);
     await tamper(
@@ -108,7 +108,7 @@ test("days of spend that no cap needs are deleted, and caps and audits stay the 
   expect(await backend.query("select from retired_spend_day")).toEqual([]);
   expect(await run()).toMatchObject({ pastSpendDays: 0 });
   expect(await brokenBooks(books)).toEqual([]);
-  // 500 are settled, and 1,000 in flight: of 2,000 exactly 500 are left.
+  // 500 are settled and 1,000 are held, so exactly 500 of the cap of 2,000 are left.
   await books.hold(today);
   const refused = books.hold(today, { reserveMicroUsd: microUsd(501n) });
   await expect(refused).rejects.toThrow("not reserved: cap");

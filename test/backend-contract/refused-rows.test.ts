@@ -20,7 +20,7 @@ interface Owner {
   readonly keyId: KeyId;
 }
 
-/** The whole minute before this one. */
+/** The start of the previous whole minute, in milliseconds. */
 function lastMinuteMs(): number {
   return Math.floor(systemClock.nowMs() / MINUTE_MS - 1) * MINUTE_MS;
 }

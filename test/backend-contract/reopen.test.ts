@@ -56,7 +56,7 @@ async function hold(member: Membership): Promise<Held> {
   return { ...org, attemptId };
 }
 
-/** The journal's line of an attempt, and what its wallet has and holds. */
+/** The attempt's line in the journal, and its wallet's balance and reserved amount. */
 async function ended({ attemptId, orgId }: Held): Promise<unknown> {
   const sql = `select state, outcome, debit::integer, (credits - debits)::integer as balance,
       reserved::integer from journal join account on account_id = 'wallet:' || $2
@@ -127,7 +127,7 @@ test("no instance from before or from the lost time can hold anything again", as
       { kind: "unavailable" },
     ]);
   }
-  // An instance whose name the restored database does not know.
+  // The restored database does not know this instance's name.
   const fresh = await backend.ledgerBatchStore.join("first seen in this life", LEASE_MS);
   expect(fresh.epoch).toBeGreaterThan(1_000_000n);
 });
@@ -163,7 +163,7 @@ test("a reopening that lost nothing signs nobody out and lets open attempts end"
 type Made = Pick<Change, "action" | "target"> &
   Partial<Pick<Change, "before" | "after">> & { readonly atMs?: number };
 
-/** An exported change log with these changes, as the command writes it. */
+/** Exports these changes as a signed change log, as the command does. */
 async function exported(changes: readonly Made[], of: object = {}): Promise<string> {
   const rest = { atMs: 0, by: testOperator, orgId: null, before: null, after: null };
   const rows = changes.map((change, at) => ({ ...rest, ...change, position: at + 1 }));
@@ -177,7 +177,7 @@ async function exported(changes: readonly Made[], of: object = {}): Promise<stri
   return lines.join("");
 }
 
-/** Reopens the books with what these changes of the lost time closed. */
+/** Reopens the books, and limits access again as these changes of the lost time did. */
 async function reopenWith(changes: readonly Made[]): Promise<unknown> {
   const outcome = await readLostChanges(await exported(changes), signer.publicKey);
   if (outcome.kind === "unreadable") throw new Error(outcome.problem);
@@ -194,12 +194,12 @@ test("access that was closed in the lost time is closed again, and none is opene
   await backend.accountStore.setOrgCap(b.orgId, microUsd(1_000_000n), testOperator);
   const closedAgain = await reopenWith([
     { action: "key.disable", target: b.keyId, after: { disabled_at: "2026-11-01T00:00:00Z" } },
-    // A raised cap stays as it is.
+    // A cap that was raised keeps its restored value.
     { action: "key.cap", target: a.keyId, after: { cap_usd: "9.00" } },
-    // Lowered twice, and the second time a little less: the last one counts.
+    // A cap that was lowered twice gets its last value, even if the first one was lower.
     { action: "org.cap", target: a.orgId, after: { cap_usd: "1.00" } },
     { action: "org.cap", target: a.orgId, after: { cap_usd: "2.00" } },
-    // Lowered and taken away.
+    // A cap that was lowered and then removed keeps its restored value.
     { action: "org.cap", target: b.orgId, after: { cap_usd: "0.50" } },
     { action: "org.cap", target: b.orgId, after: { cap_usd: null } },
     {
@@ -246,7 +246,7 @@ test("access is closed as it was: to the lower cap, until its end, and once", as
       ('con_closed', $1, 'one', '', '', ''), ('con_open', $1, 'two', '', '', '')`,
     [held.orgId],
   );
-  // A restriction without an end, one that ends too early, and one that was lifted.
+  // A restriction without an end, one that ends a day too early, and one that was lifted.
   await backend.query(
     `insert into usage_hold (org_id, family, state, reason, until_at, lifted_at) values
       ($1, 'chat', 'restricted', 'kept', null, null),
@@ -293,7 +293,7 @@ test("access is closed as it was: to the lower cap, until its end, and once", as
     { family: "images", state: "limited", reason: "again", until_at: until("2999-01-02") },
     { family: "videos", state: "restricted", reason: "again", until_at: null },
   ]);
-  // A second time everything is closed as it was.
+  // A second time, everything is closed already, so nothing changes.
   expect(Object.values((await reopenWith(changes)) as object)).toEqual([0, 0, 0, 0]);
 });
 
@@ -309,7 +309,7 @@ test("a key that got another secret in the lost time ends when its old secret wa
     const after = { old_works_until: until };
     return { action: "key.rotate", target: keyId, after, atMs: ms };
   };
-  // The books still have this change, and so the new secret.
+  // The restored books have this key's rotation, and so its new secret.
   await backend.query(
     `insert into change (position, at, actor_kind, actor_id, action, target)
     values (nextval('change_position'), $1, 'operator', 'one', 'key.rotate', $2)`,

@@ -21,7 +21,7 @@ const { root, run, folder: folderOf } = retirementOf(books);
 beforeAll(() => run("first", { drop: true }));
 
 let daysMade = 0;
-/** A day with attempts of every kind, all settled; each younger than the last. */
+/** Makes a settled day with attempts of every kind; each call makes a later day. */
 async function settledDay(): Promise<Day> {
   const day = freshDay();
   await books.fill(day);
@@ -43,7 +43,7 @@ function daysOf(outcome: RetireOutcome): readonly Day[] {
 }
 
 describe("retirement that fails anywhere ends as usual when it is run again", () => {
-  /** Makes the call number `at` of session and folder do its work and then fail. */
+  /** Counts the calls of session and folder together; number `at` does its work and then fails. */
   function failingAt(at: number): {
     readonly session: (real: RetentionSession) => RetentionSession;
     readonly archive: (real: DayFolder) => DayFolder;
@@ -122,7 +122,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
       expect(await tablesOf(day)).toEqual([]);
       const files = dayFiles(day);
       expect(readdirSync(join(root, folder)).sort()).toEqual([files.rows, files.manifest]);
-      // The run after the last step must not fail, because there are no more steps.
+      // In the last run `step` is undefined: no call is left that could fail.
       expect(failing.failed()).toBe(step);
       expect(ended.includes("pulled the plug")).toBe(step !== undefined);
       if (step !== undefined) failures.push(step);
@@ -157,7 +157,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     const folder = folderOf("twice");
     const bytes = (): readonly string[] =>
       Object.values(dayFiles(day)).map((name) => readFileSync(join(folder.folder, name), "latin1"));
-    // The fourth call of the folder publishes the files; the journal has the day as before.
+    // The fourth call of the folder publishes the files; the journal still has the day.
     await expect(run("twice", { archive: failingAt(4).archive(folder) })).rejects.toThrow("plug");
     expect(await isRetired(day)).toBe(false);
     const first = bytes();
@@ -266,7 +266,7 @@ describe("a closing that arrives too late", () => {
     const outcome = await run("late", {
       session: (real) =>
         overridden(real, {
-          // Before the first page: the day is frozen, and not yet detached.
+          // When the first page is read, the day is frozen and not yet detached.
           pages: async function* (frozen: Day) {
             seen.push(await verdictOf(attempt).catch((fault: unknown) => String(fault)));
             yield* real.pages(frozen);
@@ -295,7 +295,7 @@ describe("retirement beside running gateways", () => {
     });
     expect(waited).toBe(true);
     const today = dayOf(new Date().toISOString().slice(0, 10));
-    // The lane's own lock timeout would refuse what waits in a queue.
+    // A hold that waited behind the retirement would be refused by its lock timeout.
     for (let n = 0; n < 20; n++) await books.hold(today);
     expect(await isRetired(day)).toBe(false);
     await reader.end();
@@ -304,7 +304,7 @@ describe("retirement beside running gateways", () => {
 
   test("lets an audit that began earlier see all of the day or nothing of it", async () => {
     const day = await settledDay();
-    // An audit that waits for this lock has its snapshot and has not read the journal.
+    // An audit that waits for this lock has its snapshot and has not read the journal yet.
     const lock = "lock table account in access exclusive mode";
     const blocker = await openTransaction(books.backend, lock);
     const audit = brokenBooks(books);
@@ -447,7 +447,7 @@ async function tablesOf(day: Day): Promise<readonly unknown[]> {
   ]);
 }
 
-/** A transaction that has read the journal and does not end. */
+/** Opens a transaction that has read the journal and does not end. */
 function longReader(): Promise<Client> {
   return openTransaction(books.backend, "select count(*) from attempt");
 }

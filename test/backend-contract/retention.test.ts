@@ -17,7 +17,7 @@ import { newFolder } from "../support/run-folder.ts";
 const books = withOldBooks();
 const { root, run } = retirementOf(books);
 
-// The first day of all, which every fresh database of the tests has.
+// Retires 1 January 2025, for which every fresh test database has a partition.
 beforeAll(() => run("first"));
 
 async function tableOf(day: Day): Promise<string | undefined> {
@@ -57,7 +57,8 @@ describe("a day that is retired", () => {
       "select attempts, debit, overrun, cost_pico, owed_pico, file from retired_day where day = $1",
       [day],
     );
-    // Settled 320 and 1,700 of 1,000 held; unknown at 1,000; corrected from 1,000 to 7.
+    // Five attempts held 1,000 each: two were settled at 320 and 1,700, one void, one charged after
+    // a crash, and one corrected to 7.
     expect(retired).toEqual({
       attempts: "5",
       debit: String(320 + 1_000 + 1_000 + 7),
@@ -80,7 +81,7 @@ describe("a day that is retired", () => {
 
   test("can be loaded back by PostgreSQL with every column unchanged", async () => {
     const { backend } = books;
-    // The server reads the file by itself, perhaps as another user.
+    // The server itself reads the file, perhaps as another user of the machine.
     const place = newFolder("copy");
     chmodSync(place, 0o755);
     const file = join(place, "rows.csv");

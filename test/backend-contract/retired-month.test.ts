@@ -28,7 +28,7 @@ beforeAll(async () => {
   await randomTraffic(LAST_DAY);
   await moveBooksTo(books.backend, "2026-02-01");
   await books.fill(NEXT_DAY);
-  // The last end of a day comes after its last correction, and so does the day's checkpoint.
+  // This attempt ends after the day's last correction, which puts the day's checkpoint after it.
   await books.close(closeRow(await books.hold(NEXT_DAY), 5n));
   await grant("in-february");
   await books.settle();
@@ -46,7 +46,7 @@ async function statementOf(orgId: OrgId, month: string): Promise<Statement> {
   return statement;
 }
 
-/** The cost of an organization's attempts that ended in January, at its end, by plain addition. */
+/** The cost that an organization's attempts of January had at the end of January. */
 async function chargedIn(orgId: OrgId): Promise<bigint> {
   const [row] = await books.backend.query(
     `select sum(case when corrected_at >= '2026-02-01Z' then reserve else debit end)::text as cost
@@ -61,7 +61,7 @@ async function grant(ref: string): Promise<void> {
   await books.backend.creditStore.grant(of, testOperator);
 }
 
-/** Writes attempts of every end, with numbers from a seed so that a failure repeats. */
+/** Writes attempts with random ends from a fixed seed, so that a failure repeats. */
 async function randomTraffic(day: ReturnType<typeof dayOf>): Promise<void> {
   let seed = 20_260_131;
   const random = (below: number): number => {
@@ -85,7 +85,7 @@ async function close(day: string): Promise<void> {
   expect(done.checkpoint?.day).toBe(day);
 }
 
-/** All figures of money: accounts, spend, periods and transfers. */
+/** Reads all rows that contain amounts: accounts, spend, periods and transfers. */
 async function figures(): Promise<unknown> {
   const { backend } = books;
   return {

@@ -33,7 +33,7 @@ let provider = 0;
 const backend = withBackend();
 const journal = withResource(() => SettlementJournal.open(backend));
 
-/* The largest amounts of all attempts of a deep run together leave each account less than half full. */
+/* In a deep run, all attempts at these amounts together fill less than half an account's range. */
 const LARGEST_PICO = 10n ** 20n;
 const LARGEST_RESERVE = 10n ** 15n;
 
@@ -44,7 +44,7 @@ const someCost = fc.oneof(
 );
 const seenCost = fc.oneof(someCost, fc.constant("void" as const));
 const randomAttempt = fc.record({
-  /** Milliseconds; often a boundary itself. */
+  /** Milliseconds after the start, often exactly at the boundary of a half day. */
   closedAt: fc.oneof(
     fc.nat(LAST_HALF_DAY).map((halfDay) => halfDay * HALF_DAY_MS),
     fc.nat(LAST_HALF_DAY * HALF_DAY_MS),
@@ -113,7 +113,7 @@ async function expectExactlyOwed(
   expect(balance?.unknownMicroUsd ?? 0n).toBe(unknown);
 }
 
-/** Writes what ended, in the order in which it ended, and adds up what it should come to. */
+/** Writes attempts in the order in which they end, and adds up the sums that are due. */
 class Timeline {
   sums: SettlementSums = ZERO_SETTLEMENT_SUMS;
   readonly #provider: string;
@@ -179,7 +179,7 @@ function correctionSums({ correctedCost, reserve, owed }: RandomAttempt): Settle
   return { ...one, ...observed(correctedCost, reserve, owed), correctedPicoUsd };
 }
 
-/** The usage that `closeRow` reports at this cost. */
+/** The sums of an attempt that ends at this cost with the usage that `closeRow` reports. */
 function observed(
   cost: bigint,
   reserve: bigint,

@@ -9,7 +9,7 @@ import { openTransaction } from "../support/sql.ts";
 
 const { backend, journal } = withSettlementBooks();
 
-/** Everything that closing writes. */
+/** Reads all tables that the closing of periods writes. */
 async function written(): Promise<unknown> {
   const all: unknown[] = [];
   for (const table of ["provider_period", "provider_period_line", "transfer", "account"]) {
@@ -113,7 +113,7 @@ describe("the closing of periods", () => {
     const running = traffic();
     let periods = 0;
     try {
-      // Closings that stopped the traffic would make this loop endless, and the test too late.
+      // If closings stopped the traffic, this loop would not end and the test would time out.
       for (let closings = 0; closings < 3 || ended.pairs < 4n; closings += 1) {
         periods += (await closeUntil(backend, new Date().toISOString(), { id: "busy" })).length;
         expect(await brokenSettlement(backend)).toEqual([]);
@@ -133,7 +133,7 @@ describe("the closing of periods", () => {
     await journal.write([{ provider: "crossed", closed: "2026-01-01T05:00Z", cost: 5_999_999n }]);
     await journal.write([{ provider: "crossed", closed: "2026-01-01T06:00Z", cost: 5_999_999n }]);
     const touch = "update account set debits = debits where account_id = $1";
-    // The rounding account is made by the first period that needs it.
+    // Makes the rounding account in advance; the first period that needs it would make it.
     await backend.query("insert into account values ('rounding') on conflict do nothing");
     const traffic = await openTransaction(backend, touch, ["rounding"]);
     const closing = closeUntil(backend, "2026-01-02T00:00Z", { id: "crossed" });

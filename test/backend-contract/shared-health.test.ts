@@ -11,7 +11,7 @@ import { redisProgram, withRedis } from "../support/redis.ts";
 
 const KEY = "tm:{health}";
 
-/** An instance's end of the exchange. */
+/** One instance, with its connection to Redis and its view of the shared cooldowns. */
 class Instance {
   readonly link: RedisLink;
   readonly shared: RedisSharedHealth;

@@ -55,14 +55,14 @@ type Spec =
   | {
       readonly kind: "attempt";
       readonly month: number;
-      /** The point of the month of the admission, often its first or last instant. */
+      /** The time of the admission as a share of the month, often its first or last instant. */
       readonly at: number;
       readonly model: number;
       readonly key: number;
       readonly cost: number;
-      /** So many months after its admission it ended. */
+      /** The number of months from the admission to the end. */
       readonly endsLater: number;
-      /** The months after which a charge after a crash was corrected; null if there was none. */
+      /** Months until a charge after a crash was corrected; null if there was no such charge. */
       readonly correctedLater: number | null;
     };
 
@@ -129,7 +129,7 @@ class History {
     return history;
   }
 
-  /** Everything of one month, in the order of time. */
+  /** Plays all events of one month. */
   async live(month: number, specs: readonly Spec[]): Promise<void> {
     for (const each of specs) {
       if (each.kind === "attempt") await this.#attempt(month, each);
@@ -222,7 +222,7 @@ function add(to: Map<string, bigint>, name: string, amount: bigint): void {
   to.set(name, (to.get(name) ?? 0n) + amount);
 }
 
-/** A share of the way through a month; 1 is its last millisecond. Nothing is later than now. */
+/** The time at this share of a month; 1 is its last millisecond. Never later than now. */
 function instantIn(month: number, share: number): string {
   const { fromMs, toMs } = spanOfMonth(months[month] as Month);
   const endMs = Math.min(toMs, Date.now() - 1);
@@ -283,7 +283,7 @@ describe("statements of months", () => {
           await own.live(month, specs);
           await other.live(month, specs.slice(-2));
           if (isRolled) await rollAll(backend);
-          // A statement that is closed now does not see what comes later.
+          // A statement that is closed now leaves out everything that happens later.
           if (isRead[month] === true) await documentOf(own.orgId, months[month] as Month);
         }
         await expectStatements(own);
@@ -366,7 +366,7 @@ const used = (month: number): Spec => ({
   correctedLater: null,
 });
 
-/** An organization with usage in these months, and two addresses of which one wants statements. */
+/** An organization with usage in these months and two addresses, one of which gets statements. */
 async function lived(...of: readonly number[]): Promise<OrgId> {
   const history = await History.begin();
   for (const month of months.keys()) await history.live(month, of.map(used));
@@ -392,7 +392,7 @@ describe("the background closing of months", () => {
       empty,
       instantIn(0, 0),
     ]);
-    // A reader may have closed the month: it is reported all the same.
+    // The alert about a statement is made even if a reader has closed its month already.
     await documentOf(busy, lastMonth());
     expect(await backend.statementClosing.oldestOpen()).toBeDefined();
     expect(await closeAll(backend)).toEqual([]);

@@ -113,7 +113,7 @@ describe("tokens by the size of the request", () => {
   });
 });
 
-/** The debt of each closing in these tests is one micro-dollar. */
+/** Each closing in these tests debits one micro-dollar. */
 const ONE = {
   modelId: "acme/small",
   isOwnKey: false,

@@ -12,7 +12,7 @@ const backend = withPricedBackend();
 let org: { readonly orgId: OrgId; readonly keyId: KeyId };
 let other: OrgId;
 
-/** The first month of the books, and the one that its clock says it is: it may be long after. */
+/** The first month of the books; the database's clock may be long past it. */
 const FIRST = "2026-01-01";
 const FIRST_TABLE = "transfer_202601";
 const CURRENT_TABLE = `transfer_${new Date().toISOString().slice(0, 7).replace("-", "")}`;
@@ -42,7 +42,7 @@ function grantOf(ref: string): Parameters<PostgresBackend["creditStore"]["grant"
   return { orgId: org.orgId, amountMicroUsd: microUsd(7n), ref, isTrial: false };
 }
 
-/** The tables of the transfers of an attempt, or of a reference. */
+/** The tables in which the transfers of an attempt, or of a reference, are stored. */
 async function tablesOf(what: { attempt: AttemptId } | { ref: string }): Promise<unknown> {
   const [column, value] = "attempt" in what ? ["attempt_id", what.attempt] : ["ref", what.ref];
   const rows = await backend.query(

@@ -30,7 +30,7 @@ function finding(orgId: OrgId, more: Partial<UsageFinding> = {}): UsageFinding {
   };
 }
 
-/** Lets everything that was recorded of the organization have happened so much earlier. */
+/** Moves everything that was recorded of the organization into the past. */
 async function setBack(orgId: OrgId, ms: number): Promise<void> {
   await backend.query(
     `update usage_hold set created_at = created_at - $2 * interval '1 ms',
@@ -71,7 +71,7 @@ describe("a finding of unusual use", () => {
   });
 
   test("makes one hold when two processes record it at once, beside grants of credit", async () => {
-    // Only the second round is at the same moment: the first one still opens its connections.
+    // Only the second round really runs at once: the first one also opens the connections.
     for (let round = 0; round < 2; round += 1) {
       const orgId = await trialOrg();
       const findings = Array.from({ length: 6 }, () => finding(orgId, { ageMs: 60_000 }));
@@ -195,7 +195,7 @@ test("a key carries the holds that apply, and none that ended or was lifted", as
   const limited = await usageHoldStore.record(finding(orgId));
   const [carried, ...more] = (await rules())?.abuseRestrictions ?? [];
   expect(carried).toMatchObject({ family: "chat", state: "limited" });
-  // One value is cut to milliseconds, and the other is rounded.
+  // One value is truncated to milliseconds, and the other one is rounded.
   expect(Math.abs((carried?.untilMs ?? 0) - (limited?.untilMs ?? 0))).toBeLessThanOrEqual(1);
   expect(more).toEqual([]);
   await setBack(orgId, LIMITED_MS + 1_000);

@@ -133,7 +133,7 @@ describe("the summing of days", () => {
       from ended e`,
       [orgId],
     );
-    // Sums the day up again because of the attempt before; of the closing it sees nothing yet.
+    // Sums the day up again for the attempt of 3. The transaction of the closing is still open.
     await rollAll(backend);
     expect(await spentMicroUsd()).toBe(13n);
     await closing.query("commit");
@@ -359,7 +359,7 @@ test("groups beyond the maximum of a report are summed as other", async () => {
 });
 
 describe("a provider's day over all customers", () => {
-  /** Attempts of new organizations, each with its number of successes and failures. */
+  /** Adds attempts of new organizations, each with its number of successes and failures. */
   async function attemptsAt(
     name: string,
     orgs: readonly {

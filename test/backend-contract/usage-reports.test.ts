@@ -46,7 +46,7 @@ const HOUR_MS = 3_600_000;
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 15));
 const WRONG_HOURS_SQL =
   "select cache_write, cache_write_1h from usage_sum where cache_write <> 2 * cache_write_1h";
-/** The middle of a span is at most so far from any of its numbers. */
+/** The largest relative error of a percentile, which is reported as the middle of a span. */
 const PERCENTILE_OFF_MAX = 0.032;
 
 const backend = withPricedBackend();
@@ -57,13 +57,13 @@ interface FilterSpec {
   readonly hours: number;
   readonly models: readonly string[];
   readonly providers: readonly string[];
-  /** Places in the organization's keys. */
+  /** Indexes in the organization's list of keys. */
   readonly keys: readonly number[];
   readonly managed: readonly ManagedOrigin[];
   readonly statuses: readonly RequestStatus[];
 }
 
-/** Some of a list; none of it, which is not to filter by it, most often. */
+/** Some members of a list; most often none, which means no filter. */
 function someOf<T>(list: readonly T[]): fc.Arbitrary<readonly T[]> {
   const some = fc.subarray([...list], { minLength: 1, maxLength: Math.min(3, list.length) });
   return fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 2, arbitrary: some });
@@ -174,7 +174,7 @@ async function expectRequests(filter: ReportFilter, requests: readonly ModelRequ
   return walked;
 }
 
-/** All requests of a filter, by pages of four. */
+/** Reads all requests of a filter in pages of four. */
 async function readPages(filter: ReportFilter, sort: { readonly sort?: RequestSort } = {}) {
   const paged: ReportedRequest[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
@@ -196,7 +196,7 @@ const SORTS = {
   attempts: ({ attempts }) => attempts,
 } satisfies Record<RequestSortBy, (request: ReportedRequest) => number | null>;
 
-/** Rows without the value come last in both directions; ids order equal values. */
+/** Sorts rows without the value last in both directions, and rows with equal values by id. */
 function sorted(
   requests: readonly ReportedRequest[],
   { by, direction }: RequestSort,
@@ -271,8 +271,8 @@ async function expectGroupSums(filter: ReportFilter, cursor: string | undefined)
 }
 
 /**
- * Pages and sorts read the requests themselves and no sums: the end of a history is enough. One
- * filter shows whether the second organization has figures of the first.
+ * Pages and sorts read the requests and not the sums, so they are checked only at the end of a
+ * history. One filter is enough to show that the second organization has no figures of the first.
  */
 async function expectAll(
   journal: UsageJournal,
@@ -316,15 +316,15 @@ test("figures equal those of the rows, for any query and whatever was summed bef
         await journal.refuseLate();
         await expectAll(journal, filters.slice(0, 1));
         await rollAll(backend);
-        // Corrections, late ends and late attempts in days that are summed up.
+        // Adds corrections, late ends and late attempts to days that are already summed up.
         await journal.endLate();
         await journal.write(late);
-        // A hold is of today: none is open that began in a day after it was summed up.
+        // Ends them at once: a real hold never begins in a day that is already summed up.
         await journal.endLate();
         await expectAll(journal, filters);
         await rollAll(backend);
         await expectAll(journal, filters, { isEnd: true });
-        // Half of what is written is for an hour: that is summed up, too.
+        // Half of all cache writes are for an hour, and the sums must show that.
         expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
         const counts = await backend.query(
@@ -382,7 +382,7 @@ test("the largest groups come first for the requested measure, and a day has bot
   const { series } = await backend.usageReports.report(range, "model");
   const day = series.find(({ atMs }) => atMs === journal.startOf(1));
   expect([day?.firstByteP50Ms, day?.firstByteP95Ms]).toEqual([20, 30]);
-  // The same question has the same text as its answer: the parts are in the order of their names.
+  // The parts are ordered by name, so that equal queries get identical answers.
   const names = [...(day?.parts.keys() ?? [])];
   expect(names.length).toBeGreaterThan(2);
   expect(names).toEqual(names.toSorted());

@@ -15,7 +15,7 @@ beforeAll(() => {
   backend = books.backend;
 });
 
-/** All lines, by pages of three: each line once, newest first. */
+/** Reads all lines in pages of three; checks that each comes once, and the newest first. */
 async function everyLine(orgId: OrgId): Promise<readonly WalletLine[]> {
   const lines: WalletLine[] = [];
   for (let cursor: string | null | undefined; cursor !== null;) {
@@ -62,7 +62,7 @@ test("a wallet's lines add up to its balance, with days summed, corrected and re
     days.toReversed(),
   );
   expect(rolled[0]).toMatchObject({ kind: "grant", ref: `start ${orgId}` });
-  // Something ends in a day that is summed up already.
+  // An attempt of a day that is already summed up ends.
   const late = await books.hold(days[1] ?? dayOf("2025-03-02"));
   await expectSumIsBalance(orgId);
   await backend.ledgerBatchStore.closeBatch([closeRow(late, 77n)]);

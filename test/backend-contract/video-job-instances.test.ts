@@ -27,7 +27,7 @@ describe("a job whose instance is dead", () => {
     const accepting = fixture.other.jobStore.accept(job);
     accepting.catch(() => undefined);
     await until("it waits for the fence", async () => {
-      // A transaction sees other sessions as they were at its first query.
+      // Until this call, a transaction sees the sessions as they were at its first query.
       await fixture.backend.query("select pg_stat_clear_snapshot()");
       return (await fixture.backend.query(waitingSql)).length === 1;
     });
@@ -67,7 +67,7 @@ describe("a job whose instance is dead", () => {
   const waitingSql = `select from pg_stat_activity where datname = current_database()
     and wait_event_type = 'Lock' and query like '%accept_job%'`;
 
-  /** A hold that some instance is going to make. */
+  /** A hold that an instance is going to make. */
   function rowOf(): ReserveRow {
     return reserveRow({ ...owner, attemptId: fixture.ledger.newAttemptId() }, 1_000n);
   }
@@ -95,7 +95,7 @@ describe("the day of a job's admission", () => {
     });
 
     const end = await jobStore.finish(job.jobId, reportEnd(job, costing(320n)));
-    // The day is settled with the provider, so the job counts in the period of its end.
+    // The day of its admission is settled already, so the job counts in the period of its end.
     const late = `select from attempt, settlement_horizon
       where attempt_id = $1 and closed_at >= through`;
     expect(await books.backend.query(late, [job.attemptId])).toHaveLength(1);

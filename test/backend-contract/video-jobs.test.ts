@@ -133,7 +133,7 @@ describe("polls that are due", () => {
       fixture.stores[i % 2 === 0 ? 0 : 1].takeDue({ limit: 7, leaseMs: LEASE_MS }),
     );
     const taken = (await Promise.all(takes)).flat();
-    // The second saw a row that was just being taken and skipped it: the others are still due.
+    // A call skips rows that another one is taking at that moment, so some jobs may still be due.
     const rest = await fixture.other.jobStore.takeDue({ limit: 50, leaseMs: LEASE_MS });
     const ids = [...taken, ...rest].map(({ jobId }) => jobId);
     expect(ids).toHaveLength(40);
@@ -244,7 +244,7 @@ describe("the result of a poll", () => {
       fc.constant<PollResult>({ kind: "missing" }),
       fc.constant<PollResult>({ kind: "failure" }),
     );
-    // Clearly less or more than the minute that must be between polls to count.
+    // Clearly less or more than the minute that must pass between two polls that count as missing.
     const step = fc.record({ seen: anyPoll, waitMs: fc.constantFrom(25_000, 90_000) });
     const property = fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
       const job = await fixture.accepted(owner, {}, 1n);
@@ -269,7 +269,7 @@ test("the books balance after all tests", async () => {
   expect(await fixture.brokenBooks()).toEqual([]);
 });
 
-/** Without the times of the store's clock, but for how long ago the job was missed. */
+/** Replaces the store's times by whether the job was polled or missing, and by its time limit. */
 function untimed(job: TakenJob): unknown {
   const { polledAtMs, takenAtMs: _, createdAtMs, deadlineAtMs, missingAtMs, ...rest } = job;
   return {

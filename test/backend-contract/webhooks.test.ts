@@ -403,7 +403,7 @@ describe("an event that happens once", () => {
       ["key.expiring", "1"],
       ["key.expired", null],
     ]);
-    // A key that was made for a shorter time than that is not reported.
+    // A key whose whole life is shorter than the warning time is not reported.
     const short = `update api_key set created_at = now(), expires_at = now() + interval '1 hour'
       where key_id = $1`;
     await backend.query(short, [keyId]);

@@ -209,7 +209,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
       "app.kubernetes.io/instance": "prod",
       "app.kubernetes.io/component": "gateway",
     };
-    // Kubernetes refuses an upgrade that changes one of these labels, or leaves pods behind.
+    // An upgrade that changes a selector label is refused by Kubernetes, or leaves old pods behind.
     for (const { spec } of [...ofKind("Deployment"), ...ofKind("PodDisruptionBudget")]) {
       expect(spec["selector"]).toEqual({ matchLabels: selector });
     }
@@ -319,7 +319,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 });
 
-/** A line for each object and version: `INFO` passed, `WARN` has no schema, anything else is wrong. */
+/** Returns a line per object and version: `INFO` if valid, `WARN` without a schema, or a fault. */
 async function validate(objects: readonly KubernetesObject[]): Promise<readonly string[]> {
   const python = await pythonWith(VALIDATOR);
   const folder = newFolder("chart");
@@ -385,7 +385,7 @@ interface Pod {
   };
 }
 
-/** A workload that runs pods: the gateway, the migration, the commands at fixed times. */
+/** A workload that runs pods: the gateway, the migration, or a scheduled command. */
 interface Workload {
   readonly object: KubernetesObject;
   readonly pod: Pod;

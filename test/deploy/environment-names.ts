@@ -1,11 +1,11 @@
 import { environmentName, type Setting, SETTINGS } from "../../src/kernel/config/settings.ts";
 
-/** Read by the runtime and by the images of others, not by this program. */
+/** Read by the Node.js runtime or by other images, not by this program. */
 const OF_OTHERS = new Set(["NODE_ENV", "NODE_EXTRA_CA_CERTS"]);
 
 export const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
 
-/** A setting's own names, and for a secret the name of its file. */
+/** Returns whether the name is in `OF_OTHERS`, of a setting, or of a secret setting's file. */
 export function isEnvironmentName(name: string): boolean {
   if (OF_OTHERS.has(name)) return true;
   return settings.some((setting) =>

@@ -66,7 +66,7 @@ describe("workflows", () => {
   test("release both targets of the Dockerfile with provenance and an SBOM, signed by digest", () => {
     const text = workflows.find(({ name }) => name === "release.yml")?.text ?? "";
     const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
-    // The metrics of a released image name its commit.
+    // The metrics of a released image report its commit.
     expect(text).toContain('--build-arg "BUILD_COMMIT=$GITHUB_SHA"');
     expect(dockerfile.match(/^ +TM_BUILD_COMMIT=\$BUILD_COMMIT \\$/gm)).toHaveLength(2);
     const targets = [...text.matchAll(/target: (\w+),/g)].map(([, target]) => target ?? "");

@@ -17,9 +17,9 @@ import {
   type ExpectedRefusal,
 } from "../support/refusals.ts";
 
-/* `parse-request.test.ts` has a row of every field: these show what a client gets for one. */
+/* `parse-request.test.ts` has a row for every field; these tests show the answers to clients. */
 
-/** A model whose listings accept different kinds of parts. */
+/** A model whose listings accept different kinds of content parts. */
 const SENSES = "test/senses";
 const senses = [
   { provider: "sees", dialect: "wire_a", kind: "image" },
@@ -52,7 +52,7 @@ async function post(path: Path, call: HttpCall): Promise<HttpAnswer> {
   return await postWithKey({ gateway, account, path }, call);
 }
 
-/** The type of an error on the messages route. */
+/** The type of an error on the messages route, by error code. */
 const TYPES: Readonly<Record<string, string>> = {
   invalid_request: "invalid_request_error",
   gateway_error: "api_error",

@@ -22,7 +22,7 @@ const [DISHONEST, CLUMSY] = [false, true].map((isHonest) =>
   NAMES.filter((name) => name.startsWith("honest-") === isHonest),
 ) as [string[], string[]];
 
-/** All cheats; in a quick run the first of each modality and feature for each check. */
+/** All cheats; a quick run has the first one of each modality, check and feature. */
 const PLAYED = DISHONEST.filter(
   (name, at) => isDeep || DISHONEST.map(kindOf).indexOf(kindOf(name)) === at,
 );
@@ -152,7 +152,7 @@ function expectedUsd(host: Host): number {
 }
 
 const SHARE = Math.floor(HONEST_RUNS / HOSTS.length);
-/** Which request is answered with 429 differs from run to run and from host to host. */
+/** The step by which the request that gets a 429 moves from run to run and from host to host. */
 const STRIDE = 7;
 const CALLS_FIRST = 3;
 

@@ -207,7 +207,7 @@ class Bill {
   }
 }
 
-/** At $1 per million prompt tokens and $10 per million of the answer. */
+/** In micro-dollars, at $1 per million prompt tokens and $10 per million output tokens. */
 function costOf(text: string): number {
   const last = (name: string): number =>
     Number([...text.matchAll(new RegExp(`"${name}":(\\d+)`, "g"))].at(-1)?.[1] ?? 0);
@@ -263,7 +263,7 @@ test("a broken promise is exit code 1, and is named in text, JSON, Markdown, JUn
 });
 
 describe("stored verdicts", () => {
-  /** The manifest as the gateway has it. */
+  /** The manifest file that the gateway uses. */
   function served(): string {
     return join(gateway.config.manifestsDir, "manifest-0.json");
   }

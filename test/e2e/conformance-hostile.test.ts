@@ -14,14 +14,14 @@ import { listenLocally } from "../support/local-server.ts";
 const KEY = "9f3a77c1d2e84b60aa51c3";
 const KEY_PART_CHARS = 10;
 const CHARS_MAX = 300;
-/** The shortest part of a sent text that would be a part of a prompt. */
+/** A text contains a part of the prompt if it has this many consecutive characters of it. */
 const PROMPT_PART_CHARS = 40;
 
 interface Call {
   readonly body: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Writes for as long as the other side reads. */
+  /** Sends the piece again and again for as long as the other side reads. */
   readonly pour: (piece: Buffer) => void;
 }
 
@@ -33,7 +33,7 @@ interface Hosted {
   readonly bytesSent: number;
 }
 
-/** A run of all checks against a provider that answers so. */
+/** Runs all checks against a provider that answers with `handler`. */
 async function runAgainstHost(
   handler: Handler,
   more: { readonly timeoutMs?: number; readonly allowPrivate?: boolean } = {},
@@ -138,7 +138,7 @@ describe.concurrent("a run against a hostile provider ends with a verdict", () =
     const { report, calls, bytesSent } = await runAgainstHost(answer);
     expect(["fail", "inconclusive"]).toContain(report.verdict);
     expect(report.is_complete).toBe(true);
-    // A useless host gets few more calls, and its answers are read up to a bound.
+    // A useless provider gets only a few calls, and only a bounded part of its answers is read.
     expect(calls.length).toBeLessThan(80);
     expect(bytesSent).toBeLessThan(2 * 1024 ** 3);
   });
@@ -196,7 +196,7 @@ describe.concurrent(
   },
 );
 
-/** Every part of the texts in a body's messages, in steps of some characters. */
+/** All parts of 40 characters of the texts in a body's messages, at every seventh character. */
 function promptParts(body: string): readonly string[] {
   const parts: string[] = [];
   const { messages } = safeJson(body) as { messages?: unknown };

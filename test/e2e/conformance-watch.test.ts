@@ -179,7 +179,7 @@ describe("the budget of an interval", () => {
       interval_spend_usd: spent.toFixed(6),
       interval_budget_usd: "0.060000",
     });
-    // Another process counts the spend of this one until the interval ends.
+    // Another process counts this one's spend against the budget until the interval ends.
     const before = calls();
     expect((await once(...amounts)).runs).toEqual([]);
     expect(calls()).toBe(before);

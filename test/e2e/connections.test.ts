@@ -13,9 +13,9 @@ import {
 } from "../support/gateway.ts";
 
 const BAD_KEY = "customer-invalid-key-0123456789";
-/** Requests a minute of an organization without credit; a default of 20 would take longer. */
+/** Requests per minute of an organization without credit; the default of 20 would take longer. */
 const UNFUNDED = 2;
-/** The first characters are what the simulator shows of a key. */
+/** The first characters of each key, which are all that the simulator shows. */
 const KEYS = { own: OWN_KEY.slice(0, 8), marketplace: PROVIDER_KEY.slice(0, 8) };
 
 /** All answers that clients got. */
@@ -86,7 +86,7 @@ function connections(value: string): Pick<Ask, "more"> {
   return { more: { provider: { connections: value } } };
 }
 
-/** The owner of the key of each call since the last reset. */
+/** Tells whose key each call since the last reset had. */
 function keysSent(): readonly string[] {
   return gateway.simulator.calls().map(({ headers }) => {
     const sent = `${String(headers["authorization"])} ${String(headers["x-api-key"])}`;
@@ -235,7 +235,7 @@ describe("a provider's refusal of a customer's key", () => {
     expect(cooling.status).toBe(429);
     expect(cooling.headers["x-tm-limit-id"]).toBe(`pool:connection:${id}`);
     expect(keysSent()).toEqual(["own"]);
-    // The pause concerns neither the marketplace's capacity nor another customer's.
+    // The cooldown affects neither the marketplace's capacity nor another customer's connection.
     expect((await asking(account, connections("never"))).status).toBe(200);
     const other = await gateway.account("0");
     await connect(other);
@@ -271,7 +271,7 @@ describe("the limit of an organization without credit", () => {
       for (let n = 0; n < UNFUNDED + 2; n += 1) {
         expect((await asking(account, own)).status).toBe(200);
       }
-      // The window is as it was, and what counts in it is refused when it is full.
+      // Nothing was counted so far; calls that do count are refused once the window is full.
       for (let n = 0; n < UNFUNDED; n += 1) {
         expect((await asking(account, never)).status).toBe(200);
       }

@@ -8,7 +8,7 @@ import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../sup
 import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
 
 const DECISIONS_TIMEOUT_MS = 500;
-/** Only silence reaches the short limit: the clock waits for a busy machine. */
+/** On this clock only a silent provider reaches the time limit, however busy the machine is. */
 const clock = new PatientClock();
 
 /**
@@ -66,7 +66,7 @@ const gateway = withGateway({
 });
 const account = withAccount(gateway, "100");
 
-/** Sends one request with this fault in its state. */
+/** Sends one request, to which the simulator responds with this fault. */
 async function asking(
   model: string,
   fault: string,
@@ -84,7 +84,7 @@ interface Expected {
   readonly retryable?: boolean;
 }
 
-/** The refusal as a provider's failure is reported; the provider's own message is not in it. */
+/** Checks that the refusal reports a provider's failure without the provider's own message. */
 async function expectFailure(answer: HttpAnswer, expected: Expected): Promise<void> {
   const { status, headers, json, text } = answer;
   const reported = {
@@ -116,7 +116,6 @@ async function expectServedBySecond(answer: HttpAnswer): Promise<void> {
   expect(debitOf(record)).toBeGreaterThan(0n);
 }
 
-/** The answer to the next request to the model. */
 async function next(model: string): Promise<HttpAnswer> {
   return await decide(gateway, account, decisionBody(model));
 }
@@ -130,8 +129,8 @@ describe("a provider whose free allowance is used up", () => {
       upstreamStatus: 429,
       retryable: false,
     });
-    // Like every 429 it puts the pool into cooldown and is no strike, so the next request meets
-    // the pool.
+    // Like every 429 it cools the pool down and does not count as a failure, so the pool refuses
+    // the next request.
     const cooling = await next("f54");
     expect(cooling.status).toBe(429);
     expect(cooling.headers["x-tm-limit-scope"]).toBe("pool");

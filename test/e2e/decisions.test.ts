@@ -113,7 +113,7 @@ async function answersOf(body: unknown): Promise<Record<string, Record<string, u
   return at(answer.json, "answers") as Record<string, Record<string, unknown>>;
 }
 
-/** The body that the provider was sent last, and where. */
+/** The path and the body of the provider's last call. */
 function lastSent(): { readonly path: string; readonly body: unknown } {
   const call = gateway.simulator.calls().at(-1);
   if (call === undefined) throw new Error("the provider was asked nothing");
@@ -166,7 +166,7 @@ describe("POST /v1/decisions", () => {
     expect(record.attempts).toMatchObject([{ outcome: "completed", basis: "reported" }]);
     const costUsd = Number(at(answer.json, "usage.cost"));
     expect(BigInt(Math.round(costUsd * 1e6))).toBe(debitOf(record));
-    // $1 per million input tokens is a micro-dollar a token.
+    // $1 per million input tokens is one micro-dollar per token.
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 
@@ -295,7 +295,7 @@ describe("the money of a decision", () => {
     const fault = `[[fault:usage:${JSON.stringify({ ...usage, ...details })}]]`;
     const body = decisionBody("judge/cached", { state: `${fault} ${"s".repeat(2_000)}` });
     const answer = await decide(gateway, account, body);
-    // 400 at $1, 600 at $0.10, 10 at $2 per million.
+    // 400 tokens at $1, 600 cached ones at $0.10 and 10 of output at $2 per million.
     expect(at(answer.json, "usage")).toEqual({
       ...usage,
       total_tokens: 1_010,
@@ -377,7 +377,7 @@ describe("a body of 1 MB", () => {
   test("is read, and one byte more is a 413", async () => {
     const over = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX + 1));
     expectRefusal(over, { status: 413, code: "request_too_large" });
-    // The body is read, and the token limit of a million refuses it.
+    // The whole body is read, and then the limit of a million tokens refuses it.
     const read = await decide(gateway, account, bodyOf(SMALL_BODY_BYTES_MAX));
     expectRefusal(read, { status: 429, code: "rate_limit" });
   });
@@ -402,7 +402,7 @@ describe("limits", () => {
     expect(at(refused.json, "error.metadata.limit_kind")).toBe("tpm");
     expect(await accountState(gateway, other)).toEqual(before);
     await expectRefusedRecord(gateway, other, refused);
-    // The control sends the same body where the state counts once, and fewer questions.
+    // For comparison: the same body to a model that counts the state once, then fewer questions.
     expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
     const few = decisionBody("judge/each", { state, questions: { a: URGENT, b: URGENT } });
     expect((await decide(gateway, other, few)).status).toBe(200);

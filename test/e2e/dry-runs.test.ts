@@ -12,10 +12,7 @@ import {
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { accountState, expectCleanRefusal, expectRefusal } from "../support/refusals.ts";
 
-/**
- * The clock does not advance while the machine is busy, so only a silent provider reaches the short
- * limit.
- */
+/** On this clock only a silent provider reaches the time limit, however busy the machine is. */
 const clock = new PatientClock();
 const PATH = "/v1/messages/count_tokens";
 const COUNTING = "/b/v1/messages/count_tokens";
@@ -173,7 +170,7 @@ async function realRun(asked: Asked, body: unknown, who = account): Promise<Http
   return await httpCall(gateway.url + REAL[asked], { body, headers: bearer(who.key) });
 }
 
-/** The dry run reports the refusal that the real route then answers. */
+/** Checks that the dry run reports the refusal that the real route then gives. */
 async function expectSameRefusal(asked: Asked, body: unknown, who = account): Promise<HttpAnswer> {
   const reported = await dryRun(asked, body, who);
   const answer = await realRun(asked, body, who);

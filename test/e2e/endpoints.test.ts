@@ -14,7 +14,7 @@ import { StoppedClock } from "../support/clocks.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** Queues and windows are of this clock: no test waits for them, and a slow machine changes nothing. */
+/** Queues and windows use this clock, so no test waits and a slow machine changes nothing. */
 const clock = new StoppedClock();
 
 const PRIVATE_PROVIDERS = ["one", "two", "three", "five", "seven", "eight", "nine"];
@@ -85,7 +85,7 @@ describe("a dedicated endpoint", () => {
     });
     expect(messages.status).toBe(200);
     expect(messages.headers["x-tm-provider"]).toBe("private-one");
-    // Without limits of its own it reports no remaining amounts.
+    // Without limits of its own, the endpoint reports no remaining amounts.
     expect(served.headers).not.toHaveProperty("x-tm-remaining-rpm");
     const refused = await chat(stranger, "house/one");
     const unknown = await chat(stranger, "house/none");
@@ -166,7 +166,7 @@ describe("an endpoint with a rate", () => {
       (answer.status === 200 ? served : refused).push(answer);
     });
     await until("the rest is refused", () => refused.length === 19);
-    // The endpoint gives one turn every 250 ms, and none later than after a second.
+    // The endpoint admits a request every 250 ms, and none that would wait for over a second.
     for (const count of [1, 2, 3, 4, 5]) {
       await until("the next has its slot", () => served.length >= count);
       expect(served).toHaveLength(count);

@@ -5,7 +5,7 @@ import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support
 import { rawHttp } from "../support/raw-http.ts";
 import { accountState, expectRefusal, REQUEST_ID } from "../support/refusals.ts";
 
-/** Not the default. */
+/** An address other than the default. */
 const INTERNAL_HOST = "127.0.0.2";
 const gateway = withGateway({ settings: { internalHost: INTERNAL_HOST } });
 const account = withAccount(gateway, "25.00");
@@ -202,7 +202,7 @@ describe("response headers", () => {
   });
 });
 
-/* Bytes that a proxy's parser could read differently from the gateway must not be served. */
+/* Requests that a proxy could parse differently from the gateway must not be served. */
 
 const BODY = JSON.stringify(chatBody("test/both"));
 const LENGTH = `Content-Length: ${BODY.length}`;
@@ -211,7 +211,7 @@ const CHUNKS = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
 
 interface Shape {
   readonly line?: string;
-  /** Header lines after host and key; a length is not added. */
+  /** Header lines that follow those of the host and the key; no content-length is added. */
   readonly headers: readonly string[];
   readonly body?: string;
   readonly host?: string;

@@ -15,7 +15,7 @@ interface Told {
   readonly failsOver: boolean;
 }
 
-/** Of the three, the reference prices tokens; the others report their own cost. */
+/** `reference` is priced by tokens; the two others report their own cost. */
 type Host = "reference" | "metered" | "ticks";
 
 function told(status: number, code: string, upstreamStatus: number, failsOver = false): Told {
@@ -30,7 +30,7 @@ type RowText = readonly [id: string, what: string, fault: string, answer: Told, 
 
 const MODERATED = 'image:{"moderation_flag":true}';
 
-/** By its id in the list of faults: what the provider does, in the simulator's notation too. */
+/** Each row: a fault's id, its description, the simulator's notation, and the client's answer. */
 const TEXTS: readonly RowText[] = [
   ["F43", "a 200 that cannot be parsed", "bad_json", unusable],
   ["F43", "a page", "body:html", unusable],
@@ -139,7 +139,7 @@ describe.each(ROWS)("$id $what", (row) => {
     const before = await gateway.backend.recordStore.balance(account.orgId);
     // The largest answers are requested once, because each is tens of megabytes.
     for (let run = 1; run <= (row.id === "F45" ? 1 : 2); run += 1) {
-      // Of a failure that ends the request, the second provider is not asked.
+      // After a failure that ends the request, the second provider is not asked.
       const answer = await draw(row, !row.failsOver);
       expectRefusal(answer, { status: row.status, code: row.code });
       expect(answer.headers["x-tm-upstream-status"]).toBe(row.upstreamStatus);

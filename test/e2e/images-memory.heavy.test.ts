@@ -16,7 +16,7 @@ import type { RunningProgram } from "../support/program.ts";
 const MiB = 1024 * 1024;
 const FILE_BYTES = 30 * MiB;
 
-/** The cost of carrying one answer through a fresh process. */
+/** Measures the cost of carrying one answer through a fresh process. */
 async function carry(order: ImageAnswerOrder): Promise<ImageAnswerCost> {
   const file = join(import.meta.dirname, "../support/image-answer-child.ts");
   const child = fork(file, [], { execArgv: ["--expose-gc", "--import", "tsx"] });
@@ -34,7 +34,7 @@ describe("an image answer of 30 MiB on its way through", () => {
       const cost = await carry({ fileBytes: FILE_BYTES, pieceBytes });
       expect(cost.answerBytes).toBeGreaterThan((FILE_BYTES * 4) / 3);
       expect(cost.writtenBytes).toBeGreaterThan((FILE_BYTES * 4) / 3);
-      // The bytes themselves, and a good half as much for what has not been collected yet.
+      // The answer itself, and 60% more for memory that was not collected yet.
       expect(cost.peakBytes).toBeLessThan(1.6 * cost.answerBytes);
       expect(cost.slowestStepMs).toBeLessThan(500);
       expect(cost.timerLagMs).toBeLessThan(2_000);

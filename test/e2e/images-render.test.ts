@@ -79,7 +79,7 @@ test("a render holds one slot and its worst-case cost until its answer has ended
     "x-tm-limit-kind": "concurrency",
     "x-tm-error-origin": "gateway_admission",
   });
-  // Half an answer is still a render.
+  // An answer that has arrived only in part still counts as a running render.
   render.writeHead(200, { "content-type": "application/json" });
   render.write(ANSWER.slice(0, 40));
   expectRefusal(await draw(account), { status: 429, code: "rate_limit" });

@@ -361,7 +361,7 @@ describe("a request for images that cannot be served costs nothing and calls no 
     [{ model: "pic/staged" }, unknown("pic/staged")],
   ])("%j", async (more, expected) => {
     const answer = await expectCleanRefusal(route, { body: { ...asked, ...more } }, expected);
-    // A request refused for its own shape carries no origin.
+    // A request that is refused for its own content reports no error origin.
     const hasOrigin = "x-tm-error-origin" in answer.headers;
     expect(hasOrigin && expected.code === "invalid_request").toBe(false);
   });
@@ -383,7 +383,7 @@ describe("a request for images that cannot be served costs nothing and calls no 
     expect(at(answer.json, "error.type")).toBe("insufficient_quota");
     expect(answer.headers["x-tm-cap-reset"]).toBeUndefined();
     expect((await postWithKey(poor, { body: { ...body, n: 2 } })).status).toBe(200);
-    // What is wrong with a request is said before its money is counted.
+    // A fault of the request is reported before its cost is checked.
     const wrong = { body: { ...body, size: "1x1" } };
     const broke = { ...route, account: await gateway.account("0") };
     await expectCleanRefusal(broke, wrong, invalid("size must be one of"));

@@ -20,7 +20,7 @@ import { inSession } from "../support/sql.ts";
 
 const KNOWN_WITHIN_MS = 4_000;
 
-/** Moves only when a test moves it: what is remembered does not age out by itself. */
+/** Only a test moves this clock, so cached values do not expire by themselves. */
 const clock = new StoppedClock();
 const database = withDatabase();
 
@@ -39,7 +39,7 @@ const elsewhere = withGateway(options);
 
 const OWN = { provider: { connections: "only" } };
 
-/** The outcomes of requests with the key here and elsewhere. */
+/** The outcomes of requests with the key at both gateways, `here` first. */
 async function outcomes(account: TestAccount, more: object = {}): Promise<readonly Outcome[]> {
   return [await outcomeOf(here, account, more), await outcomeOf(elsewhere, account, more)];
 }
@@ -110,14 +110,14 @@ test("a hold on unusual use and its lifting take effect soon in every process", 
 
 const [FREE, HELD] = ["invalid_request", "usage_limited"];
 
-/** The error code of a request that is refused for its body, unless its kind is held. */
+/** The error code for an empty body, which differs while chat requests are limited. */
 async function heldOf({ url }: TestGateway, { key }: TestAccount): Promise<string> {
   const call = { headers: bearer(key), body: {} };
   const { headers } = await httpCall(`${url}/v1/chat/completions`, call);
   return String(headers["x-tm-error-code"]);
 }
 
-/* The promise is 250 ms; a busy machine gets more, and far less than the five seconds without. */
+/* The documentation promises 250 ms; without notices it is 5 s. A busy machine is in between. */
 async function knownElsewhere(changedAtMs: number, isKnown: () => Promise<boolean>): Promise<void> {
   await until("it is known elsewhere", isKnown);
   expect(performance.now() - changedAtMs).toBeLessThan(KNOWN_WITHIN_MS);

@@ -68,7 +68,7 @@ async function chat(account: TestAccount, body: object = hello): Promise<HttpAns
   return await httpCall(url, { body, headers: bearer(account.key) });
 }
 
-/** Says hello to the model, whose provider then has the fault. */
+/** A greeting to the model, to which its provider responds with the fault. */
 function greeting(model: string, fault = ""): object {
   const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
   return chatBody(model, { messages: [{ role: "user", content }] });
@@ -163,7 +163,7 @@ describe("requests per minute of a key", () => {
 describe("an organization without credit of its own", () => {
   test(`has ${UNFUNDED_REQUESTS_PER_MINUTE} requests a minute, whatever its key allows`, async () => {
     const account = await gateway.account("1.00");
-    // Money that was neither bought nor granted: the rule checks the purchase, not the balance.
+    // Makes the organization unfunded: the limit does not depend on the balance.
     await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
     const first = await chat(account);
     expect(remaining(first, "rpm")).toBe(UNFUNDED_REQUESTS_PER_MINUTE - 1);
@@ -173,7 +173,7 @@ describe("an organization without credit of its own", () => {
     const refused = await chat(account);
     expectRefusal(refused, { status: 429, code: "rate_limit" });
     expect(refused.headers["x-tm-limit-scope"]).toBe("key");
-    // A fresh key does not help: the organization as a whole runs at twenty.
+    // A fresh key does not help: the whole organization is limited to 20 requests per minute.
     const sibling = await chat(await anotherKey(account));
     expectRefusal(sibling, { status: 429, code: "rate_limit" });
     expect(sibling.headers).toMatchObject({
@@ -209,7 +209,7 @@ describe("requests in flight", () => {
     await Promise.all(running);
     const after = await chat(account);
     expect(after.status).toBe(200);
-    // Eight requests and this one are counted; the refused one is not.
+    // The eight requests and this one are counted; the refused one is not.
     expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
   });
 });
@@ -425,7 +425,7 @@ describe("a provider's declared capacity", () => {
     const [greedy, other] = [await gateway.account("5.00"), await gateway.account("5.00")];
     const first = await chat(greedy, greeting("pool/alone"));
     expect(first.status).toBe(200);
-    // The share of the pool has less left than the key's own 300.
+    // The organization's share of the pool leaves fewer requests than the key's own limit of 300.
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
     expect((await chat(greedy, greeting("pool/alone"))).status).toBe(200);
     const before = await accountState(gateway, greedy);
@@ -493,7 +493,7 @@ describe("a provider's declared capacity", () => {
     );
     await chat(account, greeting("pool/daily", "status:429;retry_after:1"));
     expect(await ask("pool/daily", 201)).toMatchObject(never);
-    // A request that only a throttled pool is too small for may come again.
+    // A request that would fit once the pool is no longer throttled may be repeated.
     expect(await ask("pool/daily", 190)).toMatchObject({
       error: { metadata: { retryable: true } },
     });

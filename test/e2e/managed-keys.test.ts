@@ -18,7 +18,7 @@ const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
 const clients = new Listeners();
 afterAll(() => clients.close());
 
-/** Ids of managed keys, and everything that clients were answered. */
+/** Ids of managed keys, and all answers to clients. */
 const ids: string[] = [];
 const answered: string[] = [];
 
@@ -139,7 +139,7 @@ test("a key whose separate window of refused requests is full is refused before 
     expect((await send(chatBody("test/a"))).status).toBe(200);
     expectRefusal(await send("no JSON"), { status: 400, code: "invalid_request" });
   }
-  // The announced body is never sent.
+  // The client announces a body and never sends it.
   const head =
     "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n" +
     `Authorization: Bearer ${account.key}\r\nContent-Length: 10\r\n\r\n`;

@@ -35,7 +35,7 @@ async function scrape(accept = "text/plain"): Promise<string> {
   return await answer.text();
 }
 
-/** Names of what is shown, without the endings of a histogram's samples. */
+/** The names of the exposed metrics; the samples of a histogram count as one. */
 function shownNames(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name));
 }
@@ -220,7 +220,7 @@ describe("the trace of", () => {
         expect(span.endNs).toBeLessThanOrEqual(server?.endNs ?? 0n);
         expect(span.endNs).toBeGreaterThanOrEqual(span.startNs);
       }
-      // The provider that failed was not named in the setting; the second one was.
+      // The setting names only the second provider, so only that one gets the trace context.
       const [first, second] = gateway.simulator.calls().slice(-2);
       expect(first?.headers).not.toHaveProperty("traceparent");
       const sent = `00-${server?.traceId}-${attempts[1]?.spanId}-03`;

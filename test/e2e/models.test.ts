@@ -16,7 +16,7 @@ import {
 } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
-/** A listing that says everything a list entry can show. */
+/** A listing with every field that a list entry can show. */
 const RICH_MODEL = {
   id: "acme/rich-1",
   display_name: "Rich One",
@@ -40,7 +40,7 @@ const RICH_MODEL = {
   upstream_id: "rich-1-20260301",
 };
 
-/** Terms that a list of buyers has no place for, at prices that stand out. */
+/** Public price terms, and purchase prices with a conspicuous 0.777, which no list may show. */
 const RICH_TERMS = {
   price_tiers: [{ above_prompt_tokens: 64_000, pricing: pricing("5", "30", "0.000002") }],
   price_changes: [

@@ -19,7 +19,7 @@ const written = join(folder, "moved");
 
 const simulator = withSimulator();
 
-/** An operator's configuration of LiteLLM: servers of both wires, prices in the file, an alias, a team. */
+/** A LiteLLM configuration: servers of both wires, prices, an alias and an unpriced model. */
 function configText(): string {
   const price = "input_cost_per_token: 1e-06, output_cost_per_token: 0.00001";
   const limit = "model_info: {max_input_tokens: 200000}";
@@ -78,7 +78,7 @@ async function answerOf(
   return stdout;
 }
 
-/** The key that the planned commands make, run one by one as the script does. */
+/** Runs the planned commands one by one, as the script does; returns the key that they make. */
 const newKey = withResource(async (): Promise<{ readonly key: string; readonly orgId: string }> => {
   const saved = new Map([["EMAIL", "ops@example.com"]]);
   let key = "";

@@ -11,8 +11,8 @@ import { type ProviderHead, providerHeads } from "../../src/listing-tools/index.
 import { type TestAccount, textModel, withGateway } from "../support/gateway.ts";
 
 /*
- * Tests every head with a simulated provider that refuses what the real one refuses. Its refusals
- * were recorded independently of what the head declares.
+ * Tests each provider's manifest head (all but its models) with a simulated provider that refuses
+ * what the real one refuses. These refusals were recorded independently of the head.
  */
 const PRICING = [
   { type: "prompt", unit: "token", cost_usd_per_million: "1" },
@@ -86,7 +86,7 @@ const MESSAGES = "/v1/messages";
 const marked = { type: "ephemeral" };
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 
-/** The fields of clients that one provider or another refuses. */
+/** Fields that clients send and that one provider or another refuses. */
 const rich = {
   temperature: 0.5,
   top_p: 0.9,
@@ -233,7 +233,7 @@ describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", 
   if (strict === undefined) throw new Error(`the simulator does not play ${id}`);
 
   test.each(CASES)("accepts $what, or the client gets the reason", async (each) => {
-    // The parameters of a model that reasons differ at the top level alone.
+    // For a model that reasons, only top-level parameters differ, so it gets only this body.
     const models = each.body === rich ? ["plain", "thinks"] : ["plain"];
     for (const model of models.map((name) => `${id}/${name}`)) {
       const { status, text } = await ask(each.path, { ...each.body, model });

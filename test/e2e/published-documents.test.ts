@@ -24,11 +24,11 @@ const gateway = withGateway({
   },
 });
 const account = withAccount(gateway, "100.00", { requestsPerMinute: 100_000 });
-/** The guides' own account: fuzzed requests may spend the other's credit and set its limits. */
+/** The account of the guides' snippets, as other tests may limit `account` or spend its credit. */
 const reader = withAccount(gateway, "100.00", { requestsPerMinute: 100_000 });
 const api = new PublishedApi();
 
-/** Calls a route by its name in the document; `path` where that has an id or a query. */
+/** Calls a route by its name in the document; `path` has the id or the query that it needs. */
 async function call(name: string, path: string, sent: HttpCall = {}): Promise<HttpAnswer> {
   const [method = ""] = name.split(" ");
   const headers = { ...bearer(account.key), ...sent.headers };

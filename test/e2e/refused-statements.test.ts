@@ -19,13 +19,13 @@ import { withResource } from "../support/with-resource.ts";
 
 /** The number of requests of each kind, the first ones included. */
 const REQUESTS = 20;
-/** A refusal that the ledger answered is remembered when it was the second in a row. */
+/** The first requests may query the ledger, whose refusal is remembered after two in a row. */
 const FIRST_REQUESTS = 3;
 
 const statements = new SentStatements();
 const database = withDatabase();
 const proxy = withProxyTo(database, () => statements.reader());
-/** Moves only when a test moves it: what is remembered does not age out by itself. */
+/** Only a test moves this clock, so remembered refusals do not expire by themselves. */
 const clock = new StoppedClock();
 const gateway = withGateway(() => ({
   clock,
@@ -49,7 +49,7 @@ async function send(
 
 /** The statements that requests cause; leases, probes and the like are the process's own. */
 const OF_REQUESTS = /api_key|ledger_batch|refused|pg_notify|attempt/;
-/** Days and hours are summed up, dead instances' attempts ended and alerts noticed by themselves. */
+/** The process itself sums up days and hours, ends dead instances' attempts and notices alerts. */
 const OF_THE_PROCESS =
   /usage_day|usage_rolled|usage_is_watched|pg_inherits|lease|listing_(?:hour|day)|alert_/;
 const OF_BOUNDED_ROWS = /refused_request/;
@@ -136,7 +136,7 @@ test.each(KINDS)(
   },
 );
 
-/** Rows of refused requests that are queued at the moment are written, and nothing else is. */
+/** Waits until all queued rows of refused requests are written. */
 async function rowsWritten(): Promise<void> {
   await until("the rows are written", async () => {
     statements.take();
@@ -237,7 +237,7 @@ test("money that a running request held is usable when that request has ended", 
 
 test("a dry run is refused by the same remembered shortfall as a call, which lasts 250 ms", async () => {
   const account = await refusedAccount();
-  // No notice arrives: as if the connection for notices were away.
+  // The change sends no notice, as if the connection for notices were lost.
   await inSession(await asAdmin(database), async (client) => {
     await client.query("set session_replication_role = replica");
     const sql = "update account set credits = credits + $2 where account_id = $1";

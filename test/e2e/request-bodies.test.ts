@@ -15,9 +15,9 @@ const REQUESTS = quickOrDeep(60, 1_600);
 const CLIENTS = 16;
 const MODELS = 20;
 const MiB = 1024 * 1024;
-/** Less than simultaneous requests need. */
+/** Less memory than simultaneous requests need. */
 const POOL_BYTES = 12 * MiB;
-/** More than the system takes over for a connection whose other end does not read. */
+/** More bytes than the system buffers for a connection whose other end does not read. */
 const LONG_BODY_BYTES = 4_100_000;
 const UNLIMITED = 1_000_000_000;
 
@@ -41,7 +41,7 @@ class OverwritingPool extends BufferPool {
 
 const random = new Random(seedOf("request bodies"));
 const pool = new OverwritingPool(POOL_BYTES);
-/** The first candidate of every model, and the second. */
+/** The providers of the first and of the second candidate of every model. */
 const providers = [0, 1].map(() => new RecordingProvider(new Random(random.between(0, 1e9))));
 const upstreamIds = ["the-first-of-both-providers", "2"] as const;
 const addresses = providers.map((provider) => withResource(() => provider.listen()));
@@ -77,7 +77,7 @@ test("every byte that a provider gets belongs to one request", async () => {
     for (const call of queue) statuses.push(await makeCall(call));
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
-  // Lent memory has come back or was left, however its request ended.
+  // Waits until all lent memory was returned or given up, however its request ended.
   while (pool.lentBytes > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 
   const foreign = providers.flatMap(({ arrived }, at) => {
@@ -88,7 +88,7 @@ test("every byte that a provider gets belongs to one request", async () => {
   });
   expect(foreign).toEqual([]);
 
-  // The run has seen what it is about.
+  // The run must have met all the cases that it is about.
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(REQUESTS / 10);
   expect(statuses).toContain(0);
   expect(pool.returned).toBeGreaterThan(REQUESTS / 2);
@@ -103,7 +103,7 @@ interface Call {
   readonly body: string;
   /** True if the body is sent without a length. */
   readonly chunked: boolean;
-  /** The client leaves after so much of the body; 1: with the body sent, before the answer. */
+  /** The share of the body after which the client leaves; at 1, it has sent the whole body. */
   readonly leavesAfter: number | undefined;
 }
 
@@ -143,7 +143,7 @@ async function makeCall({ body, chunked, leavesAfter }: Call): Promise<number> {
   });
 }
 
-/** The problem of the bytes that arrived: they are not the beginning of any request of its length. */
+/** Reports bytes that are not the beginning of any sent request of the declared length. */
 function problemOf(
   { declaredBytes, chunks, manner }: ArrivedRequest,
   expected: readonly Buffer[],

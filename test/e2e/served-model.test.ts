@@ -60,7 +60,7 @@ describe.each(ROUTES)("from $upstream to $wire, stream $stream", (route) => {
     expect(declared.attempt).toMatchObject({ served_model: "known/elsewhere", substituted: false });
     expect(other.attempt).toMatchObject({ served_model: "other/elsewhere", substituted: true });
     expect(other.data).toMatchObject({ served_model: "other/elsewhere", substituted: true });
-    // Never hidden, never a reason for another price.
+    // A substituted model does not change how the usage is billed.
     expect(cost).toBeGreaterThan(0n);
     expect(other.attempt).toMatchObject({ settlement: "reported" });
   });

@@ -45,7 +45,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   };
   const urlOf = (gateway: RunningProgram | undefined): string =>
     String(gateway?.ready["gateway_url"]);
-  /** The n-th request goes to the n-th gateway; a busy machine may keep its stores waiting. */
+  /** Sends the n-th request to the n-th gateway; repeats a 503, which a busy machine may cause. */
   const askOne = async (n: number, more: Partial<Ask> = {}): Promise<HttpAnswer> =>
     await until("the stores are in time", async () => {
       const answer = await ask(urlOf(gateways[n % gateways.length]), asked(more));
@@ -74,7 +74,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   test("neither lose nor renew a key's limit after Redis lost everything", async () => {
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     let served = 0;
-    // A request releases unused tokens a moment after its answer.
+    // A request's unused tokens are released a moment after its answer.
     const countedExactly = (): Promise<true> =>
       until("the tokens of all requests before are counted", async () => {
         const answer = await askOne((served += 1));

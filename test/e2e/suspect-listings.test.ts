@@ -34,7 +34,7 @@ const UNSEEN: readonly (readonly [string, boolean])[] = [
 
 const modelOf = (fault: string): string => `test/${fault.replaceAll(/[:_]/g, "-")}`;
 
-/** Two providers of a model, of which the first is tried first, and one of each cheat. */
+/** Two providers of one model, the first of which is tried first, and a model for each cheat. */
 const MANIFESTS = [
   simulatorManifest({
     provider: "cheap",

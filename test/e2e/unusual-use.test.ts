@@ -24,7 +24,7 @@ const gateway = withGateway({
   },
 });
 
-/** An organization that was given something to try the service with. */
+/** An organization with trial credit only. */
 async function trialAccount(): Promise<TestAccount> {
   const account = await gateway.account("0");
   await grantCredit(gateway.backend, account.orgId, "1.00", { isTrial: true });
@@ -71,7 +71,7 @@ function expectRestricted(answer: HttpAnswer): void {
   expect(at(answer.json, "error", "message")).toMatch(/contact support/);
 }
 
-/** Lets the limits of the organization have run out, and waits until the gateway knows. */
+/** Moves the organization's limit into the past, and waits until the gateway notices. */
 async function afterItsLimit(account: TestAccount): Promise<void> {
   await runSql(
     gateway,
@@ -173,7 +173,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-/** A finding refuses at once and is recorded a moment later. */
+/** Returns the recorded holds; a finding refuses at once and is recorded a moment later. */
 async function recordedHoldsOf({ orgId }: TestAccount) {
   return await until("the finding is recorded", async () => {
     const holds = await gateway.backend.usageHoldStore.list({ orgId, isWithPast: false });

@@ -28,10 +28,10 @@ const HEADER =
   "request_id,created,key_id,model,provider,route,prompt,cached_prompt,cache_write,completion," +
   "internal_reasoning,cost_usd,cost_micro_usd,settlement";
 const ROWS_MANY = 1_234;
-/** More rows than a pair of sockets buffers, so that a stopped reader makes the writer wait. */
+/** More rows than the sockets buffer, so that the writer has to wait for a reader that stopped. */
 const ROWS_HEAVY = 1_500;
 const HEAVY_MODEL = `heavy/${"x".repeat(12_000)}`;
-/** The copies' requests came one a second before this instant. */
+/** The copies are dated one second apart, all before this time. */
 const NEWEST_COPY = "2026-04-20T12:00:00Z";
 
 let many: TestAccount;
@@ -83,7 +83,7 @@ async function usage(
   return await httpCall(url, { headers: { ...bearer(key), ...headers } });
 }
 
-/** The lines behind the header; the file ends with a line end. */
+/** The lines after the header; the file must end with a line end. */
 function linesOf(answer: HttpAnswer, header: string = HEADER): readonly string[] {
   const [first, ...lines] = answer.text.split("\r\n");
   expect(first).toBe(header);
@@ -265,7 +265,6 @@ describe("GET /v1/generation", () => {
   });
 });
 
-/** The headers that the client got and a record shows. */
 describe("GET /v1/usage?format=csv", () => {
   test("is a file of every request, newest first, with the figures of the JSON answer", async () => {
     const rows = listAt((await usage("")).json, "data");
@@ -328,7 +327,7 @@ describe("GET /v1/usage?format=csv", () => {
   test("has no cell that runs as a formula, and keeps quotes and line ends inside their cell", async () => {
     const odd = await gateway.account("5.00");
     await chat(odd, "test/a");
-    // A closed attempt never changes; this test has to make one that no catalog would make.
+    // Sets a model id that no catalog has; the triggers would refuse to change a closed attempt.
     await runSql(gateway, "alter table attempt disable trigger user", []);
     const sql = "update attempt set model_id = $2 where org_id = $1";
     await runSql(gateway, sql, [odd.orgId, '-2+"3",\n4']);
@@ -345,7 +344,7 @@ describe("the end of a file", () => {
     await runSql(gateway, "alter table attempt rename column earlier to away", []);
     try {
       await expect(opened.rest()).rejects.toThrow(/aborted|ECONNRESET/);
-      // Before the first row it is an ordinary error.
+      // A fault before the first row is an ordinary error.
       expectRefusal(await usage("?format=csv"), { status: 500, code: "gateway_error" });
     } finally {
       await runSql(gateway, "alter table attempt rename column away to earlier", []);
@@ -401,8 +400,8 @@ interface OpenFile {
 }
 
 /**
- * Asks for the file, takes the first bytes and then nothing. Asks again after a 503: on a busy
- * machine a new connection to the database may take too long.
+ * Requests the file and reads only its first bytes. Repeats the request after a 503, because a new
+ * connection to the database may take too long on a busy machine.
  */
 async function openFile(owner: TestAccount): Promise<OpenFile> {
   const sent: ClientRequest = request(`${gateway.url}/v1/usage?format=csv`, {

@@ -60,7 +60,7 @@ async function openContent(id = video.id): Promise<IncomingMessage> {
   return response;
 }
 
-/** The body, and whether it came whole. */
+/** Reads the body to its end; `isWhole` is false if it was cut off. */
 async function readAll(response: IncomingMessage): Promise<{ bytes: number; isWhole: boolean }> {
   let bytes = 0;
   response.on("data", (chunk: Buffer) => (bytes += chunk.length));
@@ -89,7 +89,7 @@ describe("the file of a finished video", () => {
     });
     expect(answer.headers).toHaveProperty("x-request-id");
     expect(fixture.host.last.fetched).toHaveLength(1);
-    // It can be downloaded again at no cost.
+    // The file can be downloaded again at no cost.
     const before = await fixture.gateway.backend.recordStore.balance(account.orgId);
     expect((await content()).status).toBe(200);
     expect(await fixture.gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
@@ -303,7 +303,7 @@ describe("a file that is large or slow", () => {
     },
   );
 
-  /** A provider that sends as fast as it may, and counts. */
+  /** Lets the provider send as fast as the connection allows, and counts the bytes. */
   function pouring(): { sent: number; isClosed: boolean } {
     const state = { sent: 0, isClosed: false };
     fixture.host.last.content = (_request, response) => {
@@ -326,7 +326,7 @@ describe("a file that is large or slow", () => {
     const provider = pouring();
     const response = await openContent();
     response.pause();
-    // The sockets between them fill up; then everything stops.
+    // The buffers of the sockets on the way fill up; then the provider has to wait.
     let before = -1;
     await until("the provider waits", async () => {
       if (provider.sent === before) return true;

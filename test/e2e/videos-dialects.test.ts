@@ -10,7 +10,7 @@ import { acceptedVideo, endOf, getVideo, postVideo, reserveOf } from "../support
 const HOSTS = [
   { host: "vid", option: { size: "720x1280" }, withoutFile: 404 },
   { host: "vidor", option: { resolution: "720p" }, withoutFile: 404 },
-  // The record of a job has a field for the file, so a finished job without a file has failed.
+  // This provider's job record has a field for the file, so a finished job without one has failed.
   { host: "vidx", option: { aspect_ratio: "16:9" }, withoutFile: 400 },
 ] as const;
 const FILE_BYTES = 65_536;

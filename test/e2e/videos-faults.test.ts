@@ -22,7 +22,7 @@ import {
 } from "../support/video-fixture.ts";
 
 const SWEEP_MS = 50;
-/** Only a provider that is silent reaches the short limits: the clock waits for a busy machine. */
+/** On this clock only a silent provider reaches the time limits, however busy the machine is. */
 const clock = new PatientClock();
 
 let account: TestAccount;
@@ -298,8 +298,8 @@ describe("a database", () => {
     expectRefusal(answer, { status: 503, code: "gateway_error" });
     expect(answer.headers).toMatchObject({ "retry-after": "2" });
     proxy.set("up");
-    // A sweep that had the job when the database went, or meets a connection that broke with it, keeps
-    // its lease for half a minute, and a poll in vain puts the next one off: neither is waited for.
+    // A sweep that loses its database connection keeps the job's lease for half a minute, and a
+    // poll that fails postpones the next one. This test waits for neither.
     const dueNow =
       "update video_job set lease_until = null, next_poll_at = now() where job_id = $1";
     await until("it is settled", async () => {
@@ -325,7 +325,7 @@ test("a silent provider does not delay the settlement of another provider's jobs
 
 test("more running jobs than a sweep takes are polled once per interval, despite clients", async () => {
   const jobs: AcceptedVideo[] = [];
-  // A sweep takes 50.
+  // One sweep takes 50 jobs.
   while (jobs.length < 64) {
     const eight = Array.from({ length: 8 }, () =>
       acceptedVideo(fixture.gateway, account, { seconds: 1 }),
@@ -334,7 +334,7 @@ test("more running jobs than a sweep takes are polled once per interval, despite
   }
   const hosted = fixture.host.jobs.slice(-jobs.length);
   for (const job of hosted) job.record = { id: job.id, status: "in_progress" };
-  // On a slow machine the first jobs were already polled once.
+  // Postpones the polls, because on a slow machine the first jobs may have been polled already.
   const later = "next_poll_at = now() + interval '1 hour'";
   await runSql(fixture.gateway, `update video_job set ${later} where completed_at is null`, []);
   await until("polls under way have ended", async () => {

@@ -33,7 +33,7 @@ const poll = (video: AcceptedVideo): Promise<HttpAnswer> =>
   getVideo(fixture.gateway, account.key, video.id);
 const balance = () => fixture.gateway.backend.recordStore.balance(account.orgId);
 
-/** Makes a running job of which the provider reports `record` from now on. */
+/** Makes a running job; its provider reports `record` from now on. */
 async function running(record: object, more: object = {}): Promise<AcceptedVideo> {
   const video = await acceptedVideo(fixture.gateway, account, { seconds: 8, ...more });
   fixture.host.last.record = record;
@@ -76,7 +76,7 @@ describe("a job that runs", () => {
         expect((await poll(video)).json).toMatchObject({ status: "queued" });
       }
       expect(fixture.host.last.polls).toHaveLength(6);
-      // Neither its health nor its pool has suffered.
+      // Neither the provider's health nor its pool has suffered.
       const next = await acceptedVideo(fixture.gateway, account);
       expect(next.answer.headers["x-tm-provider"]).toBe("films");
     },
@@ -84,7 +84,7 @@ describe("a job that runs", () => {
 });
 
 describe("a provider that gives no answer about a job", () => {
-  /** No time passes but what a test lets pass. */
+  /** On this clock, time passes only when a test moves it. */
   const clock = new StoppedClock();
   const quiet = withVideoFixture({ videoClientWaitMs: 200 }, clock);
   let owner: TestAccount;

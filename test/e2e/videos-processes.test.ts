@@ -32,7 +32,7 @@ function start(): Promise<RunningProgram> {
     DATABASE_URL: backend.connectionString,
     TM_VIDEOS_SWEEP_MS: "50",
     TM_VIDEOS_POLL_MIN_MS: "1",
-    // A job that ends earlier than that did not wait for the provider.
+    // With these long limits, a job that ends earlier has not waited for the provider.
     TM_VIDEOS_ANSWER_TIMEOUT_MS: "3600000",
     TM_VIDEOS_CLIENT_WAIT_MS: "3600000",
   });
@@ -62,7 +62,7 @@ async function debits(): Promise<readonly unknown[]> {
   return (await backend.query(sql, [account.orgId])).map(({ amount }) => String(amount));
 }
 
-/** Polls at the provider wait until they are released. */
+/** Holds back the answers to polls at the provider until `release`. */
 function heldPolls(record: object): { readonly waiting: (() => void)[]; release(): void } {
   const waiting: (() => void)[] = [];
   host.last.answer = (_request, response) => {
@@ -140,8 +140,8 @@ test("a gateway that shuts down releases its polls at once and waits for none", 
   // The provider does not answer the poll under way.
   expect(await first?.end("SIGTERM")).toBe(0);
   expect((await waiting).json).toMatchObject({ status: "queued" });
-  // Nothing moves it along but the other gateway's sweeper, for which it was due at once: a poll
-  // that returned nothing is repeated ten seconds later at the earliest.
+  // Only the other gateway's sweeper can poll it now. The shutdown made it due at once; otherwise
+  // it would be due ten seconds after a poll without a result, at the earliest.
   await until("the other one polls it", () => polls.waiting.length === 2);
   const sql = "select next_poll_at - polled_at as pause from video_job where job_id = $1";
   const [job] = await backend.query(`select pause = '0 s' as is_due from (${sql}) t`, [video.id]);

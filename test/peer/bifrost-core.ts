@@ -12,7 +12,7 @@ import {
 
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
 
-/** The library of the Go peer below a handler of ours: less than its program does. */
+/** The Go peer's library behind a small HTTP handler, which does less than the peer's program. */
 export async function startBifrostCore(start: TargetStart): Promise<Target> {
   requirePart("bifrost-core", BIFROST_CORE_PROGRAM);
   const port = await freePort();
@@ -26,7 +26,7 @@ export async function startBifrostCore(start: TargetStart): Promise<Target> {
   return {
     id: "bifrost-core",
     version: BIFROST_CORE_VERSION,
-    // How its program answers on the other wire is not part of the library's chat calls.
+    // On wire_b the peer's program answers by code that is not part of its library.
     endpoint: ({ client }) =>
       client === "wire_a"
         ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }

@@ -16,12 +16,12 @@ import {
 const VIRTUAL_KEY = "sk-bf-bench";
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
 
-/** The Go peer as a relay that translates: no keys, no budgets, no log. */
+/** The Go peer as a translating relay: without keys, budgets or request log. */
 export function startBifrost(start: TargetStart): Promise<Target> {
   return startWith(start, "bifrost", relayConfig(start));
 }
 
-/** The Go peer with virtual keys, a budget for each and its request log, both in SQLite. */
+/** The Go peer with virtual keys, a budget for each, and its request log, stored in SQLite. */
 export function startFullBifrost(start: TargetStart): Promise<Target> {
   return startWith(start, "bifrost-full", fullConfig(start));
 }
@@ -46,7 +46,7 @@ async function startWith(
     version: BIFROST_VERSION,
     endpoint: ({ client }) => endpoint(port, client),
     modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
-    // Its databases are files that it writes itself.
+    // Its databases are files that the program itself writes, so there is no other process.
     processes: () => ({ own: [program.processId] }),
     stop: () => program.stop(),
   };

@@ -6,7 +6,7 @@ import {
   type TargetStart,
 } from "../../bench/targets/target.ts";
 
-/** No gateway at all: the mock provider itself, the zero of every added latency. */
+/** No gateway: clients call the mock provider, whose latency is the baseline for added latency. */
 export function startDirect(start: TargetStart): Target {
   return {
     id: "direct",

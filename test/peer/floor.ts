@@ -7,7 +7,7 @@ import {
   type TargetStart,
 } from "../../bench/targets/target.ts";
 
-/** The least a gateway on node:http and undici can cost: no money, no limits, no translation. */
+/** The least that a gateway on node:http and undici costs: no money, no limits, no translation. */
 export async function startFloor(start: TargetStart): Promise<Target> {
   const helper = startHelper("../test/peer/node-floor.ts", [String(start.mockPort)]);
   const port = await receivePort(helper);

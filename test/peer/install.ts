@@ -16,9 +16,9 @@ import {
 } from "./peer-files.ts";
 
 /**
- * `npm run bench:peers -- [PART…]` installs the gateways that the bench measures beside this
- * one, in the versions pinned here. A part that cannot be installed leaves its reason, which the
- * bench reports in place of its figures.
+ * `npm run bench:peers -- [PART…]` installs the other gateways that the bench measures, in the
+ * versions pinned here. If a part cannot be installed, the reason is written to a file, and the
+ * bench reports it in place of figures.
  */
 
 const HERE = fileURLToPath(new URL("./packages/", import.meta.url));
@@ -57,7 +57,7 @@ function install(part: PeerPart): string {
   }
 }
 
-/** In exactly the versions of its go.mod and go.sum. */
+/** Builds the handler and the library in exactly the versions of go.mod and go.sum. */
 function installBifrostCore(): void {
   run("go", ["-C", BIFROST_CORE_SOURCE, "build", "-mod=readonly", "-o", BIFROST_CORE_PROGRAM, "."]);
 }
@@ -74,14 +74,14 @@ function installLiteLlm(): void {
   run(python(), ["-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements]);
 }
 
-/** LiteLLM reaches its database through a program that Prisma downloads from a site of its own. */
+/** LiteLLM reaches its database through an engine that Prisma downloads from its own site. */
 function installPrismaEngine(): void {
   const found = "import litellm, os; print(os.path.dirname(litellm.__file__))";
   const folder = run(python(), ["-c", found], { LITELLM_LOCAL_MODEL_COST_MAP: "True" });
   const schema = join(folder.trim().split("\n").at(-1) ?? "", "proxy", "schema.prisma");
   run(python(), ["-m", "prisma", "generate", "--schema", schema], {
     PRISMA_BINARY_CACHE_DIR: PRISMA_FOLDER,
-    // The generator is a command of the same environment.
+    // The generator is a command of the same Python environment.
     PATH: `${join(LITELLM_ENVIRONMENT, "bin")}:${process.env["PATH"] ?? ""}`,
   });
 }
@@ -90,7 +90,7 @@ function python(): string {
   return join(LITELLM_ENVIRONMENT, "bin", "python3");
 }
 
-/** Returns what the command printed; throws `InstallFailed` when it failed. */
+/** Returns the output of the command; throws `InstallFailed` if it fails. */
 function run(
   command: string,
   args: readonly string[],

@@ -19,14 +19,14 @@ const MASTER_KEY = "sk-bench-master";
 const MODELS = { wire_a: "bench-a", wire_b: "bench-b" } as const;
 const PACE: Pace = { connectionsMax: 8, streamsMax: 50, windows: 5 };
 
-/** The Python peer as a relay that translates: no keys, no budgets, no log. */
+/** The Python peer as a translating relay: without keys, budgets or spending log. */
 export async function startLiteLlm(start: TargetStart): Promise<Target> {
   requirePart("litellm", PROGRAM);
   const { program, port } = await startProxy(start, [], {});
   return target({ id: "litellm", program, port, key: "bench" });
 }
 
-/** The Python peer with virtual keys, a budget and its log of spendings, all in PostgreSQL. */
+/** The Python peer with virtual keys, a budget and its spending log, all in PostgreSQL. */
 export async function startFullLiteLlm(start: TargetStart): Promise<Target> {
   requirePart("litellm", PROGRAM);
   requirePart("litellm-database", PRISMA_FOLDER);
@@ -51,7 +51,7 @@ export async function startFullLiteLlm(start: TargetStart): Promise<Target> {
   }
 }
 
-/** As its pages on production recommend: one worker of a process, little logging, pinned prices. */
+/** Starts LiteLLM as its manual advises for production: one worker, few logs, fixed prices. */
 async function startProxy(
   start: TargetStart,
   settings: readonly string[],
@@ -135,7 +135,7 @@ function target({ id, program, port, key, database }: RunningProxy): Target {
     }),
     modelId: ({ upstream }) => MODELS[upstream],
     pace: PACE,
-    // Its workers, and the engine through which they reach the database.
+    // Its workers count too, and the engine through which they reach the database.
     processes: () => ({
       own: [program.processId, ...descendantsOf(program.processId)],
       helpers: database?.processIds() ?? [],

@@ -13,7 +13,7 @@ import {
   type TargetStart,
 } from "../../bench/targets/target.ts";
 
-/** nginx as a bare reverse proxy with one worker: no key, no parse, no bill. */
+/** nginx as a reverse proxy with one worker: it checks no key, parses nothing and bills nothing. */
 export async function startNginx(start: TargetStart): Promise<Target> {
   const command = findNginx();
   const port = await freePort();
@@ -29,7 +29,7 @@ export async function startNginx(start: TargetStart): Promise<Target> {
   return {
     id: "nginx",
     version: nginxVersion(command),
-    // It does not translate: on a translated route it relays the client's own wire.
+    // nginx does not translate: on a translated route it relays the client's own wire.
     endpoint: ({ client }) => ({
       port,
       path: chatPath(client),
@@ -58,7 +58,7 @@ function nginxVersion(command: string): string {
 }
 
 function nginxConfig({ folder, mockPort }: TargetStart, port: number): string {
-  // Started by root it would run its worker as a user who may not enter the folder.
+  // If root starts nginx, its worker would run as a user who may not enter the folder.
   const user = process.getuid?.() === 0 ? "user root;" : "";
   return `
 ${user}

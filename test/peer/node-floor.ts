@@ -4,8 +4,8 @@ import { Pool, type Dispatcher } from "undici";
 
 /**
  * The baseline for this gateway's figures: node:http in front, undici `dispatch` behind, a key
- * lookup, the body in one buffer, and usage read from the tail of the answer. Started with an IPC
- * channel and the port of the provider; reports its own port.
+ * look-up, the body in one buffer, and the usage read from the end of the answer. It is started
+ * with an IPC channel and the provider's port, and reports its own port.
  */
 const mockPort = Number(process.argv[2]);
 const pool = new Pool(`http://127.0.0.1:${mockPort}`, { pipelining: 1, connections: null });
@@ -96,13 +96,13 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The usage object of a JSON answer or of the event that carries it, when it is in these bytes. */
+/** Returns the last usage object in these bytes; undefined if there is none. */
 function usageIn(bytes: Buffer): unknown {
   const at = bytes.lastIndexOf('"usage":{');
   return at === -1 ? undefined : JSON.parse(objectAt(bytes.toString("utf8", at + 8)));
 }
 
-/** The text of the object a text starts with. */
+/** Returns the text of the object at the start of a text. */
 function objectAt(text: string): string {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { TargetAbsent } from "../../bench/targets/target.ts";
 
-/** The parts that `install.ts` can install; `litellm-database` is LiteLLM's access to one. */
+/** The parts that `install.ts` can install; `litellm-database` lets LiteLLM use PostgreSQL. */
 export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "litellm-database";
 
-/** Everything that is installed for the bench, and why something is not; ignored by git. */
+/** The folder of all installed parts and of the reasons why others are absent; ignored by git. */
 export const INSTALLED: string = fileURLToPath(new URL("./packages/installed/", import.meta.url));
 
-/** A Go handler of ours over the peer's library, which can be fetched where its program cannot. */
+/** A Go handler over the peer's library, for machines that cannot fetch the peer's program. */
 export const BIFROST_CORE_SOURCE: string = fileURLToPath(
   new URL("./bifrost-core/", import.meta.url),
 );
-/** As in its go.mod. */
+/** The version in the handler's go.mod. */
 export const BIFROST_CORE_VERSION = "v1.3.0";
 export const BIFROST_CORE_PROGRAM: string = join(INSTALLED, "bifrost-core", "bifrost-core");
 export const BIFROST_VERSION = "v1.5.15";
@@ -21,12 +21,12 @@ export const BIFROST_PROGRAM: string = join(INSTALLED, "bifrost", "bifrost-http"
 export const LITELLM_ENVIRONMENT: string = join(INSTALLED, "litellm", "venv");
 export const PRISMA_FOLDER: string = join(INSTALLED, "litellm", "prisma");
 
-/** The file that says why a part could not be installed. */
+/** Returns the file with the reason why a part could not be installed. */
 export function reasonFile(part: PeerPart): string {
   return join(INSTALLED, `${part}.absent`);
 }
 
-/** Throws `TargetAbsent` with the reason that the installation left, when there is one. */
+/** Throws `TargetAbsent` if the part is not installed, with the reason that the installer left. */
 export function requirePart(part: PeerPart, file: string): void {
   const reason = reasonFile(part);
   if (existsSync(reason)) throw new TargetAbsent(readFileSync(reason, "utf8").trim());

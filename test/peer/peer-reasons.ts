@@ -1,4 +1,4 @@
-/** A command's message without the addresses it names: a saved run does not depend on a site. */
+/** Removes addresses from a command's message, so that saved results do not name hosts. */
 export function withoutAddresses(text: string): string {
   return text
     .replaceAll(/\bhttps?:\/\/\S*[^\s.,:;)]/g, "(an address)")

@@ -18,7 +18,7 @@ const PACKAGE = fileURLToPath(
   new URL("./packages/node_modules/@portkey-ai/gateway/", import.meta.url),
 );
 
-/** The TypeScript peer: an open gateway that translates, without keys, ledger or bill. */
+/** The TypeScript peer: an open-source gateway that translates, without keys, ledger or bills. */
 export async function startPortkey(start: TargetStart): Promise<Target> {
   requirePart("portkey", PACKAGE);
   const port = await freePort();
@@ -41,7 +41,7 @@ export async function startPortkey(start: TargetStart): Promise<Target> {
 
 function endpoint(port: number, mockPort: number, route: Route): Endpoint | undefined {
   const { client, upstream } = route;
-  // It answers 500 to a wire_b client of a wire_a provider: "messages is not supported".
+  // The peer answers 500 to a wire_b client of a wire_a provider: "messages is not supported".
   if (client === "wire_b" && upstream === "wire_a") return undefined;
   return {
     port,

@@ -2,10 +2,10 @@ import { LITELLM_MODELS, MOCK_MODEL, type RunningServer, TINY_MODEL } from "./se
 
 export type ServerName = "llama-cpp-python" | "llama-cpp-python, set up" | "LiteLLM" | "aimock";
 
-/** One listing on one wire of a server: each has a manifest and a run of its own. */
+/** One model on one wire of a server; each listing has a manifest and a conformance run. */
 export interface RealListing {
   readonly server: ServerName;
-  /** Unique; the provider id of its manifest. */
+  /** Unique; also the provider id in its manifest. */
   readonly id: string;
   readonly title: string;
   readonly dialect: "wire_a" | "wire_b";
@@ -80,13 +80,13 @@ export const LISTINGS: readonly RealListing[] = [
   },
 ];
 
-/** The variable that the manifests name for the key. */
+/** The environment variable from which the manifests take the key. */
 export const KEY_VARIABLE = "REAL_SERVER_KEY";
 
-/** The manifest that its provider would write. */
+/** Returns the manifest that the server's provider would write. */
 export function manifestOf(listing: RealListing, { port }: Pick<RunningServer, "port">): object {
   const { id, dialect, upstreamId, title, hasTools } = listing;
-  // A model of random weights never ends by itself, and answers as long as it may.
+  // A model of random weights never stops by itself: it fills the output bound every time.
   const outputTokensMax = listing.server === "aimock" || hasTools ? 2048 : 128;
   return {
     manifest_version: "1",

@@ -17,8 +17,8 @@ import {
 } from "./servers.ts";
 
 /**
- * `npm run conformance:real`: the conformance suite on servers that are not ours. The first run
- * installs them, which compiles an inference engine: a quarter of an hour, and 1 GB below
+ * `npm run conformance:real` runs the conformance suite on servers of other vendors. The first run
+ * installs them and compiles an inference engine, which takes a quarter of an hour and 1 GB below
  * `~/.cache/tokenmarket-clients`.
  */
 const USAGE = `npm run conformance:real -- [options]
@@ -63,10 +63,10 @@ async function runAll(): Promise<number> {
   }
 }
 
-/** The manifest that `manifest init` makes of the engine by asking it; the check of it is in there. */
+/** Runs `manifest init`, which makes a manifest by asking the engine and checks it. */
 async function initByAsking(folder: string, { name, port }: RunningServer): Promise<void> {
   const where = ["--base-url", `http://127.0.0.1:${port}/v1`, "--api-key-env", KEY_VARIABLE];
-  // The engine says neither: its context, and what its operator asks for it.
+  // Facts that the engine does not report: its context length and its operator's price.
   const said = ["--context", "8192", "--free", "--privacy-url", "https://example.com/privacy"];
   const { stdout } = await runToEnd(
     process.execPath,
@@ -87,7 +87,7 @@ async function initByAsking(folder: string, { name, port }: RunningServer): Prom
   process.stderr.write(`${name}: manifest init lists ${listed.join(", ")}\n`);
 }
 
-/** Runs the command as a provider would; true if every finding has a known reason. */
+/** Runs the suite as a provider would. Returns true if every finding has a known reason. */
 async function runListing(
   folder: string,
   listing: RealListing,

@@ -1,6 +1,6 @@
 import type { ConformanceReport } from "../../src/listing-tools/index.ts";
 
-/** The reason for a finding on a real server, written after a look at the server's raw answer. */
+/** The reason for a finding on a real server, written after reading the server's raw answer. */
 interface KnownReason {
   readonly listings: RegExp;
   readonly check: ConformanceReport["models"][number]["checks"][number]["id"];
@@ -157,7 +157,7 @@ const REASONS: readonly KnownReason[] = [
   },
 ];
 
-/** What a report found beside passed checks, a line each with its reason. */
+/** Returns a line for each check of a report that did not pass, with the reason if it is known. */
 export function findingsOf(
   listingId: string,
   report: ConformanceReport,

@@ -5,7 +5,7 @@ export interface Ended {
   readonly stdout: string;
 }
 
-/** Runs a program whose messages go to standard error; throws when it fails, unless `mayFail`. */
+/** Runs a program whose messages go to standard error. Throws if it fails, unless `mayFail`. */
 export async function runToEnd(
   command: string,
   args: readonly string[],

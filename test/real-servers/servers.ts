@@ -22,13 +22,13 @@ const LITELLM_REQUIREMENTS = join(HERE, "../peer/packages/litellm-requirements.t
 const LLAMA_REQUIREMENTS = join(HERE, "llama-requirements.txt");
 const AIMOCK = "@copilotkit/aimock";
 const AIMOCK_VERSION = "1.43.0";
-/** The name of the tiny model, and of the mock's model that answers like one. */
+/** The names of the tiny model, and of the model that the mock server answers for. */
 export const TINY_MODEL = "tiny-random";
 export const MOCK_MODEL = "mock-chat";
 
 /**
- * A real inference engine, with a model of random weights that is made here: with its defaults, and
- * with the setting that repairs what the suite finds in them.
+ * Starts a real inference engine with a model of random weights that is made here. If `name` ends
+ * in "set up", it has the one setting that the suite's findings call for, otherwise none.
  */
 export async function startLlama(
   folder: string,
@@ -53,8 +53,8 @@ export async function startLlama(
 }
 
 /**
- * A proxy with a master key and without a database: two models with mock answers, and one that it
- * relays to the inference engine.
+ * Starts a proxy with a master key and no database. It has two models with mock answers, and one
+ * that it relays to the inference engine.
  */
 export async function startLiteLlm(
   folder: string,
@@ -94,7 +94,7 @@ function liteLlmConfig(upstreamPort: number): string {
     `      api_base: http://127.0.0.1:${upstreamPort}/v1`,
     `      api_key: ${KEY}`,
     "litellm_settings:",
-    // Else it asks its upstream on a third wire, which llama-cpp-python does not have.
+    // Otherwise it calls its upstream on a third wire, which llama-cpp-python does not have.
     "  use_chat_completions_url_for_anthropic_messages: true",
     "general_settings:",
     `  master_key: ${KEY}`,
@@ -112,7 +112,7 @@ function mockLines(name: string, model: string): readonly string[] {
   ];
 }
 
-/** A mock whose answers are written for the probes, so that every failure is the server's own. */
+/** Starts a mock whose answers fit the probes, so that every failure is the server's own. */
 export async function startAimock(folder: string): Promise<RunningServer> {
   const made = await npmFolder({
     name: "aimock",
@@ -139,7 +139,7 @@ interface Start {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Answers with 200 as soon as the server is ready. */
+  /** A path that answers 200 as soon as the server is ready. */
   readonly path: string;
 }
 
@@ -161,7 +161,7 @@ async function isReady(url: string): Promise<true | undefined> {
   }
 }
 
-/** Pins every package to a version, so that all installations are equal. */
+/** Returns the packages of a file, each with its version, so that all installations are equal. */
 function requirements(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   return ["--no-deps", ...lines.filter((line) => /^[\w-]/.test(line))];

@@ -7,7 +7,7 @@ interface Seen {
   readonly isCorrected: boolean;
 }
 
-/** The invariants of the books, counted anew from the attempts whenever an amount has changed. */
+/** Checks the books against all of their attempts whenever an amount has changed. */
 export class BooksCheck {
   readonly #simulation: { readonly database: SimulatedDatabase; fail(violation: string): void };
   readonly #seen: Map<bigint, Seen> = new Map();
@@ -32,7 +32,7 @@ export class BooksCheck {
     this.#checkConservation();
   }
 
-  /** Closed at most once, ever; afterwards nothing changes but by the one late correction. */
+  /** A closed attempt keeps its state; a debit that was charged after a crash may change once. */
   #checkAttempt(attempt: ModelLine): void {
     const { state, debit, isCorrected, amount } = attempt;
     const before = this.#seen.get(attempt.attempt);

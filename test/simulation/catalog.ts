@@ -5,7 +5,7 @@ import { type PriceList, PRICES, pricingOf, termsOf } from "./prices.ts";
 
 function listing(id: string, prices: PriceList): object {
   return textModel(id, {
-    // Enough for most scenarios; now and then a pool, or a share of it, is used up.
+    // Enough for most scenarios; now and then a pool, or an organization's share, is used up.
     capacity: [
       { type: "request", per: "minute", value: 40 },
       { type: "prompt", unit: "token", per: "hour", value: 40_000 },
@@ -40,10 +40,10 @@ export const SIMULATED_MANIFESTS: readonly object[] = [
   manifestOf("cedar", "wire_a", { priority: 3, models: ["sim/wide", "sim/pair"] }),
 ];
 
-/** Models by how many providers serve them: three, two, one. */
+/** The models of random requests: three providers serve `wide`, two serve `pair`, one `single`. */
 export const MODELS: readonly string[] = ["sim/wide", "sim/wide", "sim/pair", "sim/single"];
 
-/** Three providers on both wires, compiled from manifests as the program does it. */
+/** Returns a catalog of three providers on both wires, compiled as the program compiles it. */
 export function simulatedCatalog(): Catalog {
   return catalogOf(SIMULATED_MANIFESTS);
 }

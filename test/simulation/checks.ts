@@ -14,41 +14,41 @@ import type { SimulatedInstance } from "./instance.ts";
 import type { LedgerWatcher } from "./observed-ledger.ts";
 import type { Served } from "./provider.ts";
 
-/** Everything that is known of one request, from all sides. */
+/** One request as its client, its instance and the ledger saw it. */
 export interface RequestRecord {
   readonly client: SimulatedClient;
   readonly instance: SimulatedInstance;
-  /** The recipe has not returned. */
+  /** True until `serveCall` has returned. */
   isRunning: boolean;
-  /** A bug of ours was put into its way. */
+  /** True if the simulation made the gateway's own code throw during this request. */
   hasOwnBug: boolean;
-  /** Refused before any dispatch. */
+  /** True if the gateway recorded the request as refused before any dispatch. */
   isRefused: boolean;
-  /** Its last closing had not committed when it was answered. */
+  /** True if the last closing of the request had not committed when the client was answered. */
   isPending: boolean;
   /** The cost that its answer reported, in micro-dollars. */
   reported: bigint | undefined;
 }
 
-/** An orderly shutdown gives its closings this long, and the database's slowest answer. */
+/** A shutdown waits at most 10 s for closings, and the slowest database call takes 10.9 s. */
 const SHUT_DOWN_WAIT_MS = 22_000;
 
 interface CheckedSimulation {
-  /** The start by the database's clock. */
+  /** Start of the scenario by the database's clock. */
   readonly startMs: number;
   readonly time: { readonly nowMs: number; readonly steps: number };
   readonly database: SimulatedDatabase;
   fail(violation: string): void;
 }
 
-/** Checks the scenario from outside and says which promise is broken. */
+/** Checks the scenario from outside the gateway and reports each broken promise. */
 export class Checks implements LedgerWatcher<SimulatedInstance> {
   readonly requests: Map<RequestId, RequestRecord> = new Map();
-  /** The providers' work for each attempt. */
+  /** The provider's record of each attempt that was sent. */
   readonly served: Map<AttemptId, Served> = new Map();
-  /** Sent after a peer had declared the sleeping instance dead and closed the attempt. */
+  /** Attempts that were sent late: a peer had declared the paused instance dead and closed them. */
   lateDispatches = 0;
-  /** Costs reported while their closing had not committed. */
+  /** The number of answers that reported a cost before their closing had committed. */
   pendingAnswers = 0;
   readonly #simulation: CheckedSimulation;
   readonly #books: BooksCheck;
@@ -60,7 +60,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     this.#books = new BooksCheck(simulation);
   }
 
-  /** Called when an event and all that followed from it at once is over. */
+  /** Called after each event and the microtasks that it started. */
   afterStep(): void {
     this.#books.check();
   }
@@ -79,7 +79,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     return record;
   }
 
-  /** A request that a shutdown cuts is ended, not tried with another provider. */
+  /** A request that a shutdown cuts must end, not open an attempt with another provider. */
   reserving(row: ReserveRow, instance: SimulatedInstance): void {
     if (row.ordinal === 1 || instance.cutAtStep !== this.#simulation.time.steps) return;
     this.#fail(`${instance.name} is shutting down and fails over: attempt ${row.attemptId}`);
@@ -91,7 +91,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     if (!this.#simulation.database.journal.has(row.attemptId)) {
       this.#fail(`attempt ${row.attemptId} counts as reserved, but the journal has no row`);
     }
-    // Its prices are those of the instant that its id carries.
+    // The instant in an attempt's id decides its prices, so it must not lie in the future.
     const { startMs, time } = this.#simulation;
     const aheadMs = attemptInstantMs(row.attemptId) - startMs - time.nowMs;
     if (aheadMs > 0) this.#fail(`attempt ${row.attemptId} is of a time ${aheadMs} ms ahead`);
@@ -116,7 +116,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     if (record !== undefined) record.isRefused = true;
   }
 
-  /** At the instant of the dispatch the journal must have a durable open row for it. */
+  /** When an attempt is sent, the journal must already have a durable open row for it. */
   dispatched(instance: SimulatedInstance, served: Served, attemptId: AttemptId | undefined): void {
     const { deployment } = served;
     const line = attemptId && this.#simulation.database.journal.get(attemptId);
@@ -136,7 +136,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     } else if (line.book.state !== "open") this.#fail(`${what} is sent`);
   }
 
-  /** The report of an answer must be equal to the books, or will be once the closing commits. */
+  /** The reported cost must be the debit, at once or, if the closing is pending, at the end. */
   clientEnded(client: SimulatedClient): void {
     const record = this.requests.get(client.requestId);
     if (record === undefined || client.ending !== "answered") return;
@@ -148,7 +148,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
       text: client.received,
     });
     this.#checkOneVoice(record);
-    // A stream that died says so; not every wire has a place for a cost then.
+    // A stream that failed ends with an error, which on some wires has no place for a cost.
     const hasDied = client.received.includes('"error"');
     if (record.reported === undefined && hasDied) return;
     if (record.reported === undefined)
@@ -157,7 +157,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     else this.#checkReported(record);
   }
 
-  /** The attempts that an earlier life of this instance left open are closed before it takes traffic. */
+  /** Before an instance takes traffic, attempts that its earlier processes left must be closed. */
   started(instance: SimulatedInstance): void {
     const { instances, journal, books } = this.#simulation.database;
     for (const line of journal.values()) {
@@ -169,7 +169,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     }
   }
 
-  /** An orderly end leaves nothing open, or says that it does and has a reason. */
+  /** A shutdown may leave attempts open only if it logged that and a fault disturbed it lately. */
   shutDown(instance: SimulatedInstance): void {
     if (instance.saidItLeftSomething) {
       const calmMs = this.#simulation.time.nowMs - instance.troubledUntilMs;
@@ -182,7 +182,7 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     }
   }
 
-  /** The debits of a request, all attempts together. */
+  /** Returns the sum of the debits of all attempts of a request, in micro-dollars. */
   debitOf(requestId: RequestId): bigint {
     const lines = this.#simulation.database.attemptsOf.get(requestId) ?? [];
     return lines.reduce((sum, { book }) => sum + book.debit, 0n);
@@ -195,8 +195,8 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
   }
 
   /**
-   * Each provider answers with its own letter, which shows that a single provider serves after the
-   * first byte.
+   * Each provider answers with its own letter, so that an answer with two letters shows that a
+   * second provider served after the first byte.
    */
   #checkOneVoice(record: RequestRecord): void {
     const { received } = record.client;

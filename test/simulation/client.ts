@@ -25,7 +25,7 @@ export interface ClientRequest {
   readonly body: Buffer;
 }
 
-/** How it ended, as far as the client knows. */
+/** How the call ended, as far as the client knows. */
 export type Ending = "answered" | "refused" | "broken off" | "left" | "lost with its instance";
 
 const PATCH_MS = 30;
@@ -34,7 +34,7 @@ const ROUTES = {
   wire_b: "/v1/messages",
 };
 
-/** One client and its connection: reads fast, slowly or not at all, and may leave at any time. */
+/** One client and its connection; it reads fast, slowly or not at all, and may leave early. */
 export class SimulatedClient implements ClientExchange {
   readonly ownTimeFromMs = 0;
   readonly request: ClientRequest;
@@ -45,7 +45,7 @@ export class SimulatedClient implements ClientExchange {
   readonly clientAddress: string = "192.0.2.1";
   readonly wantsBody = true;
   gone = false;
-  /** Undefined while it waits. */
+  /** Undefined while the client waits. */
   ending: Ending | undefined;
   refusal: Refusal | undefined;
   received = "";
@@ -139,19 +139,19 @@ export class SimulatedClient implements ClientExchange {
 
   refuse(refusal: Refusal): void {
     if (this.#ignoresAnswer) return;
-    // Over HTTP such a refusal is dropped, and the client waits endlessly.
+    // Over HTTP such a refusal would be dropped, and the client would wait forever.
     if (this.#hasBegun) this.#simulation.fail("a refusal inside a stream");
     this.refusal = refusal;
     this.#end("refused");
   }
 
-  /** The recipe failed: what the server does then. */
+  /** Does what the HTTP server does when `serveCall` throws. */
   crashed(refusal: Refusal): void {
     if (this.#hasBegun) this.cut();
     else this.refuse(refusal);
   }
 
-  /** The client, or what is between, closes the connection. */
+  /** Ends the connection from the client's side. */
   leave(): void {
     this.#close("left");
   }
@@ -160,7 +160,7 @@ export class SimulatedClient implements ClientExchange {
     if (this.ending === undefined) this.#end("lost with its instance");
   }
 
-  /** A write for the dead and to the gone is lost. */
+  /** True if a write has no effect: the client has left or the server process is dead. */
   get #ignoresAnswer(): boolean {
     if (this.ending === "answered" || this.ending === "refused") {
       this.#simulation.fail(`request ${this.request.number}: something follows the last bytes`);

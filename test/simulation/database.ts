@@ -13,10 +13,10 @@ import type { ModelReserve, ModelReserveOutcome } from "../../src/ledger/ledger-
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { BooksModel, type ModelLine } from "../support/books-model.ts";
 
-/** A process that asks the database, as the database knows it. */
+/** A process that calls the database, as the database sees it. */
 export interface Caller {
   readonly host: string;
-  /** Is the process gone? A stopped one is not. */
+  /** True if the process has ended; a paused process is not dead. */
   readonly isDead: boolean;
   readonly diedAtMs: number;
 }
@@ -27,11 +27,11 @@ interface InstanceRow {
   leaseUntilMs: number;
 }
 
-/** One attempt of the journal with what the model does not keep. */
+/** One attempt of the journal, with facts that the ledger model does not keep. */
 export interface JournalRow {
   readonly row: ReserveRow;
   readonly book: ModelLine;
-  /** Undefined if its id was taken by an annulment. */
+  /** Undefined if an annulment wrote the row without having found a hold. */
   readonly caller: Caller | undefined;
   outcome: CloseRow["outcome"] | undefined;
 }
@@ -39,21 +39,21 @@ export interface JournalRow {
 const DAY_MS = 86_400_000;
 
 /**
- * The database that all instances share: the pure ledger, the instances' leases, and a clock. Every
- * verb is one transaction that happens at once; what can go wrong on the way is the network's part.
+ * The database that all instances share: the ledger model, the leases, and a clock. Every method is
+ * one transaction that happens at once. `NetworkedStore` adds the faults of the network.
  */
 export class SimulatedDatabase {
   readonly books: BooksModel = new BooksModel();
   readonly journal: Map<AttemptId, JournalRow> = new Map();
   readonly attemptsOf: Map<RequestId, JournalRow[]> = new Map();
   readonly instances: Map<string, InstanceRow> = new Map();
-  /** Refused requests that were recorded. */
+  /** Ids of the refused requests that were recorded one by one. */
   readonly refused: Set<RequestId> = new Set();
-  /** The refusals that were only counted. */
+  /** Number of refused requests that were only counted. */
   refusedCounted = 0;
-  /** Grows with every change of an amount. */
+  /** Increases with every change of an amount. */
   version = 0;
-  /** It cannot be reached before. */
+  /** The database cannot be reached before this virtual time. */
   goneUntilMs = 0;
   readonly #nowMs: () => number;
 
@@ -61,7 +61,7 @@ export class SimulatedDatabase {
     this.#nowMs = nowMs;
   }
 
-  /** All of these or, when one breaks a rule, none: closings first. */
+  /** Does all closings, then all holds; if one row breaks a rule, none of them. */
   runBatch(caller: Caller, { member, closings, holds }: LedgerBatch): BatchAnswer {
     this.#advanceCalendar();
     this.#refuseWithoutPartition(closings);
@@ -141,21 +141,21 @@ export class SimulatedDatabase {
     return this.books.recover();
   }
 
-  /** An end is written into the partition of its day. */
+  /** Throws if there is no partition for the day of an attempt, into which its end is written. */
   #refuseWithoutPartition(closings: readonly CloseRow[]): void {
     const astray = closings.find(({ attemptId }) => !this.#hasCapacityFor(attemptId));
     if (astray === undefined) return;
     throw new BatchFault("rejected", `no partition for ${astray.attemptId}`, undefined);
   }
 
-  /** The journal has partitions for days, by the time in the id: some behind, some ahead. */
+  /** There are partitions for the times of attempt ids from half a day ago to some days ahead. */
   #hasCapacityFor(attemptId: AttemptId): boolean {
     const atMs = Number(attemptId >> 22n) + Date.UTC(2025, 0, 1);
     const awayMs = atMs - this.#nowMs();
     return awayMs > -DAY_MS / 2 && awayMs < PARTITION_DAYS_AHEAD * DAY_MS;
   }
 
-  /** A process here is checked; one elsewhere counts as alive until its lease ends. */
+  /** On the same host the process is checked; elsewhere it counts as alive until its lease ends. */
   #isTaken(row: InstanceRow, caller: Caller): boolean {
     const isLeased = row.leaseUntilMs > this.#nowMs();
     if (row.caller.host !== caller.host) return isLeased;

@@ -3,16 +3,16 @@ import timersPromises from "node:timers/promises";
 
 import type { Actor, Happening } from "./virtual-time.ts";
 
-/** Where the timers of simulated code go. */
+/** Receives the timers that simulated code sets. */
 export interface TimerHost {
-  /** Undefined while no simulated code runs: timers are real then. */
+  /** The actor whose code runs; undefined while no simulated code runs: timers are real then. */
   readonly current: Actor | undefined;
   schedule(actor: Actor, delayMs: number, label: string, run: () => void): Happening;
 }
 
 type Callback = (...values: unknown[]) => void;
 
-/** As much of a timer as the program uses. */
+/** The part of a Node timer that the program uses. */
 class FakeTimer {
   happening: Happening | undefined;
 
@@ -33,8 +33,8 @@ class FakeTimer {
 let installed = false;
 
 /**
- * Puts the program's timers on the host's time: the global ones and the promised ones of Node. Each
- * belongs to the actor whose code set it. Returns what puts the real ones back.
+ * Replaces the global timers and those of `node:timers/promises` by timers of the host. Each
+ * belongs to the actor whose code set it. Returns a function that restores the real timers.
  */
 export function installTimers(host: TimerHost): () => void {
   if (installed) throw new Error("one simulation at a time: the timers are global");
@@ -81,7 +81,7 @@ export function installTimers(host: TimerHost): () => void {
   };
 }
 
-/** Modules that imported it by name see the change. */
+/** Replaces `setTimeout` of `node:timers/promises` also for modules that imported it by name. */
 function setPromisedTimeout(sleep: unknown): void {
   Object.assign(timersPromises, { setTimeout: sleep });
   syncBuiltinESMExports();

@@ -1,8 +1,8 @@
 import type { Random } from "./random.ts";
 
 /**
- * Every kind of fault with its probability, which each seed scales. Instance faults happen before
- * the code after an await continues, or right after a commit.
+ * The probability of each kind of fault wherever it may strike, before the seed scales it. Instance
+ * faults strike before the code after an await continues, or right after a commit.
  */
 const LIKELINESS = {
   "database: reply lost after the commit": 0.02,
@@ -45,14 +45,14 @@ export type FaultKind = keyof typeof LIKELINESS;
 
 export const FAULT_KINDS: readonly FaultKind[] = Object.keys(LIKELINESS) as FaultKind[];
 
-/** Some scenarios have no faults of a kind, some many: together they see more than the average one. */
+/** Probability that a scenario lacks a kind of fault; else its likeliness is scaled by 0 to 3. */
 const ABSENT = 0.3;
 const TEMPER_MAX = 3;
 
-/** Decides, by the seed, where faults strike, and counts them. */
+/** Decides by the seed where faults strike, and counts them. */
 export class Faults {
   readonly counts: Map<FaultKind, number> = new Map();
-  /** True: from now on everything works. */
+  /** True once no fault may strike any more. */
   areOver = false;
   readonly #random: Random;
   readonly #likeliness: Map<FaultKind, number>;
@@ -67,7 +67,7 @@ export class Faults {
     );
   }
 
-  /** Does a fault of this kind strike here? `weight` makes places that are many count less. */
+  /** Returns whether a fault strikes here. `weight` scales its probability at this place. */
   strikes(kind: FaultKind, weight = 1): boolean {
     const likeliness = this.#likeliness.get(kind) ?? 0;
     if (this.areOver || likeliness === 0) return false;

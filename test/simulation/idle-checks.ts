@@ -10,12 +10,12 @@ import type { Served } from "./provider.ts";
 import type { Simulation } from "./simulation.ts";
 
 /**
- * A renewal that commits late, its lease, the time a peer must have held its own, a round of
- * recovery, and a restart on the way.
+ * The longest that recovery may take: a renewal that commits late (13 s), its lease, the time for
+ * which a peer must have held its own lease, a round of recovery (3 s) and a restart (5 s).
  */
 const RECOVERY_MS: number = 13_000 + LEASE_MS + 3 * LEASE_RENEW_MS + 3_000 + 5_000;
 
-/** Why the scenario is not idle; undefined when it is. */
+/** Returns why the scenario is not idle; undefined if it is. */
 export function isIdle(simulation: Simulation): string | undefined {
   for (const record of simulation.checks.requests.values()) {
     if (record.isRunning && !record.instance.isDead) return `${nameOf(record)} is being served`;
@@ -27,7 +27,7 @@ export function isIdle(simulation: Simulation): string | undefined {
   return simulation.running.flatMap((instance) => restlessness(instance) ?? [])[0];
 }
 
-/** Every promise that is kept only once everything has come to rest. */
+/** Returns the violations of the promises that hold only once nothing is in flight. */
 export function brokenWhenIdle(
   simulation: Simulation,
   before: ReadonlySet<RequestId>,
@@ -64,19 +64,19 @@ function unanswered(record: RequestRecord): readonly string[] {
   return record.client.ending === undefined ? [`${nameOf(record)} was never answered`] : [];
 }
 
-/** After the faults everything works: a request is served, and served at once. */
+/** A request that was sent after all faults have ended must be answered. */
 function unserved(record: RequestRecord): readonly string[] {
   const { ending, refusal } = record.client;
   if (ending === "answered") return [];
   return [`${nameOf(record)} came after all faults and was ${ending}: ${refusal?.message}`];
 }
 
-/** Is the request refused, and paid all the same? Only where its instance died in between. */
+/** Returns whether a request was refused and yet debited, as when its instance died meanwhile. */
 export function isChargedRefusal(simulation: Simulation, record: RequestRecord): boolean {
   return record.isRefused && simulation.checks.debitOf(record.client.requestId) > 0n;
 }
 
-/** Cost reported, cost debited; a refusal costs nothing. Only a crash charges an unreported cost. */
+/** The reported cost must be the debit, and 0 for a refusal, unless a crash charged the reserve. */
 function wronglyReported(simulation: Simulation, record: RequestRecord): readonly string[] {
   const { requestId } = record.client;
   const lines = simulation.database.attemptsOf.get(requestId) ?? [];
@@ -93,7 +93,7 @@ function wronglyReported(simulation: Simulation, record: RequestRecord): readonl
   return [];
 }
 
-/** The debit is the provider's report in a whole answer, within the reserve. */
+/** A whole answer must be debited at the usage that the provider reported, within the reserve. */
 function wronglyDebited(simulation: Simulation, line: JournalRow): readonly string[] {
   const { attemptId, reserveMicroUsd } = line.row;
   const { debit } = line.book;
@@ -105,7 +105,7 @@ function wronglyDebited(simulation: Simulation, line: JournalRow): readonly stri
   if (served === undefined) {
     return debit === 0n ? [] : [`${attemptName(line)} was never sent and pays ${debit}`];
   }
-  // A fault of our own is not charged, whatever the provider did.
+  // A fault of the gateway's own code may leave the attempt uncharged, whatever the provider did.
   const hasOwnBug = simulation.checks.requests.get(line.row.requestId)?.hasOwnBug === true;
   if (!served.isWhole || (hasOwnBug && debit === 0n)) return [];
   const stated = costOf(served, attemptId);
@@ -121,7 +121,7 @@ function wronglyDebited(simulation: Simulation, line: JournalRow): readonly stri
 const PICO_PER_MICRO = 1_000_000n;
 const NOTHING = { cost: 0n, owed: 0n };
 
-/** By what the listing states, and by the instant that the attempt's id carries. */
+/** Returns the cost at the prices that the listing states for the time in the attempt's id. */
 function costOf(
   { usage, deployment }: Served,
   attemptId: AttemptId,
@@ -134,7 +134,7 @@ function isChargedUnknown({ book }: JournalRow): boolean {
   return book.state === "unknown_after_crash" && !book.isCorrected;
 }
 
-/** Nothing is in flight: a scope grants exactly as many as it may at once. */
+/** With nothing in flight, as many requests must be granted at once as the limits allow. */
 function leftInLimits(instance: SimulatedInstance): readonly string[] {
   const { limits } = instance.deps ?? {};
   const claim = limits?.lastClaim;
@@ -152,7 +152,7 @@ function leftInLimits(instance: SimulatedInstance): readonly string[] {
   return [`${instance.name} grants ${leases.length} at once instead of ${atOnce}`];
 }
 
-/** A refused request stays known, by its id or in a count; only with its instance it may be lost. */
+/** Each refused request must be recorded by its id or in a count, unless its instance died. */
 function forgotten({ checks, database }: Simulation): readonly string[] {
   const unlisted = [...checks.requests.values()].filter(
     ({ client, instance, isRefused }) =>
@@ -163,7 +163,7 @@ function forgotten({ checks, database }: Simulation): readonly string[] {
   return [`of the requests ${of} ${database.refusedCounted} are counted, and none is recorded`];
 }
 
-/** Recovery's promise: what a dead instance left open is closed within this time. */
+/** Recovery promises to close within `RECOVERY_MS` each attempt that a dead instance left open. */
 export function leftByTheDead(simulation: Simulation, sinceMs: number): readonly string[] {
   const { nowMs } = simulation.time;
   return [...simulation.database.journal.values()].flatMap((line) => {

@@ -39,9 +39,9 @@ interface InstanceDeps extends CallPorts {
 type InstanceState = "starting" | "running" | "ending" | "over";
 
 interface InstanceOptions {
-  /** The name it joins the ledger under: the same after a restart. */
+  /** The name under which it joins the ledger; the same after a restart. */
   readonly instanceName: string;
-  /** Which life of that name this is. */
+  /** The number of this process among the processes that had this name, from 1. */
   readonly life: number;
   readonly host: string;
   readonly onDeath: () => void;
@@ -52,8 +52,8 @@ const LAST_ANSWERS_MS = 5_000;
 const POLL_MS = 50;
 
 /**
- * One process of the gateway: the real recipe, ledger lanes, lease, limits, circuits and deadlines,
- * put together as `compose` does it, on a simulated network and its own clocks.
+ * One process of the gateway: the real call code, ledger lanes, lease, limits, circuits and
+ * deadlines, put together as `compose` does it, on a simulated network and with its own clocks.
  */
 export class SimulatedInstance implements StoreUser {
   readonly name: string;
@@ -62,14 +62,14 @@ export class SimulatedInstance implements StoreUser {
   isDead = false;
   pausedUntilMs = 0;
   cutOffUntilMs = 0;
-  /** Its monotonic clock was frozen at least once: it cannot know that its lease ended. */
+  /** True once its monotonic clock was frozen: it cannot know that its lease has ended. */
   wasFrozen = false;
   state: InstanceState = "starting";
-  /** Until when it slept, or its database failed it or was slow. */
+  /** The latest virtual time at which it slept, or its database failed or was slow. */
   troubledUntilMs: number = Number.NEGATIVE_INFINITY;
-  /** Its log reported that its shutdown left something to recovery. */
+  /** True if it logged that its shutdown left something to recovery. */
   saidItLeftSomething = false;
-  /** The step in which its shutdown cut what was running; -1: it did not. */
+  /** The step in which its shutdown cut the running requests; -1 if it has not. */
   cutAtStep = -1;
   diedAtMs: number = Number.POSITIVE_INFINITY;
   deps: InstanceDeps | undefined;
@@ -86,7 +86,7 @@ export class SimulatedInstance implements StoreUser {
     this.clock = new SkewedClock(simulation.time, simulation.startMs);
   }
 
-  /** Called on the instance's own time. */
+  /** Must be called in an event whose actor is this instance. */
   async start(): Promise<void> {
     const { clock } = this;
     const store = new NetworkedStore(this.#simulation, this);
@@ -107,7 +107,7 @@ export class SimulatedInstance implements StoreUser {
     return this.state === "running" && this.deps?.ledger.healthy === true;
   }
 
-  /** Serves one request to its end; called on the instance's own time. */
+  /** Serves one request to its end. Must be called in an event whose actor is this instance. */
   serve(request: ClientRequest): void {
     const { deps } = this;
     if (deps === undefined || this.state === "over") return;
@@ -133,7 +133,7 @@ export class SimulatedInstance implements StoreUser {
       });
   }
 
-  /** Everything stops here and now, permanently. */
+  /** Ends the process without any cleanup, for good. */
   crash(): void {
     if (this.isDead) return;
     this.isDead = true;
@@ -144,7 +144,7 @@ export class SimulatedInstance implements StoreUser {
     this.#options.onDeath();
   }
 
-  /** Shuts down after SIGTERM; called on the instance's own time. */
+  /** Shuts down as after SIGTERM. Must be called in an event whose actor is this instance. */
   async shutDown(): Promise<void> {
     const { deps } = this;
     if (deps === undefined || this.state !== "running") return;
@@ -153,7 +153,7 @@ export class SimulatedInstance implements StoreUser {
     this.cutAtStep = this.#simulation.time.steps;
     deps.deadlines.cutAll();
     await this.#emptied(deps, LAST_ANSWERS_MS);
-    // The rest is cut with its connection.
+    // The connections that are still open are cut.
     for (const client of this.clients) client.leave();
     await deps.upstream.close();
     await deps.ledger.shutDown();
@@ -205,7 +205,7 @@ export class SimulatedInstance implements StoreUser {
     };
   }
 
-  /** The recipe must stay whole when the wires have a bug: it is put in here. */
+  /** Makes the wire code throw now and then: `serveCall` must cope with a bug there. */
   #withOwnBugs(kind: CallKind<ParsedChatRequest>, onBug: () => void): CallKind<ParsedChatRequest> {
     const { faults } = this.#simulation;
     return {

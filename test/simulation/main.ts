@@ -4,9 +4,7 @@ import { summary } from "./summary.ts";
 import { failureText, Totals } from "./totals.ts";
 import { simulate } from "./simulation.ts";
 
-/**
- * `npm run sim -- [options]` runs the scenarios of many seeds, or one scenario with its full log.
- */
+/** `npm run sim -- [options]` runs the scenarios of many seeds, or one scenario with its trace. */
 const USAGE = `npm run sim -- [options]
   --seeds 200    how many scenarios
   --from 1       the first seed

@@ -2,7 +2,7 @@ import type { DeploymentHealth } from "../../src/gateway/routing/health.ts";
 
 /**
  * The circuits of one instance, with a count beside them: every attempt that a circuit let through
- * has to report how it ended, or the circuit keeps its probe's place.
+ * must report how it ended, or its probe is never finished.
  */
 export class ObservedHealth implements DeploymentHealth {
   readonly #health: DeploymentHealth;
@@ -12,7 +12,7 @@ export class ObservedHealth implements DeploymentHealth {
     this.#health = health;
   }
 
-  /** Attempts that were let through and have not reported. */
+  /** Number of attempts that were let through and have not reported how they ended. */
   get unreported(): number {
     return [...this.#unreported.values()].reduce((sum, count) => sum + count, 0);
   }

@@ -8,7 +8,7 @@ import type {
   ReserveRow,
 } from "../../src/ledger/ledger-store.ts";
 
-/** Observes while the recipe asks and the ledger answers. */
+/** Is told what calls ask of the ledger and what it answers. */
 export interface LedgerWatcher<Owner> {
   reserving(row: ReserveRow, owner: Owner): void;
   reserved(row: ReserveRow, outcome: ReserveOutcome): void;
@@ -17,7 +17,7 @@ export interface LedgerWatcher<Owner> {
   refused(request: RefusedRequest): void;
 }
 
-/** A ledger that changes nothing and reports everything. */
+/** A ledger that passes everything on unchanged and tells a watcher. */
 export class ObservedLedger<Owner> implements Ledger {
   readonly #ledger: Ledger;
   readonly #owner: Owner;

@@ -16,7 +16,7 @@ interface Grant {
 
 const MINUTE_MS = 60_000;
 
-/** The limits of one instance with a second, simple count beside them. */
+/** The limits of one instance, checked against a second, simpler count. */
 export class ObservedLimits implements LimitStore {
   readonly #store: MemoryLimitStore;
   readonly #fail: (violation: string) => void;
@@ -28,10 +28,10 @@ export class ObservedLimits implements LimitStore {
     this.#fail = fail;
   }
 
-  /** The last claim of its own limits that was granted: what a request of this instance asks for. */
+  /** The last granted claim on the limits of an organization and key, as a request makes it. */
   lastClaim: LimitClaim | undefined;
 
-  /** Leases that are out. */
+  /** The number of leases that are not released yet. */
   get held(): number {
     return this.#held.size;
   }
@@ -47,7 +47,7 @@ export class ObservedLimits implements LimitStore {
     return outcome;
   }
 
-  /** It takes no place in what it was claimed for any more; how far departed calls go is checked too. */
+  /** The lease counts in `departed` from now on, no longer in the scopes it was claimed for. */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void {
     const grant = this.#held.get(lease);
     if (grant === undefined) return this.#fail("a lease departs that is not held");

@@ -1,25 +1,25 @@
 import type { SimUsage } from "../../src/dev/simulator/answer.ts";
 
-/* What listings cost, in micro-dollars a million tokens, as the manifests and the checks state it. */
+/* Prices of the listings in micro-dollars per million tokens, for the manifests and the checks. */
 
 const SKUS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
 
 interface Sheet {
-  /** The rates of every SKU. */
+  /** One rate for each SKU, in the order of `SKUS`. */
   readonly rates: readonly [bigint, bigint, bigint, bigint, bigint];
-  /** The manifest leaves all SKUs but prompt and completion to these. */
+  /** True if the manifest states only prompt and completion rates; these hold for the others. */
   readonly isBare?: true;
-  /** The rate of a cache write for an hour. */
+  /** The rate of a cache write for an hour; absent: the rate of `cache_write`. */
   readonly hour?: bigint;
 }
 
 interface Tiered extends Sheet {
-  /** For prompts of more tokens than `above`. */
+  /** Prices for prompts of more than `above` tokens. */
   readonly tier?: Sheet & { readonly above: number };
 }
 
 interface Prices extends Tiered {
-  /** The debt to the provider; absent: the same. */
+  /** The prices owed to the provider; absent: the customer's prices. */
   readonly owed?: Tiered;
 }
 
@@ -31,7 +31,7 @@ export interface PriceList extends Prices {
   readonly changes?: readonly DatedPrices[];
 }
 
-/** Prices that share no factor: a debit from the wrong bucket, listing, tier or day shows. */
+/** Makes prices without a common factor, to reveal debits by a wrong SKU, listing, tier or day. */
 function sold(completion: bigint, more = 0n): Sheet {
   const [prompt, cached, write, reasoning] = [3_100_007n, 310_007n, 3_770_003n, 19_000_013n];
   return { rates: [prompt + more, cached + more, write + more, completion, reasoning + more] };
@@ -41,13 +41,13 @@ function bare(prompt: bigint, completion: bigint): Sheet {
   return { rates: [prompt, prompt, prompt, completion, completion], isBare: true };
 }
 
-/** Scenarios begin shortly before one of these instants, and some of their prompts are longer. */
+/** Instants of price changes soon after the start, and prompt tokens above which tiers apply. */
 const MID_MONTH = "2026-05-12T09:30:12Z";
 const NEW_MONTH = "2026-06-01T00:00:00Z";
 const ABOVE = 20;
 const LOW = 16;
 
-/** By deployment id. */
+/** The price list of each deployment, by deployment id. */
 export const PRICES: Readonly<Record<string, PriceList>> = {
   "alder/sim/wide": sold(15_130_009n),
   "birch/sim/wide": {
@@ -67,7 +67,7 @@ export const PRICES: Readonly<Record<string, PriceList>> = {
   "alder/sim/single": {
     ...sold(7_000_001n),
     tier: { above: ABOVE, ...sold(9_000_011n, 1_000_003n) },
-    // It costs more than customers pay, at first.
+    // At first the debt to the provider is more than customers pay.
     owed: {
       ...bare(3_500_017n, 29_000_021n),
       tier: { above: ABOVE + 2, ...bare(2_000_003n, 8_000_009n) },
@@ -90,7 +90,7 @@ export const PRICES: Readonly<Record<string, PriceList>> = {
   "cedar/sim/pair": sold(12_000_031n),
 };
 
-/** The prices of a listing as a manifest has them. */
+/** Returns a listing's prices as a manifest states them. */
 export function pricingOf({ rates, isBare }: Sheet): readonly object[] {
   const priced = rates.map((microUsd, at) => ({
     type: SKUS[at],
@@ -100,7 +100,7 @@ export function pricingOf({ rates, isBare }: Sheet): readonly object[] {
   return isBare === true ? priced.filter((_, at) => SKUS[at] === "prompt" || at === 3) : priced;
 }
 
-/** Its terms; undefined: none. */
+/** Returns the listing's terms for its manifest; undefined if it has none. */
 export function termsOf(list: PriceList): object | undefined {
   const terms = {
     ...heldTogether(list),
@@ -142,12 +142,12 @@ function decimal(microUsd: bigint): string {
   return `${microUsd / 1_000_000n}.${`${microUsd % 1_000_000n}`.padStart(6, "0")}`;
 }
 
-/** The cost of an attempt as the listing states it, by the time of admission and the provider's report. */
+/** The cost of an attempt's reported usage, at the prices of its listing when it was admitted. */
 export interface StatedCost {
-  /** The customer's price and the debt to the provider, in pico-dollars. */
+  /** The customer's price, in pico-dollars; `owed` is the debt to the provider. */
   readonly cost: bigint;
   readonly owed: bigint;
-  /** A run must meet every kind. */
+  /** Prompt size and price list, such as "tier after a change"; the test expects every kind. */
   readonly kind: string;
 }
 
@@ -167,7 +167,7 @@ export function statedCost(deploymentId: string, admittedMs: number, usage: SimU
 }
 
 function costAt({ tier, ...base }: Tiered, usage: SimUsage): bigint {
-  // The simulator's prompt includes the cached and the written tokens.
+  // The simulator's prompt count includes the cached and the written tokens.
   const { prompt, cached, cacheWrite, hourWrite, output, reasoning } = usage;
   const { rates, hour = rates[2] } = tier !== undefined && prompt > tier.above ? tier : base;
   const counts = [

@@ -22,17 +22,17 @@ interface ProviderFixture {
   fail(violation: string): void;
 }
 
-/** The provider's work for one dispatch; compared with the books. */
+/** The provider's record of one dispatch, which is compared with the books. */
 export interface Served {
   readonly deployment: Deployment;
   readonly requestId: RequestId;
-  /** The usage in an answer that it sent whole; undefined = none. */
+  /** The usage in its answer, before any fault cuts it; undefined if it reports none. */
   usage: SimUsage | undefined;
-  /** Its answer left to the last byte. */
+  /** True once the last byte of its answer was sent. */
   isWhole: boolean;
 }
 
-/** One thing that the transport reports to the handler, some time after the one before. */
+/** One event that the transport reports to the handler, `afterMs` after the event before it. */
 interface Move {
   readonly label: string;
   readonly afterMs: number;
@@ -40,14 +40,14 @@ interface Move {
 }
 
 const PIECE_BYTES_MAX = 160;
-/** Longer than every time limit of every scenario. */
+/** Longer than every time limit of every scenario, in milliseconds. */
 const NEVER_MS = 3_600_000;
 const REQUEST_MARK = /request ([0-9a-f-]{36})/;
 
 /**
- * Providers of both wires behind the dispatch seam, without sockets: they report to an attempt's
- * handler on virtual time what undici would report. `onDispatch` is called at the instant of the
- * dispatch.
+ * Providers of both wires in place of the upstream client, without sockets: they report to an
+ * attempt's handler in virtual time what undici would report. `onDispatch` is called when an
+ * attempt is sent.
  */
 export class SimulatedProviders extends UpstreamClient {
   readonly #simulation: ProviderFixture;
@@ -90,7 +90,7 @@ export class SimulatedProviders extends UpstreamClient {
     call.start();
   }
 
-  /** Breaks what is open, as destroying the connections does. */
+  /** Breaks the open exchanges, as destroying the connections would. */
   override close(): Promise<void> {
     this.#isClosed = true;
     for (const call of this.#calls) {
@@ -100,14 +100,14 @@ export class SimulatedProviders extends UpstreamClient {
   }
 }
 
-/** The request that a prompt is about: the one thing every wire carries through unchanged. */
+/** Reads the request id from the prompt, which every wire passes on unchanged. */
 function requestOf(body: Buffer): RequestId {
   const id = REQUEST_MARK.exec(body.toString())?.[1];
   if (id === undefined) throw new Error("the prompt does not name its request");
   return id as RequestId;
 }
 
-/** Writes down what one dispatch will be answered, faults included. */
+/** Plans the answer to one dispatch, including its faults. */
 class Script {
   readonly #simulation: ProviderFixture;
   readonly #deployment: Deployment;
@@ -153,7 +153,7 @@ class Script {
     if (!isObject(body)) throw new Error("the body is a JSON object");
     const problem = this.#dialect.findProblem(body, this.#request.headers);
     if (problem !== undefined) {
-      // The providers are strict: what the gateway encodes must be a legal request.
+      // The providers are strict: the gateway must encode a legal request.
       this.#simulation.fail(`${this.#deployment.id} refused the request: ${problem.message}`);
     }
     const { failed, overloaded, content_filter: refused } = this.#dialect.troubles;
@@ -199,7 +199,7 @@ class Script {
     return [headers(waitMs, 200, type), ...this.#withAccidents(this.#pieces(bytes))];
   }
 
-  /** The provider's own text, so that two providers in one answer would show; its own usage. */
+  /** Repeats the provider's letter as text, to tell providers apart; may report costlier usage. */
   #answerTo(answer: SimAnswer): SimAnswer {
     const letter = this.#deployment.providerId.charAt(0);
     const text = letter.repeat(Math.max(1, answer.text.length));
@@ -223,7 +223,7 @@ class Script {
     return [...pieces, this.#end()];
   }
 
-  /** Bytes split at unexpected places. */
+  /** Splits bytes at random places. */
   #pieces(bytes: Buffer): readonly Move[] {
     const { random } = this.#simulation;
     const gapMsMax = random.pick([1, 5, 40, 400]);
@@ -252,7 +252,7 @@ class Script {
   }
 }
 
-/** An event as it stands in a stream. */
+/** Returns one event as it is written in a stream. */
 export function frameText({ event, data }: Frame): string {
   return `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`;
 }
@@ -275,7 +275,7 @@ function nothingMore(): Move {
   return { label: "provider hangs", afterMs: NEVER_MS, run: () => undefined };
 }
 
-/** One exchange with a provider, as undici plays it to a handler. */
+/** One exchange with a provider, reported to its handler as undici would do it. */
 class ProviderCall {
   readonly handler: AttemptHandler;
   readonly controller: Dispatcher.DispatchController;
@@ -322,7 +322,7 @@ class ProviderCall {
     try {
       move.run(this);
     } catch (fault) {
-      // An exception of a handler ends its request and nothing else.
+      // An exception that a handler throws ends its own request and nothing else.
       this.break(fault instanceof Error ? fault : new Error(String(fault)));
     }
     if (!this.#isOver) this.start();

@@ -21,7 +21,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.unit();
   }
 
-  /** In [0, 1). */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   unit(): number {
     const word = (this.#a + this.#b + this.#counter) | 0;
     this.#counter = (this.#counter + 1) | 0;
@@ -35,7 +35,7 @@ export class Random {
     return this.unit() < probability;
   }
 
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns a whole number from `least` to `most`, both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.unit() * (most - least + 1));
   }
@@ -53,7 +53,7 @@ export class Random {
       .map(({ each }) => each);
   }
 
-  /** Milliseconds until the next of independent events with `meanMs` between them on average. */
+  /** Returns milliseconds to the next of independent events, `meanMs` apart on average. */
   gapMs(meanMs: number): number {
     return Math.ceil(-Math.log(1 - this.unit()) * meanMs);
   }

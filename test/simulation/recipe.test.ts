@@ -19,8 +19,8 @@ import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
 
 /*
- * One call through the whole recipe, with the ledger's and the providers' answers given by the test:
- * whatever ends a call, its limits, its place in a pool and its circuit's probe are released.
+ * One call through `serveCall`, with the answers of the ledger and the providers given by the test.
+ * Whatever ends a call, its limits, its place in a pool and its circuit's probe are released.
  */
 const ROUTING_MS = 5_000;
 
@@ -48,7 +48,7 @@ const streamed =
   (text: string): Answer =>
   (sent) =>
     sent.answer(200, text, { "content-type": "text/event-stream" });
-/** Reports 11 tokens of prompt and 1 of output, then dies. */
+/** Reports 11 prompt tokens and 1 output token, then fails. */
 const DIES_EARLY = streamed(
   events(
     {
@@ -67,7 +67,7 @@ const DIES_EARLY = streamed(
     { type: "error", error: { type: "overloaded_error", message: "busy" } },
   ),
 );
-/** Reports 20 tokens of prompt and 3 of output. */
+/** Reports 20 prompt tokens and 3 output tokens. */
 const SERVES = streamed(
   chunks(
     delta({ role: "assistant", content: "hi" }),
@@ -130,7 +130,7 @@ beforeEach(() => {
   call = newCall();
 });
 
-/** Serves one streamed request for a model of two providers; returns the client's refusal. */
+/** Serves one streamed request for a model of two providers; returns the refusal, if any. */
 async function serve(): Promise<Refusal | undefined> {
   const exchange = new RecordedExchange({
     model: "sim/pair",
@@ -217,6 +217,6 @@ test("a request counts the tokens of all its attempts, and each pool those of it
   call.upstream.answers = [DIES_EARLY, SERVES];
   expect(await serve()).toBeUndefined();
   expect(call.upstream.sentTo).toEqual(["birch/sim/pair", "cedar/sim/pair"]);
-  // The pool of each attempt, then the limits of the request.
+  // The tokens that each attempt's pool counted, then those that the request's limits counted.
   expect(call.released).toEqual([12, 23, 35]);
 });

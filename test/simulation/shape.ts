@@ -4,15 +4,15 @@ import type { BooksModel } from "../support/books-model.ts";
 import type { Random } from "./random.ts";
 import { plainPrincipal } from "../support/plain-ports.ts";
 
-/** The decisions of a seed about its scenario before anything happens. */
+/** The parameters of a scenario, drawn from its seed before anything happens. */
 export interface SimulationShape {
   readonly startMs: number;
   readonly instances: number;
-  /** All processes on one machine, where a dead one is noticed at once. */
+  /** True if all processes are on one machine, where a dead one is noticed at once. */
   readonly isOneHost: boolean;
   readonly requests: number;
   readonly trafficMs: number;
-  /** From then on nothing goes wrong any more. */
+  /** No fault strikes from this virtual time on. */
   readonly faultsEndMs: number;
   readonly concurrentRequests: number;
   readonly drainsMax: number;
@@ -51,7 +51,7 @@ export function shapeOf(random: Random): SimulationShape {
   };
 }
 
-/** Two organizations that may run out of money or into a cap, and one that never does. */
+/** Fills the books: two organizations may run out of balance or reach a cap, one never does. */
 export function fillBooks(books: BooksModel, random: Random): readonly Principal[] {
   const principals: Principal[] = [];
   for (const org of ["org_rich", "org_small", "org_capped"]) {

@@ -9,7 +9,7 @@ import { failureText, Totals } from "./totals.ts";
 import { simulate, type SimulationOutcome } from "./simulation.ts";
 
 const RUNS = quickOrDeep(48, 2_000);
-/** The scenarios of a quick run are the same each time, and meet every fault. */
+/** A quick run always has the same scenarios, which together meet every kind of fault. */
 const FIRST_SEED = seedOf("simulation", 1);
 const RUNS_WITHIN_MS = 3_600_000;
 const RUNS_MAX_TO_NOTICE = 20;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   }
 }, RUNS_WITHIN_MS);
 
-/** The runner of the tests gets control between two scenarios. */
+/** Lets the test runner work between two scenarios. */
 function realTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -101,7 +101,7 @@ test("the same seed gives the same scenario twice, and another seed a different 
   expect(other.traceHash).not.toBe(first.traceHash);
 });
 
-/** The first broken promise in some scenarios whose ledger lies. */
+/** Returns the first promise that is seen broken in some scenarios with a sabotaged ledger. */
 async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | undefined> {
   for (let seed = 1; seed <= RUNS_MAX_TO_NOTICE; seed++) {
     const { violation }: SimulationOutcome = await simulate({ seed, sabotage });
@@ -111,7 +111,7 @@ async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | u
   return undefined;
 }
 
-/** The same ledger with some verbs replaced. */
+/** Returns the same ledger with some methods replaced. */
 function altered(ledger: Ledger, verbs: Partial<Ledger>): Ledger {
   return {
     newAttemptId: () => ledger.newAttemptId(),

@@ -17,9 +17,9 @@ import { VirtualTime, type Actor, type Happening } from "./virtual-time.ts";
 
 interface SimulationOptions {
   readonly seed: number;
-  /** Keep the whole trace, not its last lines. Default false. */
+  /** True to keep the whole trace, false (the default) to keep its last lines. */
   readonly keepsTrace?: boolean;
-  /** Puts something wrong between the recipe and its ledger: the checks must notice. */
+  /** Puts a faulty ledger in place of the real one; the checks must notice that. */
   readonly sabotage?: (ledger: Ledger) => Ledger;
 }
 
@@ -28,25 +28,25 @@ export interface SimulationOutcome {
   readonly seed: number;
   readonly steps: number;
   readonly simulatedMs: number;
-  /** The part of these with faults. */
+  /** The part of `simulatedMs` in which faults could strike. */
   readonly faultyMs: number;
   readonly requests: number;
   readonly dispatches: number;
   readonly endings: ReadonlyMap<string, number>;
   readonly faults: ReadonlyMap<FaultKind, number>;
-  /** Where crashes and pauses struck: the await that did not go on. */
+  /** The number of crashes, pauses and clock faults, by the label of the event after each. */
   readonly struck: ReadonlyMap<string, number>;
-  /** Sent by an instance that had slept past its lease, after a peer had closed the attempt. */
+  /** Attempts sent by an instance that had slept past its lease, after a peer had closed them. */
   readonly lateDispatches: number;
   readonly pendingAnswers: number;
-  /** Whole answers by the prices that they were settled at. */
+  /** Whole answers by the kind of price at which they were settled. */
   readonly priceKinds: ReadonlyMap<string, number>;
   readonly recovered: number;
-  /** Answered that nothing was charged, then charged at the reserve: a lost answer and a death. */
+  /** Refusals that were charged the reserve: the hold's answer was lost and the instance died. */
   readonly chargedRefusals: number;
   readonly traceHash: string;
   readonly trace: readonly string[];
-  /** The first broken promise; undefined: none. */
+  /** The first broken promise; undefined if there is none. */
   readonly violation: { readonly message: string; readonly step: number } | undefined;
 }
 
@@ -57,11 +57,11 @@ interface Slot {
   instance: SimulatedInstance | undefined;
 }
 
-/** Requests of the end, when everything has to work again. */
+/** Requests sent to each instance at the end, when everything must work again. */
 const PROBES_PER_INSTANCE = 2;
-/** Circuits cool a minute at most, with jitter; limit windows are over by then too. */
+/** Every circuit may be tried again by then (a minute, with jitter); limit windows are over. */
 const QUIET_MS = 90_000;
-/** Every time limit of a request, a rejected closing's wait and recovery are over by then. */
+/** Time limits of requests, the wait of a rejected closing, and recovery are over by then. */
 const IDLE_WITHIN_MS = 240_000;
 const PROBE_TAKES_MS = 60_000;
 const TICK_MS = 1_000;
@@ -69,7 +69,7 @@ const RESTART_MS_MAX = 4_000;
 const READY_ONLY = 0.9;
 const BURST = 0.3;
 
-/** Where an instance continues so often that a fault there must be rarer. */
+/** Scales the probability of a fault before these events: low for frequent, high for rare ones. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   timer: 0.05,
   interval: 0.02,
@@ -87,7 +87,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationOu
   return await new Simulation(options).run();
 }
 
-/** The instances, their database, their providers and clients, and what goes wrong between them. */
+/** The instances, their database, providers and clients, and the faults between them. */
 export class Simulation {
   readonly catalog: Catalog = catalog;
   readonly random: Random;
@@ -144,7 +144,7 @@ export class Simulation {
     this.#trace.note(line);
   }
 
-  /** A promise is broken; the first one counts and ends the scenario. */
+  /** Records a broken promise. The first one ends the scenario. */
   fail(message: string): void {
     this.note(`BROKEN: ${message}`);
     this.#violation ??= { message, step: this.time.steps };
@@ -187,7 +187,7 @@ export class Simulation {
     }
   }
 
-  /** A load balancer sends nothing to whom it knows to be away; sometimes it does not know yet. */
+  /** A load balancer sends to ready instances, but sometimes does not know yet that one is not. */
   #arrive(): void {
     const ready = this.running.filter(({ isReady }) => isReady);
     const open = this.random.chance(READY_ONLY) && ready.length > 0 ? ready : this.running;
@@ -232,7 +232,7 @@ export class Simulation {
     }
   }
 
-  /** Before what was awaited continues: the process may have ended, or be asleep, or off its time. */
+  /** Called before an event of an instance: may crash it, pause it or change its clocks. */
   #strike(happening: Happening): void {
     const { actor, label } = happening;
     if (!(actor instanceof SimulatedInstance)) return;
@@ -270,7 +270,7 @@ export class Simulation {
   #freeze(instance: SimulatedInstance): void {
     const forMs = this.#pause(instance);
     instance.wasFrozen = true;
-    // Set just before the instance continues, because nothing of it reads a clock until then.
+    // Set just before the instance continues, because none of its code reads a clock until then.
     this.#later(forMs - 0.5, "thaw", () => {
       instance.clock.frozenMs += forMs;
     });
@@ -283,7 +283,7 @@ export class Simulation {
     this.#waitForIdle();
   }
 
-  /** Liveness: everything comes to rest in bounded time, and then everything works. */
+  /** Liveness: everything must come to rest in bounded time, and then everything must work. */
   #waitForIdle(): void {
     const { faultsEndMs } = this.shape;
     const quietMs = this.time.nowMs - faultsEndMs;
@@ -297,7 +297,7 @@ export class Simulation {
     const [rich] = this.principals;
     for (const instance of this.running) {
       for (let n = 0; n < PROBES_PER_INSTANCE; n++) {
-        // One after the other: a circuit that is half-open lets one request through at a time.
+        // Sent one after the other, because a half-open circuit lets through one request at a time.
         this.#later(n * PROBE_TAKES_MS, "sends a probe", () => {
           if (rich !== undefined) this.#send(instance, rich);
         });

@@ -20,7 +20,7 @@ import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Actor, VirtualTime } from "./virtual-time.ts";
 
-/** The facts of the scenario that the way to the database needs. */
+/** The parts of the scenario that `NetworkedStore` needs. */
 interface StoreEnvironment {
   readonly time: VirtualTime;
   readonly random: Random;
@@ -31,22 +31,22 @@ interface StoreEnvironment {
   fail(violation: string): void;
 }
 
-/** Whose way it is: it may be cut while the others' is not. */
+/** The instance that owns this connection, which may be cut while those of others work. */
 export interface StoreUser extends Actor, Caller {
   isDead: boolean;
   troubledUntilMs: number;
   cutOffUntilMs: number;
-  /** Dies here and now, by a fault that strikes right after a commit. */
+  /** Crashes at once, by a fault that strikes right after a commit. */
   crash(): void;
 }
 
 interface Call<T> {
   readonly verb: string;
-  /** The transaction; it throws what the database refuses. */
+  /** Runs the transaction; throws if the database refuses it. */
   readonly transaction: () => T;
-  /** The part that a cut transaction of several may leave behind. */
+  /** Does a part of the work, as when a call of several transactions is cut off between them. */
   readonly partly?: () => void;
-  /** The caller gives up after this time. */
+  /** Milliseconds after which the caller gives up. */
   readonly timeoutMs: number;
 }
 
@@ -58,7 +58,7 @@ const QUERY_TIMEOUT_MS = 5_000;
 const REFUSED_MS = 3;
 const LATE_MS_MAX = 8_000;
 
-/** The ledger's storage as one instance reaches it: over a network, with all that can happen there. */
+/** The ledger's storage as one instance reaches it, over a network with faults. */
 export class NetworkedStore implements LedgerBatchStore {
   readonly #simulation: StoreEnvironment;
   readonly #user: StoreUser;
@@ -130,7 +130,7 @@ export class NetworkedStore implements LedgerBatchStore {
     return this.#query("lease renewal", { transaction });
   }
 
-  /** Its connections have no lives of their own. */
+  /** Never calls back: the simulated connections are not replaced. */
   onReconnect(): void {}
 
   stopReason(): Promise<undefined> {
@@ -165,7 +165,7 @@ export class NetworkedStore implements LedgerBatchStore {
     return Promise.reject(new Error("this scenario has no jobs"));
   }
 
-  /** The port's promise to the lanes, seen from below: one call at a time. */
+  /** Runs a call on a lane. The ledger promises to make one call at a time on each lane. */
   async #onLane<T>(lane: string, call: Call<T>): Promise<T> {
     if (this.#busyLanes.has(lane)) this.#simulation.fail(`two calls at a time on the ${lane}`);
     this.#busyLanes.add(lane);
@@ -176,7 +176,7 @@ export class NetworkedStore implements LedgerBatchStore {
     }
   }
 
-  /** Outside the lanes a fault is just an error. */
+  /** Outside the lanes a fault is a plain error, not a `BatchFault`. */
   async #query<T>(verb: string, call: Pick<Call<T>, "transaction" | "partly">): Promise<T> {
     try {
       return await this.#call({ verb, timeoutMs: QUERY_TIMEOUT_MS, ...call });
@@ -186,7 +186,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 
   #call<T>(call: Call<T>): Promise<T> {
-    // The dead send nothing: their last microtasks run, but have no effect.
+    // A dead process sends nothing: its last microtasks run, but have no effect.
     if (this.#user.isDead) return new Promise(() => undefined);
     const { time, random } = this.#simulation;
     return new Promise((resolve, reject) => {
@@ -251,7 +251,7 @@ export class NetworkedStore implements LedgerBatchStore {
   }
 }
 
-/** The caller's side of one call, which gets its answer or a fault on the caller's own time. */
+/** The caller's side of one call. The answer or fault arrives as an event of the caller. */
 class GivenCall<T> {
   readonly #user: StoreUser;
   readonly #time: VirtualTime;

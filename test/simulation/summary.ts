@@ -8,7 +8,7 @@ interface Run {
 
 const HOUR_MS = 3_600_000;
 
-/** The figures of a run, for a terminal. */
+/** Returns the figures of a run, for a terminal. */
 export function summary(run: Run): string {
   const { struck, endings } = run.totals;
   const rows = [

@@ -1,7 +1,7 @@
 import type { FaultKind } from "./faults.ts";
 import type { SimulationOutcome } from "./simulation.ts";
 
-/** Sums over the scenarios of many seeds. */
+/** Totals over the scenarios of many seeds. */
 export class Totals {
   readonly failures: SimulationOutcome[] = [];
   readonly faults: Map<FaultKind, number> = new Map();
@@ -38,7 +38,7 @@ export class Totals {
   }
 }
 
-/** The report of a scenario in which a promise was broken: enough to run it again. */
+/** Describes a scenario in which a promise was broken, and how to run it again. */
 export function failureText({ seed, violation, trace }: SimulationOutcome): string {
   return [
     `seed ${seed}, step ${violation?.step}: ${violation?.message}`,

@@ -1,6 +1,6 @@
 const TAIL_LINES = 60;
 
-/** Everything that happened, as one running hash, and its last lines for the reader. */
+/** A running hash of everything that happened, and the last lines of it for a reader. */
 export class Trace {
   readonly #lines: string[] = [];
   readonly #keepsAll: boolean;
@@ -21,13 +21,13 @@ export class Trace {
     if (!this.#keepsAll && this.#lines.length > 2 * TAIL_LINES) this.#lines.splice(0, TAIL_LINES);
   }
 
-  /** Equal for two runs that did the same. */
+  /** Equal for two runs in which the same happened. */
   get hash(): string {
     const word = (value: number): string => (value >>> 0).toString(16).padStart(8, "0");
     return word(this.#high) + word(this.#low);
   }
 
-  /** The last lines, or all where all are kept. */
+  /** The last lines, or all lines if `keepsAll` is set. */
   get lines(): readonly string[] {
     return this.#keepsAll ? this.#lines : this.#lines.slice(-TAIL_LINES);
   }

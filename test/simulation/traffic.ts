@@ -4,10 +4,10 @@ import { MODELS } from "./catalog.ts";
 import type { ClientRequest } from "./client.ts";
 import type { Random } from "./random.ts";
 
-/** Goes to listings that price an hour of the cache; others get the mark without it. */
+/** Asks to cache the prompt for an hour. A listing without a price for that is sent no `ttl`. */
 const HOUR = { type: "ephemeral", ttl: "1h" };
 
-/** Makes one request of anybody, on any wire, for any model. */
+/** Makes one random request for a principal, on any wire and for any model. */
 export function anyRequest(
   random: Random,
   number: number,

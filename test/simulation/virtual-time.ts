@@ -1,12 +1,12 @@
 import type { Clock } from "../../src/kernel/core/time.ts";
 import { installTimers, type TimerHost } from "./fake-timers.ts";
 
-/** A party whose events can stop for a while or permanently: a process of the gateway, the database. */
+/** A party whose events can be delayed or stopped for good: a gateway process, the database. */
 export interface Actor {
   readonly name: string;
   /** True once none of its events may run. */
   isDead: boolean;
-  /** None of its events run before this time; then all overdue ones run in order. */
+  /** None of its events run before this virtual time; then all overdue ones run in order. */
   pausedUntilMs: number;
 }
 
@@ -21,20 +21,20 @@ export interface Happening {
 }
 
 interface StepWatcher {
-  /** Right before an event: its actor may be killed or put to sleep here. */
+  /** Called right before an event; may kill or pause the actor. */
   beforeStep(happening: Happening): void;
-  /** An event and all its microtasks are over. */
+  /** Called when an event and all its microtasks are over. */
   afterStep(happening: Happening): void;
 }
 
 /**
- * One queue of events for the whole simulation. Time is the time of the event that runs; when
- * it and all that it set going in microtasks is over, the next one runs. Nothing real is waited for.
+ * One queue of events for the whole simulation. The time is that of the event that runs. Once it
+ * and all microtasks that it started are over, the next one runs. No real time is waited for.
  */
 export class VirtualTime implements TimerHost {
   nowMs = 0;
   steps = 0;
-  /** Whose event runs now; undefined between events. */
+  /** The actor whose event runs now; undefined between events. */
   current: Actor | undefined;
   readonly #heap: Happening[] = [];
   #order = 0;
@@ -52,7 +52,7 @@ export class VirtualTime implements TimerHost {
     return happening;
   }
 
-  /** Runs event after event until `isOver` or until nothing is left. */
+  /** Runs event after event until `isOver` returns true or no event is left. */
   async run(isOver: () => boolean): Promise<void> {
     const restore = installTimers(this);
     try {
@@ -123,13 +123,13 @@ export class VirtualTime implements TimerHost {
   }
 }
 
-/** The two clocks of one machine: they may be wrong, each in its own way. */
+/** The two clocks of one machine. Each may be wrong in its own way. */
 export class SkewedClock implements Clock {
   readonly #time: { readonly nowMs: number };
   readonly #startMs: number;
-  /** How far the wall clock is ahead of virtual time. */
+  /** Milliseconds by which the wall clock is ahead of virtual time. */
   wallOffsetMs = 0;
-  /** How long the machine was paused without its monotonic clock noticing. */
+  /** Milliseconds for which the machine was paused without its monotonic clock noticing. */
   frozenMs = 0;
 
   constructor(time: { readonly nowMs: number }, startMs: number) {
@@ -150,7 +150,7 @@ function isBefore(one: Happening, other: Happening): boolean {
   return one.atMs === other.atMs ? one.order < other.order : one.atMs < other.atMs;
 }
 
-/** A tick that is asked for from a microtask comes when no microtask is left. */
+/** Resolves once no microtask is left, because a microtask's `nextTick` callback runs only then. */
 function microtasksOver(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -5,9 +5,9 @@ import { assert } from "../../src/kernel/core/assert.ts";
 import type { KeyId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { testOperator } from "./test-operator.ts";
 
-/** The setting `encryptionKey` of gateways whose customers have their own provider keys. */
+/** The setting `encryptionKey` of gateways where customers may store their own provider keys. */
 export const ENCRYPTION_KEY: string = Buffer.alloc(32, 7).toString("base64");
-/** The provider key of a customer; the simulator accepts it. */
+/** A customer's own provider key, which the simulator accepts. */
 export const OWN_KEY = "customer-own-key-0123456789";
 
 interface NewConnection {
@@ -18,7 +18,7 @@ interface NewConnection {
   readonly encryptionKey?: string;
 }
 
-/** Stores a provider key of an organization, or of one of its keys; returns the connection's id. */
+/** Stores a provider key for an organization or one virtual key; returns the connection's id. */
 export async function addConnection(
   { connectionStore }: Pick<PostgresBackend, "connectionStore">,
   { orgId, provider, providerKey = OWN_KEY, ...more }: NewConnection,

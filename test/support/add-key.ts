@@ -5,7 +5,7 @@ import { testOperator } from "./test-operator.ts";
 
 type NewKey = Parameters<PostgresBackend["accountStore"]["createKey"]>[0];
 
-/** `key` is the raw key. */
+/** A stored virtual key; `key` is the raw key. */
 export interface TestKey {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -13,7 +13,7 @@ export interface TestKey {
   readonly digest: Buffer;
 }
 
-/** Stores one more key of an organization, as an operator does; `more` replaces its defaults. */
+/** Stores one more key for an organization, as an operator does; `more` replaces the defaults. */
 export async function addKey(
   { accountStore }: Pick<PostgresBackend, "accountStore">,
   orgId: OrgId,
@@ -26,7 +26,7 @@ export async function addKey(
   return { orgId, keyId, key, digest };
 }
 
-/** Opens an organization without credit and without a key, as an operator does. */
+/** Creates an organization without credit or keys, as an operator does. */
 export async function addOrg({
   accountStore,
 }: Pick<PostgresBackend, "accountStore">): Promise<OrgId> {

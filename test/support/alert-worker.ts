@@ -13,7 +13,7 @@ export interface Delivering extends Partial<Pick<AlertWorkerDeps, "mailer" | "do
   readonly nameServers?: readonly string[];
 }
 
-/** A worker that delivers what is due when the test says so. */
+/** Returns a worker that delivers due alerts when the test calls it. */
 export function alertWorker(how: Delivering): AlertWorker {
   const { from, mailer, ring: vault, allowPrivate = true, nameServers = [] } = how;
   const clock = systemClock;
@@ -29,7 +29,7 @@ export function alertWorker(how: Delivering): AlertWorker {
   });
 }
 
-/** Tries what is due once. Returns the number of deliveries. */
+/** Tries every due delivery once, and closes the worker. Returns the number of deliveries tried. */
 export async function deliverOnce(worker: AlertWorker): Promise<number> {
   const tried = await worker.deliverDue();
   await worker.close();

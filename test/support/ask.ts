@@ -42,14 +42,14 @@ export function bodyOf(asked: Ask): string {
   });
 }
 
-/** Reads the answer to its end, whatever it is. */
+/** Sends a chat request, and reads the answer to its end, whatever its status. */
 export function ask(gatewayUrl: string, asked: Ask): Promise<HttpAnswer> {
   return post(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
 }
 
 /**
- * Asks a provider that holds its answer back (fault `hold:event:N`). The provider continues once
- * `mayContinue` accepts the part that has arrived: by default, once output has certainly started.
+ * Asks a provider that pauses within its answer (fault `hold:event:N`). The provider continues once
+ * `mayContinue` accepts the part that has arrived; by default, once it contains output.
  */
 export async function askInTwo(
   gatewayUrl: string,
@@ -66,7 +66,7 @@ export async function askInTwo(
   });
   const answer = exchange(sent, (text) => (part += text)).finally(() => (isOver = true));
   await until("the awaited part arrives", () => isOver || mayContinue(part));
-  // The part may arrive before the provider reaches the point where it holds.
+  // The part may arrive before the provider has paused, so the release is repeated.
   await until("the answer has ended", () => {
     provider.release();
     return isOver;
@@ -94,7 +94,7 @@ export function get(gatewayUrl: string, input: { key: string; path: string }): P
   return exchange(sent);
 }
 
-/** Returns the open request, so that a test controls its socket. */
+/** Sends a chat request, and returns it open, so that a test controls its socket. */
 export function openAsk(gatewayUrl: string, asked: Ask): ClientRequest {
   return openPost(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
 }
@@ -144,7 +144,7 @@ export function answerOf(response: IncomingMessage, text: string): HttpAnswer {
   };
 }
 
-/** The value under a path of member names and indexes; undefined where there is none. */
+/** Returns the value under a path of member names and indexes; undefined if there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (inner, step) =>
@@ -155,7 +155,7 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   );
 }
 
-/** A comment has no data. */
+/** One event of a stream. A comment has no data. */
 export interface SseEvent {
   readonly event: string | undefined;
   readonly data: string | undefined;
@@ -163,7 +163,7 @@ export interface SseEvent {
   readonly json: unknown;
 }
 
-/** Every event must be complete. */
+/** Parses a stream. Throws if its last event is incomplete. */
 export function eventsOf(text: string): SseEvent[] {
   const blocks = text.split("\n\n");
   if (blocks.pop() !== "") throw new Error(`the stream ends inside an event: ${text.slice(-200)}`);
@@ -179,7 +179,7 @@ export function eventsOf(text: string): SseEvent[] {
   });
 }
 
-/** The last `cost` that an answer reports, in micro-dollars, read from its digits. */
+/** Returns the last `cost` that an answer reports, in micro-dollars, parsed without floats. */
 export function costOf(answer: HttpAnswer): bigint | undefined {
   const digits = [...answer.text.matchAll(/"cost":(-?[0-9.]+)/g)].at(-1)?.[1];
   return digits === undefined ? undefined : parseUsd(digits);

@@ -7,7 +7,7 @@ import { orReport } from "./or-report.ts";
 const PROGRAM: string = "openssl";
 
 /**
- * False if openssl is missing; the tests over TLS with a private authority are then skipped and
+ * False if openssl is missing; the tests of TLS with a private authority are then skipped and
  * reported.
  */
 export const hasOpenssl: boolean = orReport(
@@ -15,9 +15,7 @@ export const hasOpenssl: boolean = orReport(
   "openssl is not on PATH: servers with a certificate of a private authority were NOT tested",
 );
 
-/**
- * A certificate authority of this test, and its certificate for a server named `localhost` only.
- */
+/** A certificate authority of one test, and its certificate for the server name `localhost`. */
 export interface TestAuthority {
   readonly folder: string;
   readonly caFile: string;

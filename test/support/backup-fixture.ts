@@ -13,9 +13,9 @@ import {
 import { addOrg } from "./add-key.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** An embedded PostgreSQL with books in it, and a folder for copies of it. */
+/** An embedded PostgreSQL with an organization in it, and a folder for copies of the database. */
 export interface BackupFixture {
-  /** A folder of the test, with `data` and `backups` in it. */
+  /** A folder of this test, which contains `data` and `backups`. */
   readonly root: string;
   readonly backups: string;
   readonly server: EmbeddedPostgres;

@@ -35,19 +35,19 @@ export interface BillingFixture {
   readonly backend: FreshBackend;
   readonly checkout: TestCheckout;
   readonly clock: MovableClock;
-  /** Two billings, as in two processes. */
+  /** Two billing services on the same purchases, as in two processes. */
   readonly billings: readonly [Billing, Billing];
   readonly log: readonly LogLine[];
-  /** Statuses of the answers to events, oldest first. */
+  /** The statuses with which payment events were answered, oldest first. */
   readonly statuses: readonly number[];
-  /** Leaves the next `count` events without an answer. */
+  /** Answers the next `count` payment events with 500. */
   refuseEvents(count: number): void;
   newOrg(): Promise<OrgId>;
   buy(orgId: OrgId, dollars: number): Promise<Bought>;
-  /** The balance that the console shows; negative if the organization owes money. */
+  /** The balance in micro-dollars, as the console shows it; negative if money is owed. */
   balance(orgId: OrgId): Promise<bigint>;
   purchase(bought: Bought): Promise<PurchaseRecord>;
-  /** Returns the ids of the audit checks that fail. */
+  /** Returns the audit checks that fail, as JSON. */
   broken(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -72,9 +72,7 @@ export const NO_PROVIDER_CONFIG = {
 
 type BillingStores = Pick<FreshBackend, "purchaseStore" | "topUpStore">;
 
-/**
- * Billing of another process on the same purchases; without `config` it has no payment provider.
- */
+/** Opens billing as in another process; unless `config` names one, it has no payment provider. */
 export function openOtherBilling(
   { backend, clock }: { readonly backend: BillingStores; readonly clock: Clock },
   config: Partial<typeof NO_PROVIDER_CONFIG> = {},
@@ -92,17 +90,17 @@ export function openOtherBilling(
   });
 }
 
-/** Opens the fixture for the tests of a file, and registers its own hooks. */
+/** Opens the fixture before the tests of a file and closes it after them. */
 export function withBillingFixture(options: BillingFixtureOptions = {}): BillingFixture {
   return withResource(() => openBillingFixture(options));
 }
 
 interface BillingFixtureOptions {
-  /** Delays in milliseconds, one for each copy of an event. Default: one copy, at once. */
+  /** Milliseconds to wait before each copy of an event is sent; default: one copy, at once. */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 
-/** Purchases end to end: real SDK, a checkout over HTTP, real PostgreSQL. */
+/** Purchases end to end, with the payment provider's SDK, a checkout over HTTP and PostgreSQL. */
 export async function openBillingFixture(
   options: BillingFixtureOptions = {},
 ): Promise<BillingFixture> {
@@ -192,7 +190,7 @@ interface EventDoor {
   refusals: number;
 }
 
-/** Receives an event as the console's route does. The two processes take turns. */
+/** Receives a payment event as the console's route does. The two processes take turns. */
 async function takeEvent(
   events: EventDoor,
   request: IncomingMessage,

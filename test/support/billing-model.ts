@@ -13,7 +13,7 @@ import { MICRO_PER_USD, type BillingFixture, type Bought } from "./billing-fixtu
 const CENT = MICRO_PER_USD / 100n;
 const MINUTE_MS = 60_000;
 
-/** `pick` chooses among existing things, `by` one of two processes. */
+/** Steps of a scenario. `pick` chooses an existing object, `by` one of two processes. */
 export type BillingCommand =
   | { readonly do: "buy"; readonly dollars: number }
   | { readonly do: "pay"; readonly pick: number; readonly isSlow: boolean }
@@ -27,7 +27,7 @@ export type BillingCommand =
   | Update
   | { readonly do: "at once"; readonly update: readonly Update[] };
 
-/** The same update may come twice, and concurrently. */
+/** Updates that may come twice, and concurrently. */
 export type Update =
   | { readonly do: "deliver"; readonly pick: number }
   | { readonly do: "look"; readonly pick: number; readonly by: 0 | 1 }
@@ -37,7 +37,7 @@ export type Update =
 
 let lastAttempt = 1n;
 
-/** One organization that buys, spends and takes its money back. */
+/** One organization that buys and spends credit and gets refunds, with the expected balance. */
 export class BillingModel {
   readonly orgId: OrgId;
   readonly seen: Set<string> = new Set();
@@ -146,7 +146,7 @@ export class BillingModel {
     }
   }
 
-  /** Runs one reserve and one closing at a time, but both concurrently, as the ledger does. */
+  /** Runs one reserve and one closing at a time, but the two concurrently, as the ledger does. */
   async #inLane(lane: "reserve" | "close", work: () => Promise<void>): Promise<void> {
     const before = this.#lanes.get(lane);
     const done = (before ?? Promise.resolve()).then(work);
@@ -198,10 +198,7 @@ export class BillingModel {
     return [...all.values()].filter(({ payment_intent }) => ours.has(payment_intent));
   }
 
-  /**
-   * Delivers each event twice in any order, or, without an order, lets polling rounds find
-   * everything.
-   */
+  /** Delivers each event twice in the given order. Without an order, only polling finds changes. */
   async receiveAll(order: readonly number[]): Promise<void> {
     const { billings, checkout, clock } = this.#fixture;
     if (order.length > 0) {
@@ -218,7 +215,7 @@ export class BillingModel {
     await Promise.all(billings.map((billing) => billing.reconcileAll()));
   }
 
-  /** The balance must be what was paid, minus what was taken back and used. */
+  /** The balance must be what was paid, minus what was refunded, disputed or spent. */
   async check(): Promise<void> {
     const { backend, billings } = this.#fixture;
     const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(this.orgId);
@@ -267,7 +264,7 @@ export class BillingModel {
     return refunds < payment.amount ? "partly_refunded" : "refunded";
   }
 
-  /** Ends everything, so that later environments see nothing of this one. */
+  /** Closes everything that is open, so that later runs see nothing of this one. */
   async end(): Promise<void> {
     const { backend, checkout } = this.#fixture;
     const { sessions, refunds, disputes } = checkout.book;
@@ -287,7 +284,7 @@ function agree(found: unknown, expected: unknown): void {
   expect(found).toEqual(expected);
 }
 
-/** Draws a record of these members; the higher its weight, the more often. */
+/** Returns an arbitrary of records with these members, and its weight among the commands. */
 export function weighing<T>(
   weight: number,
   members: { [K in keyof T]: fc.Arbitrary<T[K]> },

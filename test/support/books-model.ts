@@ -11,18 +11,18 @@ import {
 } from "../../src/ledger/ledger-model.ts";
 import { type ModelClose, NOTHING } from "../../src/ledger/model-accounts.ts";
 
-/** A finished attempt, or a hold as an open attempt. */
+/** A finished attempt, or an open hold in the form of an attempt with the state `open`. */
 export interface ModelLine extends Omit<ModelAttempt, "state"> {
   readonly state: ModelAttempt["state"] | "open";
 }
 
 /**
- * The ledger's model with what only tests need: instances that live and die, grants, and wallets
- * that pay what they owe as soon as they can.
+ * The ledger model with additions for tests: instances that start and die, grants, and wallets that
+ * pay their debts as soon as they have money.
  */
 export class BooksModel extends LedgerModel {
   readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
-  /** The present epoch of each instance. */
+  /** The present epoch of each instance, which grows with each of its starts. */
   readonly epochs: Map<string, bigint> = new Map();
 
   reserve(row: ModelReserve): ModelReserveOutcome {
@@ -42,9 +42,7 @@ export class BooksModel extends LedgerModel {
     return outcome;
   }
 
-  /**
-   * The answer to the reserve was lost: the attempt holds nothing, whether it was reserved or not.
-   */
+  /** Voids an attempt whose reserve was not answered, whether it had been reserved or not. */
   annul(row: ModelReserve): void {
     if (this.line(row.attempt) !== undefined) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
@@ -53,7 +51,7 @@ export class BooksModel extends LedgerModel {
     }
   }
 
-  /** False if the attempt is not open. */
+  /** Makes an open attempt resumable by a job. Returns false if it is not open. */
   attachJob(id: bigint): boolean {
     const hold = this.holds.get(id);
     if (hold === undefined) return false;
@@ -61,7 +59,7 @@ export class BooksModel extends LedgerModel {
     return true;
   }
 
-  /** Ends the life of a dead instance if it holds something. */
+  /** Ends the epoch of a dead instance. Returns false if it holds nothing, and keeps the epoch. */
   takeOver(instance: string): boolean {
     const epoch = this.epochs.get(instance);
     const held = [...this.holds.values()].some(
@@ -71,7 +69,7 @@ export class BooksModel extends LedgerModel {
     return held;
   }
 
-  /** The caller gets the open jobs of ended lives, oldest first. */
+  /** Gives the caller at most `limit` open jobs of ended epochs, oldest first. */
   adopt(member: ModelMember, limit: number): readonly bigint[] {
     if (this.epochs.get(member.instance) !== member.epoch) return [];
     const left = this.#leftOpen().filter((hold) => hold.isResumable);
@@ -80,19 +78,17 @@ export class BooksModel extends LedgerModel {
     return adopted.map(({ attempt }) => attempt);
   }
 
-  /** Charges in full what ended lives left open, except jobs at a provider. Returns how many. */
+  /** Charges the reserve of attempts left open by ended epochs, except jobs; returns how many. */
   recover(): number {
     return this.#crash(this.#leftOpen());
   }
 
-  /** Charges every open attempt in full, except jobs, as if every life had ended. */
+  /** Charges the reserve of every open attempt except jobs; returns how many. */
   crash(): number {
     return this.#crash([...this.holds.values()]);
   }
 
-  /**
-   * Begins a new life: ends every epoch, and closes what is open, except jobs. Returns how many.
-   */
+  /** Ends all epochs, as a restore does; closes open attempts except jobs; returns how many. */
   reopen(open: "void" | "charge"): number {
     for (const [instance, epoch] of this.epochs) this.epochs.set(instance, epoch + NEW_LIFE_EPOCHS);
     if (open === "charge") return this.crash();
@@ -101,7 +97,7 @@ export class BooksModel extends LedgerModel {
     return lost.length;
   }
 
-  /** Books a debt to a provider for an attempt that the books have lost. */
+  /** Books a debt to a provider for an attempt that was lost from the books. */
   bearLost(provider: string, costPico: bigint): void {
     this.move("lost", `accrual:${provider}`, costPico / PICO_PER_MICRO);
   }
@@ -115,7 +111,7 @@ export class BooksModel extends LedgerModel {
     return [...this.attempts.values(), ...[...this.holds.values()].map(openLine)];
   }
 
-  /** Undefined if another grant has the reference. */
+  /** Returns true if credited, false if it was already, undefined if another grant has `ref`. */
   grant(org: string, amount: bigint, ref: string): boolean | undefined {
     const known = this.grants.get(ref);
     if (known !== undefined)
@@ -125,21 +121,19 @@ export class BooksModel extends LedgerModel {
     return true;
   }
 
-  /** Adds money to a wallet, which first pays what it owes. */
+  /** Credits a wallet, which first pays what it owes. */
   credit(from: string, org: string, amount: bigint): void {
     this.move(from, `wallet:${org}`, amount);
     this.#collect(org);
   }
 
-  /**
-   * Takes money back: the amount becomes receivable, and the wallet pays as much of it as it has.
-   */
+  /** Takes money back: the wallet pays as much as it has, and owes the rest. */
   chargeBack(org: string, to: string, amount: bigint): void {
     this.move(`receivable:${org}`, to, amount);
     this.#collect(org);
   }
 
-  /** A wallet that owes money pays with whatever is free in it. */
+  /** Lets a wallet pay its debt with the money in it that is not held. */
   #collect(org: string): void {
     const owed = this.owed(org);
     if (owed === 0n) return;
@@ -162,7 +156,7 @@ export class BooksModel extends LedgerModel {
   }
 }
 
-/** More epochs than all starts in a lost time can have used. */
+/** More epochs than an instance can have begun between a backup and its restore. */
 const NEW_LIFE_EPOCHS = 1_000_000n;
 const PICO_PER_MICRO = 1_000_000n;
 

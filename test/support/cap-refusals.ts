@@ -1,7 +1,7 @@
 import { type CapPeriod, periodEndMs } from "../../src/kernel/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
-/** What an answer must say about a refusal by a cap of this scope. */
+/** Returns the parts of an answer that a refusal by a cap of this scope must have. */
 export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object {
   const reset = new Date(periodEndMs(period, Date.now())).toISOString();
   return {
@@ -24,7 +24,7 @@ export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object
   };
 }
 
-/** What the answers say about refusals by caps, without duplicates. */
+/** Returns the parts of the answers that describe the refusing caps, without duplicates. */
 export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
   const said = answers.map(({ status, headers, json }) => {
     const message = String(at(json, "error", "message"));
@@ -42,7 +42,7 @@ export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
   return [...new Set(said)].map((each) => JSON.parse(each) as unknown);
 }
 
-/** The refusals of several keys are compared, so only the form of the limit's id counts. */
+/** Several keys are refused, so the id in `limit_id` is left out of the comparison. */
 function withoutIds(metadata: unknown): unknown {
   const text = JSON.stringify(metadata).replace(
     /"limit_id":"(org|key):[^"]+"/,

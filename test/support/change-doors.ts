@@ -5,7 +5,7 @@ import type { RouteContract } from "../../src/account/console-api/contract/share
 
 const contracts = Object.entries(ROUTES) as [string, RouteContract][];
 
-/** By command that is an operation: the actions that it may record; `[]` if it only reads. */
+/** The actions that each command of `OPERATIONS` may record; `[]` if it only reads. */
 export const OPERATION_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   Object.fromEntries(
     OPERATIONS.map(({ face, contract: { changes = [] } }) => [
@@ -14,7 +14,7 @@ export const OPERATION_COMMANDS: Readonly<Record<string, readonly ActionName[]>>
     ]),
   );
 
-/** Every other command that changes something, and the actions it may record. */
+/** All other commands that change something, with the actions that they may record. */
 export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = {
   init: ["schema.migrate", "org.create", "credit.grant", "key.create", "verdict.record"],
   serve: [
@@ -50,7 +50,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   migrate: ["schema.migrate"],
 };
 
-/** Commands that change nothing of an installation: they read, or write a local file. */
+/** Commands that change nothing in an installation; some write a local file. */
 export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",
@@ -76,9 +76,7 @@ export const READING_COMMANDS: readonly string[] = [
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
-/**
- * The changes that each route of the console may record, as its contract or this table states them.
- */
+/** The actions that each route of the console may record, by its contract or by this table. */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   ...Object.fromEntries(
     contracts.flatMap(([name, { changes = [] }]) => (changes.length > 0 ? [[name, changes]] : [])),
@@ -99,7 +97,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/organizations/own": ["key.create", "credit.grant"],
   "POST /api/console/sessions/:session_id/end": ["session.end"],
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
-  // A return from the checkout makes the program ask the payment provider for the result.
+  // On return from the checkout the program asks the payment provider for the result.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state", "alert.rules"],
   "PATCH /api/console/top-up": ["topup.rule"],
   "POST /api/console/top-up/card/remove": ["card.remove", "topup.rule"],
@@ -139,7 +137,7 @@ const SIGNING_IN: readonly ActionName[] = [
   "key.create",
 ];
 
-/** Routes of the console's server that the contract does not have. */
+/** Writing routes of the console's server that are not in its contract. */
 export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "GET /auth/callback": SIGNING_IN,
   "POST /auth/link": SIGNING_IN,
@@ -157,12 +155,12 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   ],
 };
 
-/** Every other POST is a call, which is in the ledger and not in the change log. */
+/** Every other POST is a call, which the ledger records, not the change log. */
 export const WRITING_GATEWAY_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "POST /api/admission-limits": ["limit.change"],
 };
 
-/** Calls and questions: the journal has what they cost or counted, and nothing else changes. */
+/** Calls, and questions that change nothing: the journal records what calls cost. */
 export const CALLING_GATEWAY_ROUTES: readonly string[] = [
   "POST /v1/chat/completions",
   "POST /v1/messages",

@@ -66,12 +66,12 @@ export interface Expected {
   readonly after: unknown;
 }
 
-/** Makes the one write of an action, after `prepare` has made what the write needs. */
+/** Runs one action. In the second form, `prepare` first creates what the action needs. */
 export type Write =
   | (() => Promise<Expected>)
   | { readonly prepare: () => Promise<unknown>; readonly run: () => Promise<Expected> };
 
-/** Each call returns what was recorded since the last call, oldest first. */
+/** Returns a function that returns the changes recorded since its last call, oldest first. */
 export function changeReader(
   backend: () => FreshBackend,
 ): () => Promise<readonly RecordedChange[]> {
@@ -84,7 +84,7 @@ export function changeReader(
   };
 }
 
-/** The recorded changes of one action so far, oldest first. */
+/** Returns the recorded changes of one action, oldest first. */
 export async function changesOf(
   { changeStore }: Pick<FreshBackend, "changeStore">,
   actionPrefix: ActionName,
@@ -92,7 +92,7 @@ export async function changesOf(
   return (await changeStore.list({ actionPrefix, limit: 100 })).toReversed();
 }
 
-/** One test for each write, in order: some change what an earlier one has made. */
+/** Declares one test for each write, in order: some change what an earlier one created. */
 export function testWrites(
   backend: () => FreshBackend,
   writes: Readonly<Record<string, Write>>,

@@ -1,9 +1,9 @@
-/** `more` adds or replaces fields. */
+/** Returns a chat body; `more` adds or replaces members. */
 export function chatBody(model: string, more: object = {}): object {
   return { model, max_tokens: 64, messages: [{ role: "user", content: "Hello" }], ...more };
 }
 
-/** A body of exactly `bytes` bytes: `{filler}` becomes one long value. */
+/** Returns a body of exactly `bytes` bytes; `{filler}` in it becomes a long value. */
 export function bodyOfSize(body: object, bytes: number): Buffer {
   const [before = "", after = ""] = JSON.stringify(body).split("{filler}", 2);
   const frame = Buffer.byteLength(before) + Buffer.byteLength(after);
@@ -11,8 +11,8 @@ export function bodyOfSize(body: object, bytes: number): Buffer {
 }
 
 /**
- * Bodies that are not chat requests on either wire: name of the fault, body, and expected message.
- * The tests of `parse-request` and of `kernel/json` have every kind of fault.
+ * Returns bodies that are refused on either wire: the fault, the body, the expected message. The
+ * tests of `parse-request` and of `kernel/json` have every kind of fault.
  */
 export function brokenBodies(
   good: object,

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 
-/** The system's clock plus what a test adds. A timer that was set before does not move. */
+/** The system's clock plus what a test adds. Timers that are already set do not move. */
 export class MovableClock implements Clock {
   #aheadMs = 0;
 
@@ -17,9 +17,9 @@ export class MovableClock implements Clock {
   }
 }
 
-/** Time passes only when a test lets it pass. */
+/** A clock that only moves when a test moves it. */
 export class StoppedClock implements Clock {
-  // Whole milliseconds, because sums of fractions can be a little more than what was passed.
+  // Whole milliseconds: sums of fractions could be a little more than what was added.
   #nowMs = Math.floor(systemClock.nowMs());
   #monotonicMs = Math.floor(systemClock.monotonicMs());
 
@@ -38,12 +38,12 @@ export class StoppedClock implements Clock {
 }
 
 const TICK_MS = 10;
-/** A wait that a busy machine prolongs counts as at most this much. */
+/** A tick counts at most this much, even if a busy machine delayed it. */
 const STEP_MS = 20;
 
 /**
- * Time passes only while the event loop of this process waits. With the provider in the same
- * process, a silent provider reaches a short time limit, and no other does, however busy the
+ * A clock that moves only while the event loop of this process is idle. With the provider in the
+ * same process, only a provider that stays silent reaches a short time limit, however busy the
  * process is.
  */
 export class PatientClock implements Clock {

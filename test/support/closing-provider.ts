@@ -3,25 +3,25 @@ import { createServer, type Socket } from "node:net";
 import { listenLocally } from "./local-server.ts";
 
 /**
- * How the provider ends a kept-alive connection: before it answers a request, or during the answer.
+ * How the provider ends a connection: FIN or reset before an answer, or FIN within a status line.
  */
 export type Ending = "fin" | "rst" | "half_status";
 
 export interface ClosingProvider {
   readonly url: string;
-  /** Bodies of requests, in the order of their arrival, with the number of their connection. */
+  /** Bodies of requests in order of arrival, each with the number of its connection. */
   readonly requests: readonly { readonly connection: number; readonly body: string }[];
   readonly connections: number;
   readonly open: number;
   /**
-   * The number of the first request on a connection at which the provider ends it; 1: no request is
-   * answered. Default 2.
+   * The number, from 1, of the request on each connection at which the provider ends the
+   * connection. Earlier requests are answered. Default 2.
    */
   endFrom: number;
   ending: Ending;
-  /** The header `keep-alive` of every answer; undefined: none. */
+  /** The header `keep-alive` of every answer; undefined if there is none. */
   keepAlive: string | undefined;
-  /** The provider ends a connection that was unused for this many milliseconds. */
+  /** Milliseconds without use after which the provider ends a connection; undefined: never. */
   idleMs: number | undefined;
   readonly close: () => Promise<void>;
 }
@@ -35,7 +35,7 @@ export const CHAT_ANSWER: string = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
-/** A provider of wire_a that closes each kept-alive connection. */
+/** Starts a provider of wire_a that ends its kept-alive connections. */
 export async function startClosingProvider(): Promise<ClosingProvider> {
   const sockets = new Set<Socket>();
   const requests: { connection: number; body: string }[] = [];

@@ -4,17 +4,17 @@ import { join, resolve } from "node:path";
 import { bundle } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Below node_modules, so that modules outside the bundle are found. */
+/** Below the repository's node_modules, so that packages outside the bundle are found. */
 const CACHE = join(ROOT, "node_modules", ".cache");
 
-/** Bundled from the present sources, because a bundle starts in a third of the time. */
+/** The program, bundled from the present sources; a bundle starts in a third of the time. */
 export interface CompiledProgram {
   readonly mainFile: string;
-  /** The same program with fail points, at which the crash tests end it. */
+  /** The same program with fail points, at which the crash tests kill it. */
   readonly crashingFile: string;
 }
 
-/** Makes an empty folder for `compileProgram`; the caller removes it. */
+/** Creates an empty folder for `compileProgram`; the caller removes it. */
 export function newProgramFolder(): string {
   mkdirSync(CACHE, { recursive: true });
   return mkdtempSync(join(CACHE, "tokenmarket-"));
@@ -24,7 +24,7 @@ export function removeProgramFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Builds both programs in one pass. What the program serves and ships is linked, not copied. */
+/** Builds both programs in one pass. The console's pages and the manifests are only linked. */
 export async function compileProgram(folder: string): Promise<CompiledProgram> {
   const entries = {
     "cli/main": join(ROOT, "src/cli/main.ts"),

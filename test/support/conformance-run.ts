@@ -21,15 +21,15 @@ export interface Host {
   readonly modality: CheatModality;
   /** Path from the root of the repository. */
   readonly manifest: string;
-  /** Path of the simulated host. */
+  /** Path in the simulator's URL at which it plays this host. */
   readonly path: string;
-  /** Members that the listing in the file does not have. */
+  /** Members that replace or complete those of the listing in the file. */
   readonly listing?: Readonly<Record<string, unknown>>;
   /** Features that some checks need and this host does not declare. */
   readonly lacks?: readonly string[];
 }
 
-/** Seeds the random values of a run. The caller chooses the simulator's seed. */
+/** Seeds the random values of the suite; the simulator's seed is chosen by the caller. */
 const SEED = String(seedOf("conformance"));
 
 const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "video"] };
@@ -37,8 +37,8 @@ const IMAGES_READ = "images in the prompt";
 const STATE_ONCE = "a state that is counted once";
 
 /**
- * The hosts: one of each wire and of each other modality, and of decisions one for each grammar and
- * for images.
+ * One host for each chat wire and each other modality; for decisions one for each grammar, and one
+ * with images.
  */
 export const HOSTS: readonly Host[] = [
   {
@@ -109,9 +109,9 @@ export const HOSTS: readonly Host[] = [
 ];
 
 export interface RunAgainst {
-  /** A fault of every answer, in the simulator's syntax. */
+  /** The fault of every answer, in the simulator's syntax. */
   readonly fault?: string;
-  /** Faults of some answers, which come before `fault`. */
+  /** Faults of some answers, which take precedence over `fault`. */
   readonly rules?: readonly FaultRule[];
   readonly seed?: string;
   readonly budgetUsd?: string;
@@ -145,14 +145,14 @@ export interface ListingAt extends Pick<Host, "manifest" | "listing"> {
   readonly budgetUsd?: string;
   readonly timeoutMs?: number;
   readonly allowPrivate?: boolean;
-  /** Members of the endpoint that the simulated host has otherwise. */
+  /** Members that replace those of the endpoint in the file. */
   readonly endpoint?: Readonly<Record<string, unknown>>;
   readonly decisionsPublicForm?: boolean;
-  /** Default: all checks. */
+  /** Default: empty, which runs all checks. */
   readonly checks?: readonly CheckId[];
 }
 
-/** Runs all checks on the first listing of a manifest, at another address. */
+/** Runs the checks on the first listing of a manifest, at the given address. */
 export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
   const { manifest, key = "a-good-key", budgetUsd = "20", timeoutMs = 20_000 } = asked;
   const outcome = await runSuite({
@@ -175,7 +175,7 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
   return outcome.report;
 }
 
-/** The manifest with only its first listing, at this address and with a key. */
+/** Returns the manifest with its first listing only, at this address and with a key. */
 export function manifestAt({ manifest: file, modality, listing, ...more }: ListingAt): string {
   const manifest = JSON.parse(readFileSync(resolve(ROOT, file), "utf8")) as {
     readonly endpoint: Record<string, unknown>;

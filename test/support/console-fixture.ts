@@ -7,21 +7,18 @@ import {
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
 import { withResource } from "./with-resource.ts";
 
-/**
- * A whole installation as `dev` starts it: gateway, console, sign-in by link, checkout with test
- * money.
- */
+/** A whole installation as `dev` starts it: gateway, console, sign-in links, test checkout. */
 export interface ConsoleFixture {
   readonly gateway: TestGateway;
   readonly consoleUrl: string;
   readonly checkout: TestCheckout;
-  /** A link that signs its browser in as this person, once. */
+  /** Returns a link that signs a browser in as this person, once. */
   claimLink(email: string): Promise<string>;
   close(): Promise<void>;
 }
 
 /**
- * Opens an installation for the tests of a file, and registers its own hooks. Give options as a
+ * Opens an installation before the tests of a file and closes it after them. Give options as a
  * function if they depend on what an earlier hook opened.
  */
 export function withConsole(

@@ -12,7 +12,7 @@ import { CookieBrowser } from "./oidc-browser.ts";
 
 export { callUntil } from "./books.ts";
 
-/** Signs a browser in with a link, as this person; it is then on the first page of the console. */
+/** Signs a browser in as this person by a link, and waits for the first page of the console. */
 export async function signIn(
   fixture: ConsoleFixture,
   visitor: Visitor,
@@ -25,8 +25,8 @@ export async function signIn(
 }
 
 /**
- * Puts a session of this person into a browser without a page. It sends the form of the sign-in
- * link without loading the form's page, for tests of what comes afterwards.
+ * Gives a browser a session of this person. It sends the form of the sign-in link without loading
+ * the form's page, for tests of what comes afterwards.
  */
 async function addSession(
   fixture: ConsoleFixture,
@@ -50,7 +50,7 @@ async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> 
   return (await answer.json()) as Session;
 }
 
-/** Gives credit to the organization of this browser, as an operator does, and returns its id. */
+/** Credits the organization of this browser's user, as an operator does, and returns its id. */
 export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: string): Promise<OrgId> {
   const { org } = await sessionOf(fixture, page);
   if (org === null) throw new Error("no user is signed in at this browser");
@@ -65,7 +65,7 @@ export async function pageShown(page: Page): Promise<void> {
   await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
 }
 
-/** Opens a page of the console, and waits until all of its content has loaded. */
+/** Returns a function that opens a page of the console, and waits until all of it has loaded. */
 export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) => Promise<void> {
   return async (page, path) => {
     await page.goto(fixture.consoleUrl + path);
@@ -73,10 +73,10 @@ export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) 
   };
 }
 
-/** Far above what a busy machine needs. */
+/** Far more than a busy machine needs. */
 const LOADED_MS = 60_000;
 
-/** An answer changes the page in the next frame, so the page must still be loaded then. */
+/** An answer changes the page in the next frame, so the page must be loaded in that frame, too. */
 const IS_LOADED = `(async () => {
   const isLoading = () => document.querySelector(".mantine-Skeleton-root") !== null;
   const nextFrame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -102,7 +102,7 @@ export async function ask(
   return { status: answer.status(), json: text.startsWith("{") ? JSON.parse(text) : undefined };
 }
 
-/** Makes one small chat call with this key; does not check the answer. */
+/** Makes one small chat call with this key, whose answer it does not check. */
 export async function callGateway(
   fixture: ConsoleFixture,
   key: string,
@@ -118,7 +118,7 @@ export interface Newcomer extends Visitor {
 
 let newcomers = 0;
 
-/** A new person for one test, with credit if `usd` is given; no page is open yet. */
+/** Creates a person for one test, with credit if `usd` is given; no page is open yet. */
 export async function newcomer(
   fixture: ConsoleFixture,
   browser: TestBrowser,
@@ -142,21 +142,21 @@ export async function makeKey(
   return { keyId: textAt(json, "key.key_id"), secret: textAt(json, "secret") };
 }
 
-/** Everything that this browser keeps: cookies, storages, and the address that it shows. */
+/** Returns everything that the browser keeps: cookies, storage, and its address. */
 export async function everythingKept({ context, page }: Visitor): Promise<string> {
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");
   return [JSON.stringify(stored), session, page.url()].join("\n");
 }
 
-/** Micro-dollars in the line of costs within the element. */
+/** Returns the cost that the element shows, in micro-dollars. */
 export async function shownCost(within: Locator): Promise<bigint> {
   const words = await within.getByText(/^cost \$/).innerText();
   const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
   return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
 }
 
-/** Micro-dollars that the request with the shown id was debited. */
+/** Returns the micro-dollars that were debited for the request whose id the element shows. */
 export async function recordedCost(
   { gateway }: ConsoleFixture,
   orgId: OrgId,

@@ -5,12 +5,12 @@ import { microUsd, parseUsd, type MicroUsd } from "../../src/kernel/core/money.t
 export interface ShownTable {
   /** The cells of a column from top to bottom, without the totals. */
   readonly column: (label: string) => readonly string[];
-  /** Undefined if the table has no line of totals. */
+  /** The cell of a column in the line of totals; undefined if there is no such line. */
   readonly total: (label: string) => string | undefined;
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Waits until the table is shown. */
+/** Waits for a table and reads its cells. */
 export async function readTable(page: Page, name: string): Promise<ShownTable> {
   const table = page.getByRole("table", { name, exact: true });
   await table.waitFor();
@@ -33,7 +33,7 @@ export async function readTable(page: Page, name: string): Promise<ShownTable> {
   };
 }
 
-/** Micro-dollars of an amount as a page writes it: `"−$1,234.500000"`, `"+$3.000000"`. */
+/** Parses an amount as a page writes it, such as `"−$1,234.500000"` or `"+$3.000000"`. */
 export function readMoney(shown: string): MicroUsd {
   const digits = shown.replaceAll(",", "").replace("−", "-").replace("+", "").replace("$", "");
   const isNegative = digits.startsWith("-");
@@ -46,12 +46,12 @@ export function sumOfMoney(shown: readonly string[]): bigint {
   return shown.reduce((sum, each) => sum + readMoney(each), 0n);
 }
 
-/** Whole counts as a page writes them: `"1,234"`. */
+/** Sums whole counts as a page writes them, such as `"1,234"`. */
 export function sumOfCounts(shown: readonly string[]): number {
   return shown.reduce((sum, each) => sum + Number(each.replaceAll(",", "")), 0);
 }
 
-/** By name of the column. No cell may need quotes. */
+/** Returns the lines of a CSV file by the names of its columns. No cell may need quotes. */
 export function readCsv(text: string): readonly Readonly<Record<string, string>>[] {
   const [head = "", ...lines] = text.split("\r\n");
   if (lines.pop() !== "") throw new Error("the file does not end with its last line");

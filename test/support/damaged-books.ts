@@ -27,7 +27,7 @@ const TABLES = [
   "audit_checkpoint_spend",
 ] as const;
 
-/** A test damages the books without the ledger's knowledge, and repairs them. */
+/** Damages the books behind the ledger's back, and repairs them. */
 export class DamagedBooks {
   readonly #backend: FreshBackend;
 
@@ -35,7 +35,7 @@ export class DamagedBooks {
     this.#backend = backend;
   }
 
-  /** `repair` will bring back the present state of the books. */
+  /** Copies the present state of the books, to which `repair` returns. */
   async remember(): Promise<void> {
     await this.#backend.query("create schema remembered");
     for (const table of TABLES) {

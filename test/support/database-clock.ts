@@ -3,12 +3,12 @@ import type { FreshBackend } from "./postgres.ts";
 import { type ReserveBatchStore, withReserveBatch } from "./reserve-batch.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** `setDatabaseClock` sets the clock of the database. */
+/** A backend on the clock that `setDatabaseClock` sets. */
 export type ClockedBackend = PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
 
 /**
- * Replaces the clock of the database's functions by one that the test sets. Puts its sessions into
- * a time zone far from UTC, where the month begins half a day earlier.
+ * Replaces the clock in the database's functions by one that the test sets. Also moves new sessions
+ * to a time zone far from UTC, where a month begins half a day earlier.
  */
 export async function openOnDatabaseClock(plain: FreshBackend): Promise<ClockedBackend> {
   const [{ name } = {}] = await plain.query("select current_database() as name");

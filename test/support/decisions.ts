@@ -1,11 +1,11 @@
 import { simulatorManifest, type TestAccount, type TestGateway } from "./gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "./http-call.ts";
 
-/** A host of the simulator: `sys`, `pplx`, `wai` or `gli`, with or without a suffix `-anything`. */
+/** A provider that the simulator plays; `host` begins with `sys`, `pplx`, `wai` or `gli`. */
 export interface DecisionProvider {
   readonly provider: string;
   readonly host: string;
-  /** Default `/as_sent`: the host reads the marketplace's own grammar. */
+  /** Default: `/as_sent`, where the simulator reads this gateway's own grammar. */
   readonly path?: string;
   readonly envelope?: boolean;
   readonly priority?: number;
@@ -28,7 +28,7 @@ export function decisionManifest(input: DecisionProvider): object {
   };
 }
 
-/** A listing at $1 per million input tokens and nothing for output, like most of these listings. */
+/** Returns a listing: $1 per million input tokens, and free output as in most such listings. */
 export function decisionModel(id: string, more: object = {}): object {
   return {
     id,
@@ -42,18 +42,18 @@ export function decisionModel(id: string, more: object = {}): object {
   };
 }
 
-/** One question in the grammar of systemone listings. */
+/** One yes-or-no question in the grammar of systemone listings. */
 export const URGENT: object = {
   schema: { type: "boolean" },
   instructions: "Is it urgent?",
 };
 
-/** A body that any systemone listing accepts. */
+/** Returns a body that any systemone listing accepts. */
 export function decisionBody(model: string, more: object = {}): object {
   return { model, state: "The shop is down.", questions: { urgent: URGENT }, ...more };
 }
 
-/** A body that any GLiNER listing accepts. */
+/** Returns a body that any GLiNER listing accepts. */
 export function glinerBody(model: string, more: object = {}): object {
   const mood = { type: "classification", labels: ["good", "bad"] };
   return { model, state: "The shop is down.", questions: { mood }, ...more };

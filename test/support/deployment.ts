@@ -18,12 +18,12 @@ import {
 } from "../../bench/installation.ts";
 import { isRunning } from "./process-cost.ts";
 
-/** After a stop, an instance waits until the balancer has noticed it. */
+/** Milliseconds from SIGTERM until the balancer stops using the instance, which still serves. */
 const NOTICED_MS = 3_000;
 const DELAY_MS = 6_000;
 const GRACE_MS = 60_000;
 const ENDED_MS_MAX = DELAY_MS + GRACE_MS + 10_000;
-/** A lease runs out after ten seconds; a busy machine starts a command slowly. */
+/** A lease ends after ten seconds, but a busy machine starts a command slowly. */
 const REOPEN_MS_MAX = 120_000;
 const REOPEN_EVERY_MS = 500;
 const SETTLED_MS_MAX = 120_000;
@@ -37,7 +37,7 @@ interface Parts {
   readonly primary: OwnPostgres;
   readonly standby: OwnPostgres;
   readonly pooler: TestPgBouncer;
-  /** The address of the present primary, without a pooler. */
+  /** A proxy to the present primary, without a pooler. */
   readonly direct: TcpProxy;
   readonly balancer: TestNginx;
   readonly installations: readonly Installation[];
@@ -46,8 +46,8 @@ interface Parts {
 }
 
 /**
- * Two instances behind nginx; PgBouncer in transaction mode before a PostgreSQL with a synchronous
- * standby; a Redis with a replica, watched by three sentinels. Whatever is started is on
+ * Starts two instances behind nginx; PgBouncer in transaction mode before a PostgreSQL with a
+ * synchronous standby; a Redis with a replica, watched by three sentinels. Everything is added to
  * `resources`.
  */
 export async function startDeployment(
@@ -71,7 +71,7 @@ export async function startDeployment(
     TM_REDIS_MASTER: MASTER,
     TM_SHUTDOWN_DELAY_MS: String(DELAY_MS),
     TM_SHUTDOWN_GRACE_MS: String(GRACE_MS),
-    // Refusals during a failover are not misuse.
+    // Refusals during a failover must not count as misuse.
     TM_LIMITS_REFUSALS_RPM: "100000000",
   };
   await sentinels.whole();
@@ -86,7 +86,7 @@ export async function startDeployment(
   return new SoakDeployment({ ...parts, instances, env });
 }
 
-/** The deployment that a soak loads and disturbs. */
+/** The deployment that a long run loads and disturbs. */
 export class SoakDeployment {
   readonly #parts: Parts;
   #database: OwnPostgres;
@@ -100,12 +100,12 @@ export class SoakDeployment {
     return Number(new URL(this.#parts.balancer.url).port);
   }
 
-  /** An instance that is being restarted is the old one until the new one is ready. */
+  /** During a restart this contains the old instance until the new one is ready. */
   get instances(): readonly RunningServe[] {
     return this.#parts.instances;
   }
 
-  /** A key of a new organization with more credit than any run uses. */
+  /** Returns a key of a new organization, which has more credit than any run uses. */
   async createFundedKey(): Promise<string> {
     const { env } = this.#parts;
     const email = ["--email", "soak@example.com"];
@@ -117,7 +117,7 @@ export class SoakDeployment {
     return String(key["secret"]);
   }
 
-  /** Drains, ends and starts one instance after the other. */
+  /** Restarts one instance after the other; each first drains. */
   async restartInTurn(): Promise<void> {
     for (const at of INSTANCES.keys()) await this.#restart(at);
   }
@@ -135,9 +135,7 @@ export class SoakDeployment {
     balancer.balance(instances.map(urlOf));
   }
 
-  /**
-   * Kills the master. The sentinels put its replica in its place, and it comes back as the replica.
-   */
+  /** Kills the master, whose replica the sentinels promote, and restarts it as a replica. */
   async failOverRedis(): Promise<void> {
     const { sentinels } = this.#parts;
     const dead = await sentinels.master();
@@ -148,8 +146,8 @@ export class SoakDeployment {
   }
 
   /**
-   * Kills the primary. Its standby, which has every commit, is promoted. The books are reopened
-   * there as soon as the leases have run out; then both addresses lead to it.
+   * Kills the primary, and promotes its standby, which has every commit. Reopens the books there as
+   * soon as the leases have ended, then points the pooler and the direct proxy at it.
    */
   async failOverPostgres(): Promise<void> {
     const { primary, standby, pooler, direct, env } = this.#parts;
@@ -166,18 +164,18 @@ export class SoakDeployment {
     direct.leadTo(targetOf(standby));
   }
 
-  /** Connections of clients to the database, including those of the pooler. */
+  /** Returns the number of client connections to the database, including the pooler's. */
   async databaseConnections(): Promise<number | undefined> {
     const counted = queryAsAdmin(
       this.#database,
       `select count(*)::int as count from pg_stat_activity
        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
-    // Between the death of the primary and the move to the standby, no server answers.
+    // No server answers between the death of the primary and the move to the standby.
     return await counted.then(numberOf, () => undefined);
   }
 
-  /** Holds that are still open some time after the last request. */
+  /** Waits up to two minutes for all holds to end; returns the number of those left. */
   async holdsLeft(say: (line: string) => void): Promise<number> {
     const left = (): ReturnType<typeof queryAsAdmin> =>
       queryAsAdmin(this.#database, OPEN_HOLDS_SQL);
@@ -200,8 +198,8 @@ async function startPostgresPair(
 ): Promise<{ readonly primary: OwnPostgres; readonly standby: OwnPostgres }> {
   const primary = resources.use(await startOwnPostgres());
   const standby = resources.use(await primary.replica());
-  // Set only after the copy: a standby with this setting would wait for its own standby once it is
-  // the primary.
+  // Set only after the standby was copied: with this setting, a promoted standby would wait for its
+  // own standby.
   await queryAsAdmin(primary, "alter system set synchronous_standby_names = '*'");
   await queryAsAdmin(primary, "select pg_reload_conf()");
   await until("the standby has every commit", async () => {
@@ -211,7 +209,7 @@ async function startPostgresPair(
   return { primary, standby };
 }
 
-/** Repeats `ledger reopen`, which refuses while a lease of the old primary may be valid. */
+/** Repeats `ledger reopen`, which refuses while a lease from the old primary may be valid. */
 async function reopenBooks(env: Environment): Promise<void> {
   const reason = "the primary died; its synchronous standby was promoted";
   let refusal = "";

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** `TM_TEST_DEPTH=deep`: many more cases with fresh seeds; otherwise few, the same in every run. */
+/** True for `TM_TEST_DEPTH=deep`: many cases with new seeds. Else few, the same in every run. */
 export const isDeep: boolean = process.env["TM_TEST_DEPTH"] === "deep";
 
 const QUICK_SEED = 20_260;
@@ -13,15 +13,15 @@ export function quickOrDeep<T>(quick: T, deep: T): T {
 }
 
 /**
- * For a property that is cheap to check: ten times as many cases in a deep run, a quarter in a
- * quick one.
+ * Returns the number of cases of a cheap property: ten times `usual` in a deep run, a quarter of it
+ * in a quick one.
  */
 export function runs(usual: number): number {
   return quickOrDeep(Math.ceil(usual / QUICK_RUNS_DIVISOR), DEEP_RUNS_FACTOR * usual);
 }
 
 /**
- * The seed of a random search: fixed in a quick run, fresh and printed in a deep one.
+ * Returns the seed of a random search: fixed in a quick run, new and printed in a deep one.
  * `PROPERTY_SEED=<printed seed>` repeats a run.
  */
 export function seedOf(name: string, quickSeed: number = QUICK_SEED): number {

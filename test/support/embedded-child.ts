@@ -1,4 +1,4 @@
-/** A process that starts the embedded PostgreSQL of a folder, says so, and waits to be killed. */
+/** Starts the embedded PostgreSQL of a folder, prints its addresses, and waits to be killed. */
 import { startEmbeddedPostgres } from "../../src/kernel/storage/embedded-server.ts";
 import { silentLog } from "./silent-log.ts";
 

@@ -2,14 +2,11 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/**
- * Ports from here to `LAST` are below those that the kernel gives to outgoing connections, so no
- * connection can take one.
- */
+/** The kernel gives outgoing connections ports above this range, so they use none of these. */
 const FIRST = 20_000;
 const LAST = 32_000;
 
-/** A port of 127.0.0.1 that is free now, for a program that takes its port as a setting. */
+/** Returns a free port of 127.0.0.1, for a program that is told its port by a setting. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST);

@@ -7,15 +7,15 @@ import { simulatorManifest, textModel } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 import { withResource } from "./with-resource.ts";
 
-/** A call at the gate: the simulator's whole answer, passed on piece by piece. */
+/** A call held at the provider: the simulator's whole answer, which is passed on in parts. */
 export interface GatedCall {
-  /** As the gateway sent it. */
+  /** The body as the gateway sent it. */
   readonly bodyText: string;
-  /** Events of a stream; a document is one piece. */
+  /** The events of a stream; a JSON answer is one part. */
   readonly pieces: readonly string[];
-  /** Passes pieces on until `count` have gone out. The last piece ends the answer. */
+  /** Passes on the first `count` parts, or all of them. The last part ends the answer. */
   release(count?: number): void;
-  /** The gateway hung up before the end of the answer. */
+  /** True if the gateway closed the connection before the end of the answer. */
   readonly abandoned: boolean;
   readonly ended: boolean;
 }
@@ -26,7 +26,7 @@ export interface GatedProvider {
   close(): Promise<void>;
 }
 
-/** A provider that answers like the simulator, but only as far as the test lets it. */
+/** Starts a provider that answers like the simulator, but only as far as the test allows. */
 export async function startGatedProvider(simulatorUrl: string): Promise<GatedProvider> {
   const calls: GatedCall[] = [];
   const server = createServer((request, response) => {
@@ -35,12 +35,12 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
   return { ...(await listenLocally(server)), calls };
 }
 
-/** Puts the gate in front of that simulator for the tests of the calling file or `describe`. */
+/** Puts such a provider before a simulator for the tests of the calling file or `describe`. */
 export function withGatedProvider(simulator: Simulator): GatedProvider {
   return withResource(() => startGatedProvider(simulator.url));
 }
 
-/** Sends a request; resolves when it is at the gate. */
+/** Sends a request, and waits until it has arrived at the provider. */
 export async function sendToGate<T>(
   provider: GatedProvider,
   send: () => Promise<T>,
@@ -51,7 +51,7 @@ export async function sendToGate<T>(
   return { call, answer };
 }
 
-/** Its manifest: one wire_a listing, `gated/model`. */
+/** Returns the provider's manifest with one wire_a listing, `gated/model`. */
 export function gatedManifest(provider: GatedProvider): object {
   return simulatorManifest({
     provider: "gated",

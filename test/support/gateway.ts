@@ -36,7 +36,7 @@ export interface TestGateway {
   readonly backend: Backend;
   readonly running: RunningGateway;
   readonly config: Config;
-  /** An organization with this balance in dollars, such as "25.00", and one key. */
+  /** Creates an organization with this balance in dollars, such as "25.00", and one key. */
   account(usd: string, limits?: AccountLimits): Promise<TestAccount>;
   log(): string;
   close(): Promise<void>;
@@ -48,30 +48,30 @@ export interface AccountLimits {
   readonly orgCapUsd?: string;
 }
 
-/** A test that changes a key or an account does not wait for the five seconds of the default. */
+/** Milliseconds for which keys are cached; a test that changes a key waits no longer. */
 export const TEST_KEY_CACHE_MS = 50;
 
 export interface TestGatewayOptions {
-  /** Where credit is bought with test money. */
+  /** A checkout in which credit is bought with test money; default: none. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
-  /** Added to the test's own environment. */
+  /** Environment variables, which are added to those of the test. */
   readonly env?: Readonly<Record<string, string>>;
-  /** May be longer than the setting allows: a key that was read once then stays known. */
+  /** May exceed the setting's upper bound, so that a key stays known once it was read. */
   readonly keyCacheMs?: number;
-  /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
+  /** Default: the system's clock. If the clock has `stop`, it is stopped with the gateway. */
   readonly clock?: Clock & { stop?(): void };
   /** Default: the program's wires. */
   readonly wires?: GatewayOptions["wires"];
-  /** Default: a pool with the program's bound. */
+  /** Default: a pool as large as the program's. */
   readonly bodyPool?: GatewayOptions["bodyPool"];
-  /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
+  /** Manifests in place of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
 }
 
 /**
- * A whole gateway in this process: a fresh database on a real PostgreSQL, real sockets, and the
- * simulated provider behind it.
+ * Starts a whole gateway in this process: a new database on a real PostgreSQL, real sockets, and
+ * the simulator as its provider.
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const closers: (() => unknown)[] = [() => options.clock?.stop?.()];
@@ -86,7 +86,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-/** Adds a closer for each thing that it opens. */
+/** Opens all parts of a gateway, and adds to `closers` what closes each of them. */
 async function openTestGateway(
   options: TestGatewayOptions,
   closers: (() => unknown)[],
@@ -151,8 +151,8 @@ async function openTestGateway(
 }
 
 /**
- * A gateway for the tests of the calling file or `describe`. Give options as a function if they
- * depend on what an earlier hook opened.
+ * Starts a gateway before the tests of the calling file or `describe` and closes it after them.
+ * Give options as a function if they depend on what an earlier hook opened.
  */
 export function withGateway(
   options: TestGatewayOptions | (() => TestGatewayOptions) = {},
@@ -172,7 +172,7 @@ export function withSimulator(): Simulator {
   return withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
 }
 
-/** The provider key of the standard manifests, which must never reach a client or a log. */
+/** The provider key in the tests, which must never be in an answer or a log line. */
 export const PROVIDER_KEY = "sk-test-provider-key-0123456789";
 
 export function simulatorManifest(input: {
@@ -204,7 +204,7 @@ export function simulatorManifest(input: {
   };
 }
 
-/** A text listing at round prices: $1 per million prompt tokens, $10 per million output tokens. */
+/** Returns a text listing: $1 per million prompt tokens, $10 per million output tokens. */
 export function textModel(id: string, more: object = {}): object {
   return {
     id,
@@ -215,7 +215,7 @@ export function textModel(id: string, more: object = {}): object {
   };
 }
 
-/** Prices of a manifest, in dollars for a million tokens of each type. */
+/** Returns prices as a manifest has them, from dollars per million tokens of each type. */
 export function tokenPrices(usd: Readonly<Record<string, number | string>>): readonly object[] {
   return Object.entries(usd).map(([type, price]) => ({
     type,
@@ -225,8 +225,8 @@ export function tokenPrices(usd: Readonly<Record<string, number | string>>): rea
 }
 
 /**
- * `test/a` speaks wire_a, `test/b` wire_b, `test/both` is served by both, wire_a first;
- * `test/ba` is served by both, wire_b first.
+ * `test/a` has a provider on wire_a, `test/b` one on wire_b. `test/both` and `test/ba` have one on
+ * each wire; wire_a comes first for `test/both`, wire_b for `test/ba`.
  */
 export const STANDARD_MANIFESTS: readonly object[] = [
   simulatorManifest({
@@ -253,7 +253,7 @@ export const STANDARD_MANIFESTS: readonly object[] = [
   }),
 ];
 
-/** Allows every provider of these manifests to use the single key that the tests share. */
+/** Returns the setting that lets every provider of these manifests use the tests' one key. */
 export function keyOrigins(manifests: readonly string[]): string {
   const bases = manifests.flatMap((text) => /"base_url":"([^"]+)"/.exec(text)?.[1] ?? []);
   return bases.map((base) => `TEST_PROVIDER_KEY=${new URL(base).origin}`).join(",");
@@ -280,7 +280,7 @@ function testConfig(
   return outcome.config;
 }
 
-/** Opens an organization with this balance and one key, in any opened stores. */
+/** Creates an organization with this balance in dollars and one key. */
 export async function openAccount(
   backend: Pick<Backend, "accountStore" | "creditStore">,
   usd: string,
@@ -301,7 +301,7 @@ export async function openAccount(
   return { orgId: org.orgId, keyId, key };
 }
 
-/** Works once for each amount and kind, which are the reference of the grant. */
+/** Grants credit once for each organization, amount and kind: they are the grant's reference. */
 export async function grantCredit(
   { creditStore }: Pick<Backend, "creditStore">,
   orgId: OrgId,

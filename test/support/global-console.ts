@@ -1,13 +1,10 @@
-/**
- * Builds the console's pages once for the whole run. The program serves them, and browsers open
- * them.
- */
+/** Builds the console's pages once in a run, for the program to serve and browsers to open. */
 export default async function setUp(): Promise<void> {
   await pagesBuilt();
 }
 
 declare global {
-  /** Builds the pages once: each project of the run loads this file again. */
+  /** Each project of the run loads this file anew, but the pages are built once. */
   var pagesOfThisRun: Promise<unknown> | undefined;
 }
 

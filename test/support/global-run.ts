@@ -9,19 +9,15 @@ import { silentLog } from "./silent-log.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /**
-     * Data folder of the only PostgreSQL of this run, which the first test that needs it starts.
-     */
+    /** Data folder of the run's only PostgreSQL, which the first test that needs it starts. */
     readonly postgresDataDir: string;
-    /**
-     * Folder of the only compiled program of this run, which the first test that needs it compiles.
-     */
+    /** Folder of the run's only compiled program, which the first test that needs it compiles. */
     readonly programFolder: string;
   }
 }
 
 interface Run {
-  /** Number of projects that have not ended. */
+  /** Number of projects that still run. */
   users: number;
   readonly folder: string;
   readonly dataDir: string;
@@ -35,8 +31,8 @@ declare global {
 }
 
 /**
- * The parts that all workers of a run share: one PostgreSQL and one compiled program, each made on
- * demand.
+ * Provides the parts that all workers of a run share: one PostgreSQL and one compiled program, each
+ * started or built on demand.
  */
 export default function setUp(project: TestProject): () => Promise<void> {
   globalThis.runOfAllProjects ??= beginRun();
@@ -62,11 +58,11 @@ async function endRun({ folder, dataDir, programFolder, watcher }: Run): Promise
   removeProgramFolder(programFolder);
   if (existsSync(join(dataDir, "postgres"))) await stopServer(dataDir);
   rmSync(folder, { recursive: true, force: true });
-  // The watcher ends last: if the run is killed while it cleans up, the watcher finishes the work.
+  // The watcher ends last: if the run is killed while it cleans up, the watcher cleans up.
   watcher.kill();
 }
 
-/** A killed run cannot clean up, so this process waits for its end and does it. */
+/** Starts a process that cleans up if this run is killed, because a killed run cannot. */
 function stopAfterKill(folder: string, dataDir: string): ChildProcess {
   const script = `while kill -0 "$1" 2>/dev/null; do sleep 1; done
     kill -INT "$(head -n 1 "$3/postgres/cluster/postmaster.pid")"; sleep 2; rm -rf "$2"`;
@@ -77,7 +73,7 @@ function stopAfterKill(folder: string, dataDir: string): ChildProcess {
 }
 
 async function stopServer(dataDir: string): Promise<void> {
-  // The workers leave the server running until now, so their notes no longer count.
+  // Workers leave the server running and files that mark it as in use; these no longer count.
   const users = join(dataDir, "postgres", "users");
   for (const name of readdirSync(users)) rmSync(join(users, name));
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog });

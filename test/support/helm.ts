@@ -8,10 +8,10 @@ import { orReport } from "./or-report.ts";
 const HELM = process.env["HELM"] ?? "helm";
 const ROOT = resolve(import.meta.dirname, "../..");
 export const CHART: string = join(ROOT, "deploy/helm/tokenmarket");
-/** A Helm that was built from its source assumes Kubernetes 1.20, which the chart refuses. */
+/** Some builds of Helm assume Kubernetes 1.20, which the chart refuses, so a version is given. */
 const KUBERNETES = ["--kube-version", "1.30.0"];
 
-/** Without Helm, the run reports that it did not test the chart. */
+/** False if Helm is missing: the chart is then not tested, which the run reports. */
 export const hasHelm: boolean = orReport(
   spawnSync(HELM, ["version", "--short"]).status === 0,
   "helm is not on PATH (helm.sh/helm/v3/cmd/helm@v3.22.0, or HELM): the chart was NOT tested",
@@ -42,7 +42,7 @@ export function renderChart(values: Values, release = "prod"): HelmRun {
   return runHelm(args, values);
 }
 
-/** The objects that Helm would install. A test of a refused installation reads the run itself. */
+/** Returns the objects that Helm would install. Throws if the chart refuses the values. */
 export function objectsOf(values: Values, release?: string): readonly KubernetesObject[] {
   const { status, stdout, stderr } = renderChart(values, release);
   if (status !== 0) throw new Error(`helm template: ${stderr}`);
@@ -72,7 +72,7 @@ function valuesIn(file: string): Values {
   return parse(readFileSync(join(ROOT, file), "utf8")) as Values;
 }
 
-/** The guide's example, with a digest for the image that it leaves open. */
+/** Returns the values of the guide's example, with a digest in place of the image's `…`. */
 function guidesValues(): Values {
   const guide = readFileSync(join(ROOT, "docs/operating/kubernetes.md"), "utf8");
   const [, example = ""] = /```yaml\n(# values\.yaml\n[^`]+)```/.exec(guide) ?? [];

@@ -3,12 +3,12 @@ import { Agent, request, type IncomingHttpHeaders } from "node:http";
 const agent = new Agent({ keepAlive: true });
 
 export interface HttpCall {
-  /** Default: POST with a body, GET without one. */
+  /** Default: POST if there is a body, otherwise GET. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Strings and buffers go as they are, anything else as JSON. */
+  /** Strings and buffers are sent as they are, anything else as JSON. */
   readonly body?: unknown;
-  /** Sends the body in chunks, without a length. */
+  /** True: the body is sent in chunks, without a length. */
   readonly chunked?: boolean;
 }
 
@@ -20,15 +20,13 @@ export interface HttpAnswer {
   readonly json: unknown;
 }
 
-/**
- * Leaves out the request id and the date, so that two answers are equal if nothing else differs.
- */
+/** Returns an answer without request id and date, so that equal answers compare as equal. */
 export function withoutIds({ status, headers, text }: HttpAnswer): object {
   const { "x-request-id": id, "request-id": _same, date: _date, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), "ID") };
 }
 
-/** Sends one request over a plain socket. Nothing is retried or interpreted. */
+/** Sends one HTTP request; nothing is retried or interpreted. */
 export async function httpCall(url: string, call: HttpCall = {}): Promise<HttpAnswer> {
   const bytes = call.body === undefined ? undefined : bytesOf(call.body);
   const length = bytes === undefined || call.chunked === true ? {} : lengthOf(bytes);
@@ -57,7 +55,7 @@ export function bearer(key: string): { readonly authorization: string } {
   return { authorization: `Bearer ${key}` };
 }
 
-/** The value at a path such as `error.metadata.retryable`; undefined if there is none. */
+/** Returns the value at a path such as `error.metadata.retryable`; undefined if there is none. */
 export function at(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((inner, step) => {
     if (typeof inner !== "object" || inner === null) return undefined;
@@ -65,13 +63,13 @@ export function at(value: unknown, path: string): unknown {
   }, value);
 }
 
-/** Empty if the path leads to no text. */
+/** Returns the text at a path; "" if there is none. */
 export function textAt(value: unknown, path: string): string {
   const found = at(value, path);
   return typeof found === "string" ? found : "";
 }
 
-/** Empty if the path leads to no list. */
+/** Returns the array at a path; empty if there is none. */
 export function listAt(value: unknown, path: string): readonly unknown[] {
   const found = at(value, path);
   return Array.isArray(found) ? found : [];

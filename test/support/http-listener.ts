@@ -46,7 +46,7 @@ export interface RawClient {
   readonly socket: Socket;
   readonly text: () => string;
   readonly receivedBytes: () => number;
-  /** True if the server has ended its half. */
+  /** True once the server has ended its half of the connection. */
   readonly hasEnded: () => boolean;
 }
 
@@ -88,7 +88,7 @@ export class Listeners {
     return { port, url, server, logged: () => lines.join("") };
   }
 
-  /** With `isReading` false, the client reads nothing of what the server sends. */
+  /** Connects a client and sends bytes. If `isReading` is false, it reads nothing that it gets. */
   async client(port: number, bytes: string | Buffer, isReading = true): Promise<RawClient> {
     const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
     this.#sockets.push(socket);

@@ -1,12 +1,12 @@
 /**
- * A process that carries one large image answer through the bridge, and reports its highest memory
- * and the longest time for which it could do nothing else.
+ * A process that passes one large image answer through the bridge. It reports its peak memory and
+ * the longest time for which its event loop was blocked.
  */
 import { setImmediate as breathe } from "node:timers/promises";
 
 import { imageFile, openBridge } from "../fixtures/images/image-kit.ts";
 
-/** The parent's order: the size of the file, and of the pieces in which it arrives. */
+/** Sent by the parent: bytes of the image file, and of each part in which the answer arrives. */
 export interface ImageAnswerOrder {
   readonly fileBytes: number;
   readonly pieceBytes: number;
@@ -18,11 +18,11 @@ export interface ImageAnswerCost {
    */
   readonly answerBytes: number;
   readonly writtenBytes: number;
-  /** Most bytes of heap and buffers, beyond those before the answer. */
+  /** Peak of heap and external memory in bytes, less their size before the answer. */
   readonly peakBytes: number;
-  /** The longest single step, by the clock or in processor time, whichever is less. */
+  /** The longest single step; each step counts by clock or processor time, whichever is less. */
   readonly slowestStepMs: number;
-  /** The longest delay of a timer, by the clock or in processor time, whichever is less. */
+  /** The longest delay of a timer, by clock or processor time, whichever is less. */
   readonly timerLagMs: number;
 }
 
@@ -40,8 +40,8 @@ function step(act: () => void): void {
 }
 
 /**
- * Takes the smaller of clock and processor time: other programs delay the clock, and the threads of
- * the garbage collector add processor time.
+ * Starts a measurement. It takes the smaller of clock and processor time: other programs delay the
+ * clock, and threads of the garbage collector add processor time.
  */
 function measureFromNow(): () => number {
   const cpu = process.cpuUsage();
@@ -80,7 +80,7 @@ async function carry({ fileBytes, pieceBytes }: ImageAnswerOrder): Promise<Image
   push(Buffer.from(`{"data":[{"b64_json":"${head}`));
   const pieces = Math.ceil((fileBytes - 3 * 1024) / 3 / (pieceBytes / 4));
   for (let at = 0; at < pieces; at += 1) {
-    // A socket gives every piece its own memory.
+    // As a socket does, gives each part its own memory.
     const piece = Buffer.allocUnsafeSlow(pieceBytes);
     block.copy(piece);
     push(piece);

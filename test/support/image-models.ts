@@ -1,8 +1,8 @@
 import { simulatorManifest } from "./gateway.ts";
 
 /**
- * An image listing at round prices: $5 per million prompt tokens, $40 per million output tokens,
- * at most 6,000 output tokens for an image.
+ * Returns an image listing at round prices: $5 per million prompt tokens, $40 per million output
+ * tokens, at most 6,000 output tokens for an image.
  */
 export function imageModel(id: string, more: object = {}): object {
   return {
@@ -24,7 +24,7 @@ export function imageModel(id: string, more: object = {}): object {
   };
 }
 
-/** An image listing whose provider reports its own cost: at most $0.05 for an image. */
+/** Returns an image listing of a provider that reports its cost, at most $0.05 for an image. */
 export function meteredImageModel(id: string, more: object = {}): object {
   return imageModel(id, {
     max_output_tokens: 50_000,
@@ -42,7 +42,7 @@ export function meteredImageModel(id: string, more: object = {}): object {
   });
 }
 
-/** A manifest of image listings; it reports its own cost where `billing` says so. */
+/** Returns a manifest of image listings; `endpoint` adds members to its endpoint. */
 export function imageManifest(input: {
   readonly provider?: string;
   readonly baseUrl: string;

@@ -21,10 +21,10 @@ import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 import { TRUSTED_LISTINGS } from "./plain-ports.ts";
 
-/** The chat modality by which a search asks. */
+/** The chat modality on wire_a, as optimize searches use it. */
 export const chat = chatOn(openaiChat, wires);
 
-/** Calls without a socket, by an instance of its own over the gateway's database and providers. */
+/** Calls without a socket, by a ledger instance of its own on the gateway's database. */
 export interface InProcessCalls extends ModelCaller {
   call(request: InProcessRequest): Promise<InProcessEnd>;
   readonly quote: Quote;

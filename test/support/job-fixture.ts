@@ -24,10 +24,10 @@ export function withJobFixture(): JobFixture {
   return withResource(() => JobFixture.open());
 }
 
-/** A ledger, and the video jobs of one database that two processes have open. */
+/** One database of video jobs that two processes have open, and a ledger on it. */
 export class JobFixture {
   readonly backend: FreshBackend;
-  /** The same database, as another process has it open. */
+  /** The same database as another process would have it open. */
   readonly other: PostgresBackend;
   readonly ledger: Ledger;
 
@@ -65,7 +65,7 @@ export class JobFixture {
     return orgWithKey(this.backend, { creditMicroUsd });
   }
 
-  /** Reserves the most that a video may cost, before the provider is asked. */
+  /** Reserves the most that a video may cost, which happens before the provider is called. */
   async hold(owner: Owner, reserveMicroUsd = 1_000n): Promise<ReserveRow> {
     const row = reserveRow({ ...owner, attemptId: this.ledger.newAttemptId() }, reserveMicroUsd, {
       route: "/v1/videos",
@@ -85,7 +85,7 @@ export class JobFixture {
     return job;
   }
 
-  /** The state of a job's attempt in the journal, and what it was debited. */
+  /** Returns the journal row of a job's attempt. */
   async attempt(job: Pick<NewVideoJob, "attemptId">): Promise<Record<string, unknown>> {
     const columns = "state, debit, resumable, provider_job_id, served_model, substituted";
     const sql = `select ${columns} from journal where attempt_id = $1`;
@@ -99,7 +99,7 @@ export class JobFixture {
     return known;
   }
 
-  /** Makes every write of this kind to the jobs fail at its very end. */
+  /** Makes every write of this kind to the table of jobs fail, after it was made. */
   async whileBroken(verb: "insert" | "update", work: () => Promise<void>): Promise<void> {
     await this.backend.query(`
       create function break_on_purpose() returns trigger language plpgsql as
@@ -117,7 +117,7 @@ export class JobFixture {
     return (await this.backend.recordStore.balance(orgId)).settledMicroUsd;
   }
 
-  /** Moves everything that happened to these running jobs back by `ms`. */
+  /** Moves all times of these running jobs back by `ms` milliseconds. */
   async setBack(ms: number, ...jobs: readonly Pick<NewVideoJob, "jobId">[]): Promise<void> {
     const columns = "created_at deadline_at polled_at next_poll_at lease_until missing_at".split(
       " ",
@@ -129,14 +129,14 @@ export class JobFixture {
     );
   }
 
-  /** Ends the jobs of other organizations, so that they are not among those that are due. */
+  /** Makes all running jobs never due, so that they are not polled among those of a test. */
   async endOthers(): Promise<void> {
     await this.backend.query(
       "update video_job set next_poll_at = 'infinity' where completed_at is null",
     );
   }
 
-  /** The audit checks that fail. At any moment, none may fail. */
+  /** Returns the audit checks that fail. At no moment may any of them fail. */
   brokenBooks(): Promise<readonly string[]> {
     return brokenBooks(this);
   }

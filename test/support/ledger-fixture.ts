@@ -50,7 +50,7 @@ export const INSTANCES = 2;
 const LEASE_MS = 3_600_000;
 const NO_ATTEMPT = 9_000_000_000n;
 
-/** Ids of today, as an instance would make them. */
+/** The next attempt id, with the time of today as in the ids that an instance makes. */
 let lastAttempt = (BigInt(Date.now() - Date.UTC(2025, 0, 1)) << 22n) + 1n;
 let worldsMade = 0;
 
@@ -60,14 +60,14 @@ export interface ReserveSpec {
   readonly amount: bigint;
 }
 export interface CloseSpec {
-  /** How many attempts ago; a larger number is an attempt that never existed. */
+  /** Counts attempts back from the last one; a number too large names an unknown attempt. */
   readonly pick: number;
   readonly costPico: bigint;
-  /** The debt to the provider, if the attempt has prices with a margin. */
+  /** The debt to the provider; it counts only for attempts whose prices have a margin. */
   readonly owedPico: bigint;
   readonly kind: "usage" | "void";
 }
-/** An event of a refund or a dispute of the purchase `pick` purchases ago. */
+/** A refund or dispute of a purchase; `pick` counts purchases back from the last one. */
 export interface ClaimSpec {
   readonly pick: number;
   readonly claim: number;
@@ -75,7 +75,7 @@ export interface ClaimSpec {
   readonly amount: bigint;
   readonly isReversed: boolean;
 }
-/** `by` and `instance` are numbers of instances. */
+/** A step on the ledger. `by` and `instance` are numbers of instances. */
 export type LedgerCommand =
   | { readonly do: "reserve"; readonly by: number; readonly rows: readonly ReserveSpec[] }
   | {
@@ -84,7 +84,7 @@ export type LedgerCommand =
       readonly rows: readonly (ReserveSpec & { close: CloseSpec | null })[];
     }
   | { readonly do: "close"; readonly rows: readonly CloseSpec[] }
-  /** Annuls a reserve whose answer was lost; its attempt exists, or may still arrive. */
+  /** Annuls a reserve whose answer was lost: that of a known attempt, or one still to arrive. */
   | {
       readonly do: "annul";
       readonly by: number;
@@ -93,7 +93,7 @@ export type LedgerCommand =
     }
   | { readonly do: "grant"; readonly org: number; readonly amount: bigint; readonly ref: number }
   | { readonly do: "buy"; readonly org: number; readonly amount: bigint }
-  /** The payment provider reports a purchase as paid; `pick` counts purchases back. */
+  /** The payment provider reports a payment; `pick` counts purchases back from the last one. */
   | { readonly do: "pay"; readonly pick: number }
   | ({ readonly do: "claim" } & ClaimSpec)
   | { readonly do: "cap"; readonly org: number; readonly key: number; readonly cap: bigint | null }
@@ -109,13 +109,13 @@ export type LedgerCommand =
   | { readonly do: "attach job"; readonly pick: number }
   | { readonly do: "adopt"; readonly by: number; readonly limit: number }
   | { readonly do: "join"; readonly instance: number }
-  /** The lease of `instance` ends, and another instance notices it. */
+  /** The lease of `instance` ends, and another instance takes over. */
   | { readonly do: "take over"; readonly instance: number }
   | { readonly do: "recover" }
-  /** The books begin a new life after a restore, while no instance is alive. */
+  /** The books are reopened as after a restore, while no instance is alive. */
   | { readonly do: "reopen"; readonly open: "void" | "charge" };
 
-/** The same organizations exist in the database and in the model. */
+/** The same organizations in the database and in the model, on which each step runs. */
 export class LedgerFixture {
   readonly model: BooksModel = new BooksModel();
   readonly purchases: PurchaseModel = new PurchaseModel(this.model);
@@ -126,9 +126,9 @@ export class LedgerFixture {
   readonly #number = ++worldsMade;
   #weeks = 0;
   readonly #provider = `provider-${this.#number}` as ProviderId;
-  /** By key: its last request, and how many attempts the request has begun. */
+  /** The last request of each key, and how many attempts the request has begun. */
   readonly #latest = new Map<string, { readonly requestId: RequestId; attempts: number }>();
-  /** By attempt: its request. */
+  /** The request of each attempt, by attempt id. */
   readonly #places = new Map<bigint, Pick<ReserveRow, "requestId" | "ordinal">>();
   readonly #dead = new Set<number>();
   readonly #backend: FreshBackend;
@@ -154,7 +154,7 @@ export class LedgerFixture {
     return fixture;
   }
 
-  /** Ends what is still open, so that no later environment sees it. */
+  /** Closes all open attempts, so that no later fixture sees them. */
   async end(): Promise<void> {
     const sql = "select attempt_id from hold where not annulled and org_id = any ($1)";
     const open = await this.#backend.query(sql, [this.orgs.map(({ id }) => id)]);
@@ -250,10 +250,7 @@ export class LedgerFixture {
     );
   }
 
-  /**
-   * Closes attempts by closings that come without a reserve, and compares each verdict with the
-   * model's.
-   */
+  /** Closes attempts outside a batch with reserves, and compares each verdict with the model's. */
   async #closeLate(rows: readonly CloseRow[], expected: readonly ModelClose[]): Promise<void> {
     if (rows.length === 0) return;
     const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(comparableClosing);
@@ -425,7 +422,7 @@ export class LedgerFixture {
 
   #holding(spec: ReserveSpec): ReserveRow {
     const { id, keys } = this.#org(spec.org);
-    // The key after an organization's own ones is another organization's first key.
+    // The number after the organization's own keys stands for a key of another organization.
     const key = keys[spec.key] ?? this.#org((spec.org + 1) % ORGS).keys[0] ?? ("" as KeyId);
     const of = { orgId: id, keyId: key, attemptId: lastAttempt++ as AttemptId };
     const pricePinId = hasMargin(of.attemptId) ? marginPinOf(this.#provider) : this.#provider;
@@ -435,8 +432,8 @@ export class LedgerFixture {
   }
 
   /**
-   * Two of three attempts continue the request of their key, whatever became of the one before. A
-   * request is of one organization, even where its key is another's.
+   * Two of three attempts continue the last request of their key, however that ended. Requests are
+   * kept apart by organization, too, because a key may be that of another one.
    */
   #placeOf(key: string, { amount }: ReserveSpec): Pick<ReserveRow, "requestId" | "ordinal"> {
     const known = amount % 3n === 0n ? undefined : this.#latest.get(key);
@@ -446,7 +443,7 @@ export class LedgerFixture {
     return { requestId: latest.requestId, ordinal: latest.attempts };
   }
 
-  /** True if no later attempt of the request has begun, as the instance's process would know. */
+  /** Returns true if no later attempt of the request has begun, as an instance would know. */
   #isFinal(attemptId: AttemptId): boolean {
     const place = this.#places.get(attemptId);
     return ![...this.#places.values()].some(
@@ -478,9 +475,7 @@ export class LedgerFixture {
     return { row, model: { ...model, owedPico } };
   }
 
-  /**
-   * Compares every attempt, account and month of the environment in the database with the model.
-   */
+  /** Compares all attempts, accounts, months and requests in the database with the model. */
   async compare(): Promise<void> {
     agree(await this.#attemptsStored(), attemptsOf(this.model));
     agree(await this.#accountsStored(), accountsOf(this.model));
@@ -489,7 +484,7 @@ export class LedgerFixture {
     await this.#compareDays();
   }
 
-  /** The journal has one row for each request with a finished attempt. */
+  /** Returns the journal's line for each request that has a finished attempt. */
   async #requestsStored(): Promise<Set<unknown>> {
     const rows = await this.#backend.query(
       `select concat_ws(' ', request_id, attempt_id, 1 + coalesce((earlier).attempts, 0),
@@ -521,8 +516,8 @@ export class LedgerFixture {
   }
 
   /**
-   * Compares each stored day. For a key with a daily or weekly cap, every day of this week must be
-   * stored.
+   * Compares each stored day. For a key with a daily or weekly cap, each day of this week on which
+   * money was spent must be stored.
    */
   async #compareDays(): Promise<void> {
     const rows = await this.#backend.query(
@@ -565,8 +560,8 @@ export class LedgerFixture {
   }
 
   /**
-   * The platform's shared accounts, by this environment's transfers only, because others move them,
-   * too.
+   * Reads the platform's shared accounts by the transfers of this fixture only, because others move
+   * money there, too.
    */
   async #accountsStored(): Promise<Set<unknown>> {
     const wallets = this.orgs.map(({ id }) => `wallet:${id}`);
@@ -604,7 +599,7 @@ export class LedgerFixture {
   }
 }
 
-/** Every second attempt uses a listing whose provider has its own prices. */
+/** Returns true for every second attempt: its listing has prices owed to the provider. */
 function hasMargin(attemptId: AttemptId): boolean {
   return attemptId % 2n === 0n;
 }
@@ -674,13 +669,13 @@ function nameOf(outcome: ModelReserveOutcome): string {
   return `cap of ${outcome.scope} by the ${outcome.period}`;
 }
 
-/** The database's clock cannot be set, so the past of these organizations moves instead. */
+/** Moves the past of these organizations by a month, as the database's clock cannot be set. */
 async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
   const orgIds = orgs.map(({ id }) => id);
   const spenders = [...orgIds, ...orgs.flatMap(({ keys }) => keys)];
   await backend.query("begin");
   await backend.query("set local session_replication_role = replica");
-  // Goes by way of a far past, so that no month takes another's place.
+  // Moves by way of a distant past, because no two months may be equal in between.
   for (const move of ["- interval '1000 years'", "+ interval '1000 years' - interval '1 month'"]) {
     await backend.query(`update spend set month = month ${move} where id = any ($1)`, [spenders]);
   }
@@ -691,7 +686,7 @@ async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Pr
   await backend.query("commit");
 }
 
-/** Moves the past by seven days, so that a Monday stays a Monday. */
+/** Moves the past of these keys by seven days, so that a Monday stays a Monday. */
 async function passWeek(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
   const keys = orgs.flatMap((org) => org.keys);
   await backend.query("begin");

@@ -65,10 +65,10 @@ export async function pinPrices(
   ]);
 }
 
-/** The largest purchase price, for a token of output; all other tokens are owed with 1. */
+/** Pico-dollars owed for an output token; other tokens are owed at 1, for an hour's cache at 2. */
 const OWED_FOR_OUTPUT = 10_000_000_000_000n;
 
-/** Prices of a provider, and what it is owed for the same tokens; see `usageOwing`. */
+/** Pins customer prices and the prices owed to the provider, of which `usageOwing` makes use. */
 export async function pinMargin(backend: PostgresBackend, providerId: ProviderId): Promise<void> {
   const prices = { completion: OWED_FOR_OUTPUT, cacheWrite1h: 2n };
   const pinId = `${providerId} owed`;
@@ -86,11 +86,11 @@ export function marginPinOf(providerId: ProviderId): string {
   return `${providerId} with margin`;
 }
 
-/** A usage for which the provider is owed this much at the prices of `pinMargin`. */
+/** Returns a usage for which the provider is owed this much at the prices of `pinMargin`. */
 export function usageOwing(owedPico: bigint): Usage {
   const rest = Number(owedPico % OWED_FOR_OUTPUT);
   const completion = Number(owedPico / OWED_FOR_OUTPUT);
-  // Two for each token that is kept for an hour, and one for any other.
+  // Each token that is cached for an hour is owed at 2 pico-dollars, every other one at 1.
   const hour = Math.min(5, Math.floor(rest / 2));
   const buckets = { ...ZERO_USAGE, prompt: rest - 2 * hour, cacheWrite: hour, completion };
   return hour === 0 ? buckets : { ...buckets, cacheWrite1h: hour };
@@ -118,7 +118,7 @@ export function reserveRow(
 }
 
 /**
- * A closing with reported usage. It costs `costMicroUsd` plus half a micro-dollar, to test
+ * Returns a closing with reported usage. It costs `costMicroUsd` plus half a micro-dollar, to test
  * rounding.
  */
 export function closeRow(
@@ -156,8 +156,8 @@ export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): C
 }
 
 /**
- * Makes the books continue in this month. It may be earlier than their month only if nothing has
- * been booked.
+ * Makes the books continue in this month, which may be an earlier one only if nothing has been
+ * booked.
  */
 export async function moveBooksTo(
   backend: { query(sql: string, values: unknown[]): Promise<unknown> },

@@ -20,13 +20,13 @@ import { silentLog } from "./silent-log.ts";
 const REFRESH_MS = 2_500;
 const START_MS = 1_700_000_000_000;
 
-/** The test moves the store's clock. */
+/** A limit store whose clock the test moves. */
 export interface LimitBackend {
   readonly store: LimitStore;
   readonly nowMs: number;
-  /** Lets time pass, and runs the work that the store does by itself from time to time. */
+  /** Moves the clock, and runs the work that the store does by itself from time to time. */
   advance(ms: number): Promise<void>;
-  /** Returns a new slot. What happens in one slot does not affect another. */
+  /** Returns a new slot (a Redis hash tag). Claims in different slots do not affect each other. */
   newSlot(): string;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ async function redisBackend(): Promise<LimitBackend> {
   const redis = await startRedis();
   let nowMs = START_MS;
   let slots = 0;
-  // The caller's clock moves with the store's, so that no claim is late on a busy machine.
+  // Also moves the caller's clock, so that no claim is too old on a busy machine.
   let movedMs = 0;
   let refreshedMs = 0;
   const clock: Clock = { ...systemClock, monotonicMs: () => movedMs };
@@ -99,11 +99,11 @@ export function scopeOf(name: ScopeClaim["scope"], id: string, limits: LimitSet)
   return { scope: name, id: `${name}:${id}`, limits };
 }
 
-/** A caller in one slot: claims at the environment's time. */
+/** A caller in one slot, which claims at the time of the store's clock. */
 export class LimitCaller {
   readonly #world: LimitBackend;
   readonly slot: string;
-  /** Separates the scope ids of this slot from others, because the store in memory has no slots. */
+  /** Keeps this slot's scope ids apart from others, because the memory store ignores slots. */
   readonly #mark: string;
 
   constructor(world: LimitBackend) {
@@ -132,7 +132,7 @@ export class LimitCaller {
     return await this.#world.store.claim(claim);
   }
 
-  /** The claim must be granted. */
+  /** Claims, and throws if the claim is refused. */
   async take(scopes: readonly ScopeClaim[], tokens: TokenCount | number = 1): Promise<LimitLease> {
     const outcome = await this.claim(scopes, tokens);
     if (outcome.kind !== "claimed") throw new Error(`not granted: ${JSON.stringify(outcome)}`);

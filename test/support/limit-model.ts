@@ -27,7 +27,7 @@ export interface ModelLease {
   readonly departed: Charge[];
 }
 
-/** The outcome of a claim, in a form that can be compared. */
+/** The outcome of a claim in a form that can be compared with the store's. */
 export interface Verdict {
   readonly refused?: string;
   readonly remaining?: readonly [requests: number, tokens: number, queueMs: number];
@@ -35,8 +35,8 @@ export interface Verdict {
 }
 
 /**
- * The oracle keeps every charge in a list, and answers each question by adding up. It forgets
- * nothing and keeps no sums.
+ * The oracle for limits. It keeps every charge in a list and answers each question by adding up the
+ * list.
  */
 export class LimitModel {
   readonly charges: Charge[] = [];
@@ -123,8 +123,8 @@ export class LimitModel {
   }
 
   /**
-   * The limits of the scope that refuse, each with its wait in seconds, in the order in which one
-   * is named.
+   * Returns the limits of a scope that refuse, each with its wait in seconds. The refusal names the
+   * first one.
    */
   #refusals(scope: ScopeClaim, tokens: TokenCount, nowMs: number): (readonly [string, number])[] {
     const { id, limits } = scope;
@@ -185,7 +185,7 @@ export class LimitModel {
     return Math.max(0, (this.#nextSlotUs.get(id) ?? 0) - nowMs * 1000) / 1000;
   }
 
-  /** Seconds until `amount` fits, or until nothing counts any more; undefined when it fits now. */
+  /** Seconds until `amount` fits, or until all windows have passed; undefined if it fits now. */
   #wait(
     asked: { id: string; second: number; length: number; of: Quantity },
     amount: number,

@@ -5,9 +5,9 @@ import { withResource } from "./with-resource.ts";
 
 export interface LocalServer {
   readonly port: number;
-  /** Without TLS and without a path. */
+  /** An `http:` address without a path. */
   readonly url: string;
-  /** Also ends its connections. Resolves when all are closed. */
+  /** Closes the server and all its connections. */
   readonly close: () => Promise<void>;
 }
 
@@ -15,7 +15,7 @@ export function withServer(make: () => Server): LocalServer {
   return withResource(() => listenLocally(make()));
 }
 
-/** Resolves when the server listens. Accepts servers of HTTP, with TLS or without, and of TCP. */
+/** Listens on a free port of 127.0.0.1. Accepts servers of HTTP, HTTPS and TCP. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {

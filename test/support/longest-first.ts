@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Files that take longer than their size suggests: they start and kill processes, wait, or walk
- * through pages.
+ * Files that take longer than their size suggests, because they start and kill processes, wait, or
+ * walk through pages.
  */
 const LONG = [
   "/test/e2e/browser/every-page.deep.test.ts",
@@ -30,7 +30,7 @@ const LONG = [
   "/src/kernel/storage/embedded-",
 ];
 
-/** Starts long files first, so that no worker is left with one at the end of its project. */
+/** Runs long files first, so that no worker is left with one at the end of its project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

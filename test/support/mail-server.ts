@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 
 import { SMTPServer } from "smtp-server";
 
-/** As the server received it. */
+/** A mail as the server received it. */
 export interface ReceivedMail {
   readonly to: readonly string[];
   readonly source: string;
@@ -10,15 +10,15 @@ export interface ReceivedMail {
 
 export interface TestMailServer {
   readonly port: number;
-  /** The settings of a gateway that sends its mail by this server. */
+  /** The settings of a gateway that sends its mail through this server. */
   readonly settings: object;
   readonly received: readonly ReceivedMail[];
-  /** The status for the next recipients; undefined: they are accepted. */
+  /** The SMTP code with which recipients are refused; undefined if they are accepted. */
   refuseWith: number | undefined;
   close(): Promise<void>;
 }
 
-/** A real SMTP server on loopback that asks for a password. */
+/** Starts a real SMTP server on loopback that asks for a password. */
 export async function startMailServer(password = "smtp-password-0123"): Promise<TestMailServer> {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text as readText } from "node:stream/consumers";
 
-/** The answer of a played server on a path: its status and JSON, or bytes as they are. */
+/** Answers a request to a simulated server; undefined stands for a 404. */
 export type PlayedAnswer = (request: PlayedRequest) => Played | undefined;
 
 export interface Played {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is. */
+  /** A string is sent as it is, anything else as JSON. */
   readonly body: unknown;
 }
 
@@ -18,7 +18,7 @@ export interface PlayedRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A real HTTP server that answers as a program would by its public documentation. */
+/** Returns a real HTTP server that answers as a program's public documentation says. */
 export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): Server {
   return createServer((request, response) => void serve(request, response));
 
@@ -37,7 +37,7 @@ export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): S
   }
 }
 
-/** Answers of both chat wires to a question of one token. */
+/** Answers a request for one token on either chat wire. */
 export const chatAnswers: PlayedAnswer = ({ path, body }) => {
   const model = String(body["model"]);
   if (path.endsWith("/chat/completions")) {
@@ -91,7 +91,7 @@ export const vllm: PlayedAnswer = (request) =>
       }
     : chatAnswers(request);
 
-/** llama.cpp's server, by the README of its folder: trained with 131,072, served with 65,536. */
+/** llama.cpp's server, by its README: a model trained for 131,072 tokens and served with 65,536. */
 export const llamaCpp: PlayedAnswer = (request) => {
   if (request.path === "/v1/models") {
     const meta = { vocab_type: 2, n_vocab: 128_256, n_ctx_train: 131_072, n_embd: 4_096 };
@@ -141,7 +141,7 @@ const OLLAMA_MODELS: Readonly<Record<string, object>> = {
   },
 };
 
-/** Ollama, by its API documentation: two tags that a manifest can hold, one that it cannot. */
+/** Ollama, by its API documentation. `/api/show` does not know the last of its models. */
 export const ollama: PlayedAnswer = (request) => {
   const { path, body } = request;
   const names = [...Object.keys(OLLAMA_MODELS), "qwen3:0.6b"];

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { onTestFinished } from "vitest";
 
 export interface NameServer {
-  /** In the form that resolvers expect. */
+  /** Address and port in the form that resolvers expect. */
   readonly address: string;
-  /** The names that resolvers asked for, each as often as they did. */
+  /** The names that resolvers asked for, once for each question. */
   readonly asked: readonly string[];
   close(): void;
 }
@@ -17,7 +17,7 @@ export async function nameServer(answer: string): Promise<NameServer> {
   return server;
 }
 
-/** A name server on loopback: every name has this IPv4 address; "silent": no answer. */
+/** Starts a loopback name server. It answers every name with `answer`, or never if "silent". */
 export async function startNameServer(answer: string): Promise<NameServer> {
   const socket = createSocket("udp4");
   const asked: string[] = [];

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { orReport } from "./or-report.ts";
 
 /**
- * As when a container starts: process numbers begin again at 1, and a kill ends every process in
- * it.
+ * Runs a program as in a new container: process numbers begin at 1, and a kill ends every process
+ * in it.
  */
 export const FRESH_NAMESPACE: readonly [string, ...string[]] = [
   "unshare",
@@ -15,7 +15,7 @@ export const FRESH_NAMESPACE: readonly [string, ...string[]] = [
 
 const [program, ...args] = FRESH_NAMESPACE;
 
-/** True as root on Linux, where programs can start in their own space of process numbers. */
+/** True as root on Linux, where a program can be started in a new namespace of process ids. */
 export const hasNamespaces: boolean = orReport(
   spawnSync(program, [...args, "true"]).status === 0,
   "no unshare --pid as root: the embedded PostgreSQL of a killed container was NOT tested",

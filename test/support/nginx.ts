@@ -18,7 +18,7 @@ export const hasNginx: boolean = orReport(
 
 export interface TestNginx {
   readonly url: string;
-  /** Sends new requests only to these servers; running ones end where they are. */
+  /** Sends new requests only to these servers; running requests end where they are. */
   balance(urls: readonly string[]): void;
   close(): Promise<void>;
 }

@@ -5,11 +5,11 @@ const realFetch: typeof fetch = globalThis.fetch;
 
 export interface NotingFetch {
   readonly fetch: typeof fetch;
-  /** The request id of the last answer: most frameworks do not expose it. */
+  /** Returns the request id of the last answer, which most frameworks do not expose. */
   readonly lastRequestId: () => string | null;
 }
 
-/** A `fetch` for a framework's client, which notes what the client really requests. */
+/** Returns a `fetch` for a client that notes the request id of each answer. */
 export function notingFetch(): NotingFetch {
   let requestId: string | null = null;
   return {
@@ -23,8 +23,8 @@ export function notingFetch(): NotingFetch {
 }
 
 /**
- * Refuses every call of the global `fetch` until the test file ends, and reports which were tried.
- * Clients get their own `fetch`, so a call of the global one would go elsewhere.
+ * Refuses every call of the global `fetch` in this test file, because clients have a `fetch` of
+ * their own. Returns a function that returns the addresses of the refused calls.
  */
 export function forbidGlobalFetch(): () => readonly string[] {
   const tried: string[] = [];

@@ -5,7 +5,7 @@ interface Cookie {
   readonly path: string;
 }
 
-/** Where a browser is after it has followed every redirect. */
+/** The page on which a browser is after it has followed every redirect. */
 export interface Landing {
   readonly url: URL;
   readonly path: string;
@@ -25,11 +25,11 @@ export class CookieBrowser {
     this.userAgent = userAgent;
   }
 
-  /** Follows redirects until `stopAt` refuses to open an address. */
+  /** Opens an address and follows redirects, until `stopAt` returns true for the next address. */
   async open(
     address: string,
     options: {
-      /** Sent as if by a page of the same origin. */
+      /** A form that is posted as if by a page of the same origin. */
       readonly form?: Readonly<Record<string, string>>;
       readonly stopAt?: (url: URL) => boolean;
     } = {},
@@ -78,7 +78,7 @@ export class CookieBrowser {
     return this.#cookies.find((each) => each.name === name)?.value;
   }
 
-  /** Copies one cookie of another browser, as if its owner had used this one. */
+  /** Copies one cookie of another browser, as if the other browser's owner had used this one. */
   adopt(other: CookieBrowser, of: URL, name: string): void {
     const isMeant = (each: Cookie): boolean => each.name === name && each.host === of.hostname;
     const kept = this.#cookies.filter((each) => !isMeant(each));

@@ -12,7 +12,7 @@ import { listenLocally } from "./local-server.ts";
 import { startOidcProvider, type ScriptedProvider } from "./oidc-provider.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** A wall clock that a test can move forward; durations stay real. */
+/** A clock that a test can move forward; durations that span such a move become longer. */
 export class ShiftedClock implements Clock {
   #shiftMs = 0;
 
@@ -50,14 +50,14 @@ const PLAIN: IdentityConfig = {
   welcomeUsd: "",
 };
 
-/** A console with nothing but sign-in, on a port of its own. */
+/** Starts a console that has nothing but sign-in, on a free port. */
 export async function startOidcConsole(options: {
   readonly store: IdentityStore;
-  /** Called when the console's address is known. */
+  /** Called with the console's address; returns settings that depend on it. */
   readonly config?: (consoleUrl: string) => Promise<Partial<IdentityConfig>>;
   readonly clock?: ShiftedClock;
   readonly log?: Logger;
-  /** The address that the console believes to have: that of another process on the same port. */
+  /** The address that the console believes to be its own, such as that of another process. */
   readonly answersAs?: string;
 }): Promise<OidcConsole> {
   const server = createServer();
@@ -109,7 +109,7 @@ export async function startOidcConsole(options: {
   };
 }
 
-/** The settings of a console that knows this provider. */
+/** Returns the settings of a console that uses this provider. */
 export function oidcConfigOf({ issuer, clientId, clientSecret }: ScriptedProvider) {
   return { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret };
 }
@@ -118,7 +118,7 @@ export interface OidcSite extends OidcConsole {
   readonly provider: ScriptedProvider;
 }
 
-/** A console with a provider of its own. */
+/** Starts a console together with its own identity provider. */
 export async function startOidcSite(options: {
   readonly store: IdentityStore;
   readonly log?: Logger;

@@ -6,11 +6,11 @@ import type { Adapter, AdapterPayload, Configuration, Provider } from "oidc-prov
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** A person at the identity provider; may be changed while the provider runs. */
+/** A person at the identity provider, whose data a test may change while the provider runs. */
 export interface ScriptedAccount {
   subject: string;
   email?: string;
-  /** Absent: the provider does not say. */
+  /** If absent, the provider does not say whether the address is verified. */
   emailVerified?: boolean | "true" | "false";
   name?: string;
 }
@@ -19,19 +19,17 @@ export interface ScriptedProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /**
-   * Signs every user in as this person from now on, without a prompt. Null means that they decline.
-   */
+  /** Signs every user in as this person from now on, without a prompt; null: they decline. */
   signInAs(account: ScriptedAccount | null): void;
-  /** Ends the provider's sessions, so that it answers `login_required`. */
+  /** Ends all sessions of the provider, so that silent requests get `login_required`. */
   endSessions(): void;
-  /** While true, no request gets an answer. */
+  /** While true, every connection is closed without an answer. */
   setDown(isDown: boolean): void;
-  /** Requests by path since the start. */
+  /** Returns the number of requests on a path since the start. */
   countOf(path: string): number;
-  /** A signed logout token; `change` replaces claims, undefined removes one. */
+  /** Returns a signed logout token; `change` replaces claims, and undefined removes one. */
   logoutToken(change: JWTPayload): Promise<string>;
-  /** The session id (`sid`) of the provider's last session. */
+  /** Returns the session id (`sid`) of the provider's last session. */
   lastSid(): string | undefined;
   close(): Promise<void>;
 }
@@ -40,10 +38,10 @@ const CLIENT_ID = "console";
 const CLIENT_SECRET = "a-secret-of-the-console-0123456789";
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
-/** A real OpenID provider on a port of loopback, with scripted people. */
+/** Starts a real OpenID provider on a loopback port, whose people are scripted. */
 export async function startOidcProvider(options: {
   readonly redirectUris: readonly string[];
-  /** Where the email address is. Default: in the id token. */
+  /** The place of the email address. Default: the id token. */
   readonly claimsIn?: "id_token" | "userinfo";
 }): Promise<ScriptedProvider> {
   const server = createServer();
@@ -86,7 +84,7 @@ export async function startOidcProvider(options: {
 
 /**
  * On Node 20 the provider warns while loading that it needs a later version, although the parts in
- * use work. That line is suppressed.
+ * use work. Suppresses that warning.
  */
 async function loadOidcProvider(): Promise<typeof Provider> {
   const warn = console.warn;
@@ -103,7 +101,7 @@ async function loadOidcProvider(): Promise<typeof Provider> {
 let madeKey: Promise<CryptoKey> | undefined;
 
 /**
- * All providers of a process share one key, because making one takes longer than most of their
+ * All providers of a process share one key, because creating one takes longer than most of their
  * tests.
  */
 function signingKey(): Promise<CryptoKey> {
@@ -154,7 +152,7 @@ class Script {
     }
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     this.counts.set(pathname, (this.counts.get(pathname) ?? 0) + 1);
-    // Prompts every user again, because a browser may return as another person.
+    // Drops the cookie, so that the provider prompts and a browser may sign in as another person.
     if (pathname === "/auth" && searchParams.get("prompt") !== "none") {
       delete request.headers.cookie;
     }
@@ -182,8 +180,8 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
         client_secret: CLIENT_SECRET,
         redirect_uris: [...redirectUris],
         grant_types: ["authorization_code"],
-        // Only a client that accepts logout tokens gets the session's id. Nothing is sent to this
-        // address.
+        // The session id is only given to a client that accepts logout tokens. Nothing is sent to
+        // this address.
         backchannel_logout_uri: "http://127.0.0.1:9/unused",
         backchannel_logout_session_required: true,
       },

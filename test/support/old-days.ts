@@ -29,7 +29,7 @@ import { withResource } from "./with-resource.ts";
 
 const PROVIDER = "acme-ai" as ProviderId;
 
-/** The debt for the attempt of each filled day that costs 1,700 micro-dollars. */
+/** The debt to the provider for the attempt that costs 1,700 micro-dollars on each filled day. */
 export const OLD_OWED_PICO = picoUsd(1_200_000_001n);
 
 export function dayOf(text: string): Day {
@@ -38,22 +38,22 @@ export function dayOf(text: string): Day {
   return day;
 }
 
-/** Books with attempts on days long ago. */
+/** Books with attempts on days in the past. */
 export interface OldBooks {
   readonly backend: FreshBackend;
   readonly member: Membership;
   readonly org: { readonly orgId: OrgId; readonly keyId: KeyId };
   readonly other: { readonly orgId: OrgId; readonly keyId: KeyId };
   /**
-   * Writes attempts of every kind on this day: settled, with an overrun and a margin, void, charged
-   * after a crash, and corrected afterwards. Returns their ids.
+   * Writes attempts of every kind on this day: settled, settled with an overrun and a margin, void,
+   * charged after a crash, and corrected afterwards. Returns their ids.
    */
   fill(day: Day): Promise<readonly AttemptId[]>;
   hold(day: Day, change?: Partial<ReserveRow>): Promise<AttemptId>;
   close(...rows: CloseRow[]): Promise<void>;
-  /** Moves the end of what has just ended to the day of its admission, or soon after. */
+  /** Moves recent ends of attempts to the day of their admission, or soon after it. */
   pretendThen(): Promise<void>;
-  /** Puts everything that has ended into a closed period of its provider. */
+  /** Closes provider periods until all ended attempts are in one. */
   settle(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ async function openOldBooks(): Promise<OldBooks> {
   };
 }
 
-/** The closing that recovery makes of an attempt whose instance died. */
+/** Returns the closing that recovery makes for an attempt whose instance died. */
 export function unknownRow(attemptId: AttemptId): CloseRow {
   return voidRow(attemptId, {
     basis: "unknown_after_crash",
@@ -130,27 +130,27 @@ export function unknownRow(attemptId: AttemptId): CloseRow {
   });
 }
 
-/** Age in days from which a day may be retired. */
+/** The age in days from which a day may be retired. */
 const OLD_DAYS = 30;
 
 export interface RetireRun {
   readonly archive?: DayFolder;
   readonly drop?: boolean;
   readonly by?: ChangedBy;
-  /** Wraps the real session, so that a test can make it fail. */
+  /** Wraps the real retention session, so that a test can make it fail. */
   readonly session?: (real: RetentionSession) => RetentionSession;
 }
 
 export interface Retirement {
-  /** Contains the folders of all runs. */
+  /** The folder that contains those of all runs. */
   readonly root: string;
   readonly key: SigningKey;
   readonly folder: (name: string) => DayFolder;
-  /** Retires old days into the folder of this name. */
+  /** Retires old days; the folder is named by its first argument. */
   readonly run: (folder?: string, more?: RetireRun) => Promise<RetireOutcome>;
 }
 
-/** Retires days of these books, with a signing key and folders of its own. */
+/** Returns a way to retire days of these books, with its own signing key and folders. */
 export function retirementOf(books: OldBooks): Retirement {
   const root = newFolder("retire");
   const key = openSigningKey(join(root, "key.pem"));
@@ -168,7 +168,7 @@ async function retireOldDays(
   books: OldBooks,
   input: RetireRun & { readonly key: SigningKey; readonly archive: DayFolder },
 ): Promise<RetireOutcome> {
-  // A run that was killed a moment ago may still have its lock.
+  // A run that was killed a moment ago may still hold the lock.
   const real = await until("no other run is under way", () =>
     books.backend.retentionStore.open(input.by ?? testOperator),
   );
@@ -185,8 +185,8 @@ async function retireOldDays(
 }
 
 /**
- * Moves the end of an attempt that has just ended to the day of its admission, or as soon after it
- * as the settlement with the providers allows.
+ * Moves recent ends of attempts to the day of their admission, or as soon after it as the
+ * settlement horizon allows.
  */
 async function pretendThen(backend: FreshBackend): Promise<void> {
   const admitted = "to_timestamp(1735689600 + ((attempt_id >> 22) / 1000))";

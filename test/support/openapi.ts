@@ -13,7 +13,7 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Judges answers by the published document of the gateway. */
+/** Checks answers against the published OpenAPI document of the gateway. */
 export class PublishedApi {
   readonly document = JSON.parse(readFileSync(FILE, "utf8")) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -26,7 +26,7 @@ export class PublishedApi {
     this.#ajv.addSchema(this.document, "openapi");
   }
 
-  /** What the document does not allow in the answer; empty if the answer conforms. */
+  /** Returns what the document does not allow in the answer; empty if the answer conforms. */
   problemsOf(name: string, answer: HttpAnswer): readonly string[] {
     const [method = "", path = ""] = name.split(" ");
     const responses = this.document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
@@ -72,19 +72,19 @@ interface Described {
   readonly schema?: { readonly description?: string };
 }
 
-/** Named fields, parameters and headers below this value that have no description. */
+/** Returns fields, parameters and headers below this value that have no description. */
 export function listUndescribed(value: unknown, at: string, isOfNames = false): readonly string[] {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([name, each]) => {
     const place = `${at}/${name}`;
-    // A field may have the name of a schema keyword, so names and keywords take turns.
+    // A field may be named like a schema keyword, so levels of names and of keywords alternate.
     const hasNames = !isOfNames && ["properties", "parameters", "headers"].includes(name);
     const silent = isOfNames && !isDescribed(each as Described) ? [place] : [];
     return [...silent, ...listUndescribed(each, place, hasNames)];
   });
 }
 
-/** A reference needs no description: its target is described in its own place. */
+/** A reference needs no description, because its target has one. */
 function isDescribed(shape: Described): boolean {
   const words = shape.description ?? shape.schema?.description ?? "";
   return words.length > 5 || "$ref" in shape;

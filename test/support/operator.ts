@@ -14,10 +14,10 @@ export interface OperatorFolder {
   remove(): void;
 }
 
-/** A fresh folder with one manifest of `op/model` on a simulator. */
+/** Creates a folder with one manifest, which lists `op/model` on a simulator. */
 export function operatorFolder(simulatorUrl: string): OperatorFolder {
   const root = mkdtempSync(join(tmpdir(), "tokenmarket-operator-"));
-  // Root starts the database as another user, who needs access to the folder.
+  // If this runs as root, the database runs as another user, who must be able to enter.
   chmodSync(root, 0o755);
   const manifestsDir = join(root, "manifests");
   mkdirSync(manifestsDir);
@@ -45,7 +45,7 @@ export function operatorManifest(simulatorUrl: string, models: readonly string[]
   });
 }
 
-/** The environment of every process of these tests. */
+/** The environment of every process in these tests. */
 export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_ALLOW_PRIVATE_UPSTREAMS: "1",
   TEST_PROVIDER_KEY: PROVIDER_KEY,
@@ -53,7 +53,7 @@ export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_AUTH_KEY_CACHE_MS: String(TEST_KEY_CACHE_MS),
 };
 
-/** Flags of `serve` and `dev` for any free ports. */
+/** Flags with which `serve` and `dev` listen on free ports. */
 export const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"] as const;
 
 export function serve(
@@ -71,7 +71,7 @@ export function withOperatorFolder(provider: { readonly url: string }): Operator
   );
 }
 
-/** Starts programs concurrently, for the same tests. A test may replace one of them. */
+/** Starts programs at the same time, for the tests of the calling file. A test may replace one. */
 export function withPrograms(start: () => readonly Promise<RunningProgram>[]): RunningProgram[] {
   return withResource(
     () => Promise.all(start()),
@@ -88,16 +88,13 @@ export interface JsonAnswer {
 
 let commandLogs: string[] = [];
 
-/**
- * The lines that commands with `--json` write to standard error from now on, to search them for
- * secrets.
- */
+/** Returns a list to which later commands add their standard error, to be searched for secrets. */
 export function collectCommandLogs(): readonly string[] {
   commandLogs = [];
   return commandLogs;
 }
 
-/** Runs a command with `--json`; standard output must be one JSON document and nothing else. */
+/** Runs a command with `--json`. Throws unless standard output is exactly one JSON document. */
 export async function jsonCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -111,7 +108,7 @@ export async function jsonCommand(
   return { ...result, json: JSON.parse(result.stdout) as Record<string, unknown> };
 }
 
-/** Opens an organization with credit and one key by an operator's own commands. */
+/** Creates an organization with credit and one key by an operator's commands. */
 export async function openAccountByCommands(
   place: readonly string[],
   usd: string,

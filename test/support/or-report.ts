@@ -1,4 +1,4 @@
-/** Says in the output of the run what was not tested if `isThere` is false, and returns it. */
+/** Returns `isThere`. If it is false, also prints what is not tested. */
 export function orReport(isThere: boolean, untested: string): boolean {
   if (!isThere) process.stderr.write(`\n!!! SKIPPED: ${untested}. Install it and run again.\n\n`);
   return isThere;

@@ -2,11 +2,11 @@ import { Client } from "pg";
 import { asAdmin, runOnce } from "./postgres.ts";
 
 /**
- * Makes the rows of organizations that are not named untouchable: a statement whose outcome needs
- * one fails, wherever in a plan that happens. The program's role owns the tables, so that row level
- * security is forced on it. A row is judged when every condition of the statement itself has let it
- * through, so that plans are what they are without the guard: for that the database's own functions
- * are marked as giving nothing away.
+ * Makes rows of other organizations untouchable: a statement fails if any step of its plan needs
+ * such a row for the result. The program's role owns the tables, so row level security is
+ * forced on it. A row is checked only after all conditions of the statement itself, so that plans
+ * stay as they are without the guard; for that, the database's own functions are marked as
+ * leakproof.
  */
 export class OrganizationGuard {
   readonly #client: Client;
@@ -27,8 +27,8 @@ export class OrganizationGuard {
   }
 
   /**
-   * From now on, only the rows of these organizations may be touched; without any, all rows may be.
-   * Also records to which organization each present key belongs.
+   * From now on only rows of these organizations may be touched, or all rows if none is given. Also
+   * stores to which organization each present key belongs.
    */
   async allow(...orgIds: readonly string[]): Promise<void> {
     await this.#client.query("truncate guard_org, guard_key");
@@ -57,7 +57,7 @@ export class OrganizationGuard {
 const OF_WALLET = (column: string): string =>
   `substring(${column} from '^(?:wallet|receivable):(.*)$')`;
 
-/** So many organizations that a plan which reads all of them is not the cheapest. */
+/** Adds so many organizations that a plan which reads all of them is not the cheapest. */
 const OTHERS_SQL = `
   with others as (
     insert into org (org_id, name, email, email_verified)

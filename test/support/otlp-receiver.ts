@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 
 import definitions from "otlp-definitions/build/src/generated/root.js";
 
-/** What a collector of traces needs of the generated definitions. */
+/** The parts of the generated definitions that decode exported spans. */
 interface Definitions {
   readonly opentelemetry: {
     readonly proto: {
@@ -24,19 +24,19 @@ interface Decoder {
 const { ExportTraceServiceRequest } = (definitions as unknown as Definitions).opentelemetry.proto
   .collector.trace.v1;
 
-/** As received: ids in hexadecimal, times in nanoseconds. */
+/** A span as received: ids in hexadecimal, times in nanoseconds. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for a root span. */
+  /** "" for a root span. */
   readonly parentSpanId: string;
   readonly name: string;
-  /** 1 internal, 2 server, 3 client. */
+  /** 1: internal, 2: server, 3: client. */
   readonly kind: number;
   readonly startNs: bigint;
   readonly endNs: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** 0 unset, 2 error. */
+  /** 0: unset, 2: error. */
   readonly status: number;
   readonly flags: number;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
@@ -44,7 +44,7 @@ export interface ReceivedSpan {
   readonly schemaUrl: string;
 }
 
-/** A collector that takes OTLP over HTTP and decodes it with the published definitions. */
+/** A collector that receives OTLP over HTTP and decodes it by the published definitions. */
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
@@ -54,7 +54,7 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-/** `answer`: the status of every answer, or "never" for none. Default 200. `port`: default any. */
+/** Starts a collector. `answer` is its status, or "never" for no answer; `port`: default any. */
 export async function startOtlpReceiver(
   options: { readonly answer?: number | "never"; readonly port?: number } = {},
 ): Promise<OtlpReceiver> {
@@ -114,7 +114,7 @@ interface DecodedRequest {
   }[];
 }
 
-/** Decodes the body of an export of spans. */
+/** Decodes the body of one export of spans. */
 export function spansOf(body: Buffer): readonly ReceivedSpan[] {
   const message = ExportTraceServiceRequest.decode(body);
   const shown = ExportTraceServiceRequest.toObject(message, {

@@ -22,7 +22,7 @@ import { orReport } from "./or-report.ts";
 const PASSWORD = "owner-password";
 const DATABASE = "market";
 
-/** Programs of the newest PostgreSQL that the distribution has installed; undefined without one. */
+/** The folder of the distribution's newest PostgreSQL programs; undefined if there is none. */
 const programs: string | undefined = findPrograms();
 
 /**
@@ -34,20 +34,18 @@ export const hasOwnPostgres: boolean = orReport(
   "no PostgreSQL in /usr/lib/postgresql: replicas, TLS and an ordinary role were NOT tested",
 );
 
-/**
- * A PostgreSQL of the distribution, as operators have it: its role owns one database and no more.
- */
+/** A separate server as operators have it: the program's role owns one database and no more. */
 export interface OwnPostgres {
   readonly port: number;
   readonly data: string;
-  /** Connects as the ordinary role. */
+  /** Connects as the ordinary role that owns the database. */
   readonly connectionString: string;
   readonly adminConnectionString: string;
   /** Starts a streaming replica of this server. */
   replica(): Promise<OwnPostgres>;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends the server at once, like a machine that dies. `start` recovers it from its log. */
+  /** Kills the server, as if its machine died. `start` recovers it from its write-ahead log. */
   kill(): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,7 +63,7 @@ export async function startOwnPostgres(authority?: TestAuthority): Promise<OwnPo
   return server;
 }
 
-/** A folder in which the server's user may make a data folder. */
+/** Returns a folder in which the server's user may create a data folder. */
 export function newPostgresFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-own-postgres-"));
   chmodSync(folder, 0o777);
@@ -84,7 +82,7 @@ async function serverSettings(folder: string, authority?: TestAuthority): Promis
   );
 }
 
-/** Copies a file so that only the server's user may read it. */
+/** Copies a file, readable by the server's user only; returns the copy. */
 function take(file: string, folder: string): string {
   const copy = join(folder, file.split("/").at(-1) ?? "");
   copyFileSync(file, copy);
@@ -152,7 +150,7 @@ async function answers(connectionString: string): Promise<boolean> {
   }
 }
 
-/** PostgreSQL's programs refuse to run as root. */
+/** PostgreSQL refuses to run as root, so root starts it as the user `postgres`. */
 function asUser(): readonly string[] {
   return process.getuid?.() === 0 ? ["setpriv", "--reuid=postgres", "--clear-groups"] : [];
 }

@@ -5,29 +5,29 @@ import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** The entries that a fresh clone of the repository does not have. */
+/** Entries of the root folder that a fresh clone does not have. */
 const NOT_CLONED = new Set(["node_modules", ".git", "dist", "artefacts", "data", "coverage"]);
 
 const run = promisify(execFile);
 
-/** The package, installed in a folder away from the repository. */
+/** The package as installed in a folder outside the repository. */
 export interface PackedProgram {
-  /** Has nothing but `node_modules`. */
+  /** Contains nothing but `node_modules` and npm's own files. */
   readonly folder: string;
   /** The folder `node_modules/tokenmarket`. */
   readonly packageFolder: string;
-  /** Paths in the tarball, sorted. */
+  /** The sorted paths in the tarball. */
   readonly files: readonly string[];
   remove(): void;
 }
 
 /**
- * Runs `npm pack` in a copy of the repository, and installs the package into an empty folder as a
- * customer does, with the registry.
+ * Runs `npm pack` in a copy of the repository, and installs the tarball into an empty folder as a
+ * customer does, with its dependencies from the registry.
  */
 export async function installPackedProgram(): Promise<PackedProgram> {
   const root = mkdtempSync(join(tmpdir(), "tokenmarket-packed-"));
-  // Root starts the database as another user, who needs access to the folder.
+  // If this runs as root, the database runs as another user, who must be able to enter.
   chmodSync(root, 0o755);
   try {
     const packed = await packProgram(join(root, "repository"), root);
@@ -68,9 +68,8 @@ async function packProgram(repository: string, target: string): Promise<Packed> 
 
 async function install(tarball: string, folder: string): Promise<void> {
   mkdirSync(folder);
-  // npm's own default, whatever this machine says. `overrides` count only for the root package, so
-  // a customer gets newer packages below ours than the project does, which may ask for another
-  // Node.
+  // npm's default of `engine-strict`, whatever this machine's is. `overrides` count only in a root
+  // package, so a customer gets newer versions of some packages, which may ask for another Node.
   const args = ["install", "--engine-strict=false", "--no-audit", "--prefer-offline", tarball];
   await run("npm", args, { cwd: folder, maxBuffer: 2 ** 26 });
 }

@@ -10,7 +10,7 @@ import { acceptsConnections } from "./tethered-program.ts";
 import { withResource } from "./with-resource.ts";
 import { orReport } from "./or-report.ts";
 
-/** On PATH, or where distributions put programs of the system. */
+/** PgBouncer on PATH, or in the folder of system programs. */
 const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
@@ -21,28 +21,24 @@ export const hasPgBouncer: boolean = orReport(
   "pgbouncer is not on PATH: databases behind a pooler were NOT tested",
 );
 
-/**
- * When a server session goes back to the pool: with its client, its transaction or its statement.
- */
+/** How long a client keeps a server session: for its own session, a transaction or a statement. */
 export type PoolMode = "session" | "transaction" | "statement";
 
 export interface TestPgBouncer {
-  /** The same database through the pooler, in this mode. */
+  /** Returns the address of the same database through the pooler, in this mode. */
   through(connectionString: string, mode: PoolMode): string;
-  /** Leads to this server from now on, by a changed file and a reload, as an operator does it. */
+  /** Connects clients to this server from now on, by a new configuration and a reload. */
   leadTo(connectionString: string): void;
   close(): Promise<void>;
 }
 
-/**
- * Starts PgBouncer on a free port of loopback, with a few sessions at the server for each database.
- */
+/** Starts PgBouncer for each mode on a free port of loopback. */
 export async function startPgBouncer(to: {
-  /** Any database of the server, with the role that opens the sessions. */
+  /** Any database of the server, with the role that opens the server sessions. */
   readonly connectionString: string;
-  /** Server sessions of each database and mode. Default 20. */
+  /** Most server sessions for each database in each mode. Default 20. */
   readonly poolSize?: number;
-  /** Where PgBouncer writes who logs in. Default: nowhere. */
+  /** The file to which PgBouncer logs who connects. Default: it logs nowhere. */
   readonly logFile?: string;
 }): Promise<TestPgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pgbouncer-"));
@@ -80,14 +76,14 @@ export function withPgBouncer(server: () => string): TestPgBouncer {
 }
 
 async function started(file: string, port: number): Promise<Tethered> {
-  // PgBouncer refuses to run as root.
+  // PgBouncer refuses to run as root, so root starts it as `nobody`.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const server = await startTethered([PROGRAM ?? "", "-q", ...user, file]);
   await until("PgBouncer listens", () => acceptsConnections(port));
   return server;
 }
 
-/** Every database of the server has its own name; clients may come with any password. */
+/** Passes every database on under its own name; clients may give any password. */
 function configOf(input: {
   readonly server: URL;
   readonly port: number;

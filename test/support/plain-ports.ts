@@ -3,9 +3,7 @@ import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 
-/**
- * Standing of listings for tests in which every listing is trusted and no broken answer is counted.
- */
+/** Trusts every listing and counts no broken answer. */
 export const TRUSTED_LISTINGS: CallPorts["standing"] = {
   mayRoute: () => true,
   isDistrusted: () => false,
@@ -20,7 +18,7 @@ export const NO_REFUSAL_WINDOW: CallPorts["refusals"] = {
   forget: () => undefined,
 };
 
-/** A key of a funded organization, without rules of its own. */
+/** Returns a principal of a funded organization, whose key has no rules. */
 export function plainPrincipal(org: string, key: string): Principal {
   return {
     orgId: org as OrgId,

@@ -34,8 +34,8 @@ import type { ChatEvent } from "../../src/formats/wire/neutral/chat-event.ts";
 import { asCount, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
 
 /**
- * A third chat wire, as small as one can be: a request is a text, and so is an answer. Whatever it
- * needs is in this file: a wire that needs more than its one value is a fault of the program.
+ * A third chat wire, as small as one can be: a request is a text, and so is an answer. All of it is
+ * in this file: if a wire needed changes elsewhere, that would be a fault of the program.
  */
 const requests: RequestCodec = {
   path: "/plain",
@@ -84,7 +84,7 @@ const requests: RequestCodec = {
   headers: () => ({ "content-type": "application/json", "x-plain-version": "1" }),
 };
 
-/** `{"text":"…","tokens":[input,output]}` */
+/** Answers have the form `{"text":"…","tokens":[input,output]}`. */
 const answers: AnswerCodec = {
   relay(json, label) {
     const read = answers.read(json, () => false);

@@ -1,6 +1,6 @@
 /*
- * Runs before every test file. The package `undici` makes its own dispatcher the one of the
- * platform's `fetch` when it is loaded first, and refuses what older clients send through it.
- * Whichever file a worker happens to run first, the platform's own is there before.
+ * Runs before every test file. If the package `undici` is loaded before the platform's `fetch`, it
+ * makes its own dispatcher the global one, which refuses what older clients send. This line loads
+ * the platform's `fetch` first, whichever file a worker runs first.
  */
 void globalThis.Headers;

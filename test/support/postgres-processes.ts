@@ -4,16 +4,13 @@ import { join } from "node:path";
 
 import { findWorkingFolder } from "../../src/kernel/storage/process-identity.ts";
 
-/** The process id of an embedded PostgreSQL; undefined if its file is gone. */
+/** Returns the process id of an embedded PostgreSQL; undefined if its pid file is gone. */
 export function postmasterPid(dataDir: string): number | undefined {
   const file = join(dataDir, "cluster", "postmaster.pid");
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
 }
 
-/**
- * Kills the server as a fault of the machine would: no client is notified, its sessions are left
- * behind.
- */
+/** Kills the server like a machine fault: no client is notified, and its sessions keep running. */
 export function killPostmaster(dataDir: string, signal: NodeJS.Signals = "SIGKILL"): number {
   const pid = postmasterPid(dataDir);
   if (pid === undefined) throw new Error(`no server runs in ${dataDir}`);
@@ -21,17 +18,17 @@ export function killPostmaster(dataDir: string, signal: NodeJS.Signals = "SIGKIL
   return pid;
 }
 
-/** The servers that run on this folder, of which there should be at most one. */
+/** Returns the servers that run on this folder, of which there should be at most one. */
 export function postgresServers(dataDir: string): number[] {
   const cluster = realpathSync(join(dataDir, "cluster"));
-  // Found by their arguments: root in a container may not see where another user's process works.
+  // Root in a container may not see another user's working folder, so the arguments count.
   const called = runningProcesses().filter(({ call }) => call.includes(` -D ${cluster} `));
-  // A session has the arguments of its server until it names itself.
+  // A session's process has the arguments of its server until it sets its own title.
   const pids = new Set(called.map(({ pid }) => pid));
   return called.filter(({ parent }) => !pids.has(parent)).map(({ pid }) => pid);
 }
 
-/** Every living process of this folder's embedded PostgreSQL, including orphaned sessions. */
+/** Returns all processes of this folder's embedded PostgreSQL, including orphaned sessions. */
 export function postgresProcesses(dataDir: string): number[] {
   const cluster = realpathSync(join(dataDir, "cluster"));
   const servers = postgresServers(dataDir);
@@ -58,7 +55,7 @@ function runningProcesses(): RunningProcess[] {
         const call = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
         return { pid: Number(name), parent, call };
       } catch {
-        return []; // it has just ended
+        return []; // the process has just ended
       }
     });
 }

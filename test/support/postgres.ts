@@ -22,12 +22,12 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** A new database with this program's schema, on the run's PostgreSQL. */
+/** Creates a database with this program's schema, on the run's PostgreSQL. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   return await createDatabase(await templateOfRun());
 }
 
-/** The address of a new database that lasts as long as the running test. */
+/** Returns the address of a new database, which is dropped when the running test ends. */
 export async function databaseOfTest(): Promise<string> {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
@@ -41,7 +41,7 @@ export async function emptyDatabase(): Promise<FreshDatabase> {
 async function createDatabase(template: string): Promise<FreshDatabase> {
   const server = await serverOfRun();
   const name = createRecordId("test");
-  // Copies files, because a copy through the log, page by page, costs three times as much.
+  // Copies files: a copy through the write-ahead log, page by page, takes three times as long.
   const options = `template ${template} owner ${PROGRAM_ROLE} strategy file_copy`;
   await runOnce(server.admin, `create database ${name} ${options}`);
   return {
@@ -56,23 +56,23 @@ function databaseUrl(server: string, name: string): string {
   return url.href;
 }
 
-/** Migrated once for the whole run, because a copy costs a fifth of the migrations. */
+/** The database that is migrated once in a run and copied: a copy takes a fifth of that time. */
 const TEMPLATE = "tokenmarket_template";
-/** Any number that no other lock of the server's first database has. */
+/** The number of an advisory lock that nothing else uses in the server's first database. */
 const TEMPLATE_LOCK = 1;
 
 let template: Promise<string> | undefined;
 
 function templateOfRun(): Promise<string> {
   template ??= makeTemplate().catch((error: unknown) => {
-    // The next file of this worker tries again.
+    // The next test file of this worker tries again.
     template = undefined;
     throw error;
   });
   return template;
 }
 
-/** The first worker makes the template; the others wait for it at the lock. */
+/** The first worker creates the template; the others wait for it at the lock. */
 async function makeTemplate(): Promise<string> {
   const server = await serverOfRun();
   const client = new Client({ connectionString: server.admin });
@@ -83,9 +83,9 @@ async function makeTemplate(): Promise<string> {
     if ((await client.query(isThere, [TEMPLATE])).rows.length > 0) return TEMPLATE;
     await makeLogInsCheap(client, server);
     if (process.env["TM_TEST_SERVER"] === "hostile") await makeHostile(client);
-    // Renamed at the end, so that a worker that dies before leaves nothing that looks complete.
+    // Renamed at the end, so that a worker that dies before leaves no incomplete template.
     const unfinished = createRecordId("test");
-    // Tests may undo what the journal's triggers forbid; the program never may.
+    // Tests may do what the journal's triggers forbid; the program never may.
     await client.query(`grant set on parameter session_replication_role to ${PROGRAM_ROLE}`);
     await client.query(`create database ${unfinished} owner ${PROGRAM_ROLE}`);
     const connectionString = databaseUrl(server.program, unfinished);
@@ -103,8 +103,8 @@ async function makeTemplate(): Promise<string> {
 }
 
 /**
- * Settings that an operator may have made for all sessions, in front of the program's own: slow,
- * not durable, and with values that are written in another way. Each is SQL.
+ * SQL values of settings that an operator may have made for all sessions: they slow queries down,
+ * lose commits, and write values in other forms. The program must override them.
  */
 export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   jit: "on",
@@ -129,7 +129,7 @@ export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   extra_float_digits: "-15",
 };
 
-/** Applies to all sessions of the program's role, in a run with `TM_TEST_SERVER=hostile`. */
+/** Makes these settings for the program's role, in a run with `TM_TEST_SERVER=hostile`. */
 async function makeHostile(client: Client): Promise<void> {
   for (const [name, value] of Object.entries(HOSTILE_SETTINGS)) {
     await client.query(`alter role ${PROGRAM_ROLE} set ${name} = ${value}`);
@@ -137,8 +137,8 @@ async function makeHostile(client: Client): Promise<void> {
 }
 
 /**
- * An ordinary log-in spends milliseconds on its password, on both sides, and a run has some
- * thousand. The passwords stay, but they are hashed less often.
+ * Lets passwords be hashed less often: an ordinary log-in takes both sides milliseconds, and a run
+ * has thousands.
  */
 async function makeLogInsCheap(client: Client, { program, admin }: ServerOfRun): Promise<void> {
   await client.query("set scram_iterations = 1");
@@ -148,12 +148,10 @@ async function makeLogInsCheap(client: Client, { program, admin }: ServerOfRun):
   }
 }
 
-/**
- * Shared by the files of a worker, because finding the running server costs a log-in under a lock.
- */
+/** Shared by the files of a worker, because finding the server costs a log-in under a lock. */
 let server: Promise<ServerOfRun> | undefined;
 
-/** Addresses of the server's first database: as the program's role, and as a superuser. */
+/** Addresses of the server's first database, for the program's role and for a superuser. */
 interface ServerOfRun {
   readonly program: string;
   readonly admin: string;
@@ -166,7 +164,7 @@ function serverOfRun(): Promise<ServerOfRun> {
       admin: adminConnectionString,
     }),
     (error: unknown) => {
-      // The next file of this worker tries again.
+      // The next test file of this worker tries again.
       server = undefined;
       throw error;
     },
@@ -175,7 +173,7 @@ function serverOfRun(): Promise<ServerOfRun> {
 }
 
 /**
- * The address for this program's stores: the direct one, or one through PgBouncer in runs with
+ * Returns the addresses for this program's stores: direct, or through PgBouncer in runs with
  * `TM_TEST_POOLER=session` or `transaction`.
  */
 export async function addressesOf(
@@ -197,7 +195,7 @@ export async function addressesOf(
 
 let pooler: Promise<TestPgBouncer> | undefined;
 
-/** Connects to the same database as a superuser, for what the program's role may not do. */
+/** Returns the superuser's address of the same database, for what the program's role may not do. */
 export async function asAdmin({ connectionString }: { connectionString: string }): Promise<string> {
   const { admin } = await serverOfRun();
   return databaseUrl(admin, new URL(connectionString).pathname.slice(1));
@@ -210,11 +208,11 @@ export function withDatabase(): FreshDatabase {
 export interface FreshBackend extends PostgresBackend {
   readonly connectionString: string;
   readonly ledgerBatchStore: ReserveBatchStore;
-  /** For SQL that no store offers. */
+  /** Runs SQL that no store offers. */
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** All stores on a new database; `close` drops it. */
+/** Opens all stores on a new database; `close` drops it. */
 export async function freshBackend(): Promise<FreshBackend> {
   const database = await freshDatabase();
   const { connectionString } = database;
@@ -224,7 +222,7 @@ export async function freshBackend(): Promise<FreshBackend> {
   client.on("error", () => undefined);
   await client.connect();
   await beginSession(client, { statementTimeoutMs: 0 });
-  // Attempts that a test numbers from 1 belong to the first day of all.
+  // The ids of attempts that a test numbers from 1 are of 2025-01-01, the first possible day.
   await client.query("select ensure_attempt_partition('2025-01-01')");
   return {
     ...backend,
@@ -240,7 +238,7 @@ export async function freshBackend(): Promise<FreshBackend> {
   };
 }
 
-/** A change that the books refuse: without triggers and foreign keys, as no program may. */
+/** Changes rows without triggers and foreign keys, which the program may never do. */
 export async function tamper(
   backend: FreshBackend,
   sql: string,
@@ -264,14 +262,14 @@ export function withOtherBackend(backend: FreshBackend): PostgresBackend {
   );
 }
 
-/** `withBackend`, with the prices to which the ledger rows of the tests refer. */
+/** Like `withBackend`, with the price pins to which the ledger rows of the tests refer. */
 export function withPricedBackend(): FreshBackend {
   const backend = withBackend();
   beforeAll(() => pinPrices(backend));
   return backend;
 }
 
-/** A member of the ledger, for the tests of the calling file. */
+/** Joins the ledger as an instance, for the tests of the calling file. */
 export function withMember(
   backend: Pick<PostgresBackend, "ledgerBatchStore">,
   leaseMs = 3_600_000,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Processor time of these processes since they started, all threads, in nanoseconds. */
+/** Returns the processor time that all threads of these processes have used, in nanoseconds. */
 export function readCpuNs(processIds: readonly number[]): number {
   return processIds.reduce((sum, pid) => sum + readProcessCpuNs(pid), 0);
 }
@@ -9,7 +9,7 @@ export function readResidentBytes(processIds: readonly number[]): number {
   return processIds.reduce((sum, pid) => sum + readOneResidentBytes(pid), 0);
 }
 
-/** Every process below this one, at any depth. */
+/** Returns all processes below this one, at any depth. */
 export function descendantsOf(processId: number): readonly number[] {
   const childrenOf = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
@@ -28,13 +28,13 @@ export function descendantsOf(processId: number): readonly number[] {
   return found;
 }
 
-/** True while the process runs; one that has ended and waits to be collected does not. */
+/** Returns false for a process that has ended, even if its parent has not collected it yet. */
 export function isRunning(processId: number): boolean {
   const state = statFields(processId)?.[0];
   return state !== undefined && state !== "Z" && state !== "X";
 }
 
-// `schedstat` counts nanoseconds, `stat` only hundredths of a second; a kernel may lack the first.
+// Prefers `schedstat`, which counts nanoseconds but may be missing; `stat` counts 10 ms ticks.
 function readProcessCpuNs(processId: number): number {
   try {
     let sumNs = 0;
@@ -66,7 +66,7 @@ function parentOf(processId: number): number | undefined {
   return field === undefined ? undefined : Number(field);
 }
 
-/** Fields after the name: state, parent, ...; the name in brackets may hold spaces. */
+/** Fields of `stat` after the process name: state, parent, and so on. A name may contain spaces. */
 function statFields(processId: number): readonly string[] | undefined {
   try {
     const text = readFileSync(`/proc/${processId}/stat`, "latin1");

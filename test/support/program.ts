@@ -8,20 +8,20 @@ import { withDirectAddress } from "./pooled-addresses.ts";
 import { builtProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Far above what a start takes, because a busy machine is no failure. */
+/** Far more than a start takes, so that a busy machine causes no failure. */
 const READY_WAIT_MS = 110_000;
 
 export interface RunningProgram {
   readonly process: ChildProcess;
-  /** The ready line of `serve`, `dev` or `simulate`. */
+  /** The JSON of the ready line of `serve`, `dev` or `simulate`. */
   readonly ready: Readonly<Record<string, unknown>>;
   stderr(): string;
   stdout(): string;
-  /** Resolves with the exit code; null if the process was killed. */
+  /** Sends a signal. Resolves with the exit code, or null if a signal killed the process. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Another program than the one of this run, or another working directory. */
+/** A command in place of this run's program, and its working directory. */
 export interface ProgramPlace {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
@@ -41,7 +41,7 @@ export async function startProgram(
   const ready = await new Promise<Record<string, unknown>>((done, failed) => {
     const timer = setTimeout(() => {
       failed(new Error(`not ready: ${stderr}`));
-      // Nobody else knows the process, so it must not stay; its workers end with it.
+      // Nothing else knows the process, so it must be killed; its workers end with it.
       child.kill("SIGKILL");
     }, READY_WAIT_MS);
     child.once("exit", (code) => failed(new Error(`exit ${code} before ready: ${stderr}`)));
@@ -53,7 +53,7 @@ export async function startProgram(
     });
   });
   child.removeAllListeners("exit");
-  // With npx, waits for `close`: then no process of the group holds the pipes any more.
+  // In another place the command is npx: `close` comes when no process of its group holds a pipe.
   const over = place === undefined ? "exit" : "close";
   const exited = new Promise<number | null>((done) => child.once(over, done));
   return {
@@ -62,7 +62,7 @@ export async function startProgram(
     stderr: () => stderr,
     stdout: () => stdout,
     end: async (signal) => {
-      // npx passes no signal on to what it started, so its whole group gets it.
+      // npx does not pass signals on to the program, so its whole process group gets them.
       if (place !== undefined && child.pid !== undefined) process.kill(-child.pid, signal);
       else child.kill(signal);
       return await exited;
@@ -78,7 +78,7 @@ export interface CommandResult {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs `tokenmarket <args>` to its end in this process; servers run with `startProgram`. */
+/** Runs `tokenmarket <args>` to its end in this process. For servers there is `startProgram`. */
 export async function runCommand(
   args: readonly string[],
   env: Environment = {},
@@ -94,21 +94,21 @@ export async function runCommand(
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** Runs as its own process, with `input` on standard input. */
+/** Runs `tokenmarket <args>` to its end as its own process, with `input` on standard input. */
 export async function runProgram(
   args: readonly string[],
   env: Environment = {},
   { input = "", place }: { readonly input?: string; readonly place?: ProgramPlace } = {},
 ): Promise<CommandResult> {
   const child = await spawnProgram(args, env, place);
-  // A command that refuses its arguments ends without reading.
+  // A command that refuses its arguments ends without reading its input.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   const { said, closed } = listenTo(child);
   return { code: await closed, ...said };
 }
 
-/** Starts `tokenmarket <args>`, which has no ready line and stays until a signal ends it. */
+/** Starts a `tokenmarket <args>` that has no ready line and runs until a signal ends it. */
 export async function spawnCommand(
   args: readonly string[],
   env: Environment = {},
@@ -126,7 +126,7 @@ export async function spawnCommand(
   };
 }
 
-/** Kills the command with SIGKILL as soon as its standard error contains `word`. */
+/** Runs a command, and kills it with SIGKILL once its standard error contains `word`. */
 export async function killCommand(
   args: readonly string[],
   env: Environment,
@@ -149,7 +149,7 @@ export class CollectedText extends Writable {
   }
 }
 
-/** What the program has written so far, and its exit code once it has ended. */
+/** Returns the output so far, which grows, and the exit code once the program has ended. */
 function listenTo(child: ChildProcessWithoutNullStreams): {
   readonly said: { stdout: string; stderr: string };
   readonly closed: Promise<number | null>;

@@ -16,7 +16,7 @@ const PROGRAM = "prometheus";
 const RULES = resolve(import.meta.dirname, "../../deploy/prometheus");
 const RULE_FILES = ["recording.yml", "alerts.yml", "genai.yml"];
 
-/** Without it, no query and no alert is tried on a real server. */
+/** False if Prometheus is missing: no query and no alert is then tried on a real server. */
 export const hasPrometheus: boolean = orReport(
   spawnSync(PROGRAM, ["--version"]).status === 0,
   "prometheus is not on PATH: dashboards and alerts were NOT tried on a real server",
@@ -26,20 +26,20 @@ export interface Answered {
   readonly metric: Readonly<Record<string, string>>;
 }
 
-/** A real server that scrapes `targets` every second with the rules of this repository. */
+/** A real Prometheus that scrapes `targets` every second, with the rules of this repository. */
 export interface TestPrometheus {
   /** Rejects if the server refuses the query. */
   query(expr: string): Promise<readonly Answered[]>;
   /** Waits until each of these alerts fires. */
   untilFiring(...names: readonly string[]): Promise<void>;
-  /** Waits until none of these alerts fires, and then returns those that fire again. */
+  /** Waits until each of these alerts has been quiet once; returns those that fire again. */
   untilQuiet(...names: readonly string[]): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
 /**
- * `areShort`: windows and waiting times of rules become seconds. Thresholds stay, except those of
- * the log.
+ * Starts Prometheus. With `areShort`, windows and waiting times of rules become seconds; thresholds
+ * stay.
  */
 export async function startPrometheus(
   targets: readonly string[],
@@ -94,7 +94,7 @@ export async function startPrometheus(
   };
 }
 
-/** The books are read once a minute, so this waits longer than other tests. */
+/** Waits longer than other tests do, because the books are read once a minute. */
 async function patiently(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const endMs = systemClock.monotonicMs() + 200_000;
   while (!(await isSo())) {

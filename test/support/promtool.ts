@@ -9,7 +9,7 @@ export const hasPromtool: boolean = orReport(
   "promtool is not on PATH: /metrics and the rules for alerts were NOT checked by it",
 );
 
-/** Empty if `promtool check metrics` accepts the text. */
+/** Returns the complaints of `promtool check metrics`; empty if it accepts the text. */
 export function promtoolComplaints(text: string): string {
   const { status, stdout, stderr } = spawnSync(PROGRAM, ["check", "metrics"], {
     input: text,
@@ -19,7 +19,7 @@ export function promtoolComplaints(text: string): string {
   return status === 0 ? said : `exit ${status}\n${said}`;
 }
 
-/** Empty if promtool accepts the files. */
+/** Returns promtool's complaints about the files; empty if it accepts them. */
 export function promtoolRules(what: "check" | "test", files: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(PROGRAM, [what, "rules", ...files], {
     encoding: "utf8",

@@ -5,11 +5,11 @@ interface ModelPurchase {
   readonly amount: bigint;
   readonly claims: Map<string, { readonly amount: bigint; isReversed: boolean }>;
   isPaid: boolean;
-  /** Money that the claims have taken so far and not returned. */
+  /** Micro-dollars that the claims hold back at present. */
   taken: bigint;
 }
 
-/** Purchases in memory, over the ledger in memory. The SQL must agree with them. */
+/** Purchases in memory, over the ledger model. The SQL must agree with them. */
 export class PurchaseModel {
   readonly #ledger: BooksModel;
   readonly #purchases = new Map<string, ModelPurchase>();
@@ -30,7 +30,7 @@ export class PurchaseModel {
     this.#purchases.set(id, { org, amount, claims: new Map(), isPaid: false, taken: 0n });
   }
 
-  /** True if it was not paid before. */
+  /** Records a payment. Returns false if the purchase was paid before. */
   pay(id: string): boolean {
     const purchase = this.#known(id);
     if (purchase.isPaid) return false;
@@ -40,7 +40,7 @@ export class PurchaseModel {
     return true;
   }
 
-  /** True if the claim was not reported before. Its first amount counts. */
+  /** Records a refund or dispute. Returns false if it is known; then its first amount stays. */
   claim(update: {
     readonly purchaseId: string;
     readonly claimId: string;
@@ -57,8 +57,8 @@ export class PurchaseModel {
   }
 
   /**
-   * Takes or returns money after a change of the claims. All claims together take at most what the
-   * purchase gave; before it is paid, they take nothing.
+   * Takes or returns money after a change of the claims. All claims of a purchase take at most its
+   * amount; before it is paid, they take nothing.
    */
   #settle(purchase: ModelPurchase): void {
     if (!purchase.isPaid) return;

@@ -1,20 +1,20 @@
 import { connect } from "node:net";
 
 /**
- * Every request asks the server to close its connection, so only a connection that wrongly stays
- * open takes this long.
+ * Every request asks the server to close the connection, so only one that wrongly stays open takes
+ * this long.
  */
 const WAIT_MS = 30_000;
 
 export interface RawAnswer {
   readonly text: string;
-  /** Statuses of the answers, in order. */
+  /** The statuses of the answers, in order. */
   readonly statuses: readonly number[];
   /** True if the server closed the connection by itself. */
   readonly closed: boolean;
 }
 
-/** Sends raw bytes over a new socket and reads until the server closes it. */
+/** Sends raw bytes over a new socket, and reads until the server closes it or 30 seconds pass. */
 export async function rawHttp(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return await new Promise((resolve) => {

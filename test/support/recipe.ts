@@ -21,7 +21,7 @@ import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-s
 import { compileFiles, type Json, manifestFile } from "../fixtures/manifest/samples.ts";
 import { TRUSTED_LISTINGS, plainPrincipal } from "./plain-ports.ts";
 
-/** One dispatch under control of the test: what undici would report, the test reports. */
+/** One dispatch whose provider the test plays: the test reports what undici would report. */
 export class Dispatched {
   readonly deployment: Deployment;
   readonly #handler: AttemptHandler;
@@ -76,7 +76,7 @@ class HeldUpstream extends UpstreamClient {
   }
 }
 
-/** Grants every hold at once: these tests are about what happens between the holds. */
+/** Grants every hold, because these tests are about the time between holds and closings. */
 const grantingLedger: Ledger = {
   newAttemptId: () => 1n as AttemptId,
   reserve: () => Promise.resolve({ kind: "reserved" }),
@@ -88,13 +88,13 @@ const grantingLedger: Ledger = {
 };
 
 export interface TestRecipe {
-  /** Built as the program does it, from its default settings. */
+  /** Built as the program builds it, from its default settings. */
   readonly deps: CallPorts;
   readonly sent: readonly Dispatched[];
 }
 
 /**
- * The recipes of calls with the program's own settings, but without sockets and without a database.
+ * Opens what `serveCall` needs, with the program's default settings, without sockets or database.
  */
 export function openRecipe(clock: Clock, manifests: readonly object[]): TestRecipe {
   const loaded = loadConfig({ flags: {}, env: {} });
@@ -113,14 +113,14 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
   return { deps: { ...serve, upstream }, sent: upstream.sent };
 }
 
-/** The catalog of these manifests, with a key for every provider. */
+/** Returns the catalog of these manifests, with a key for every provider. */
 export function catalogOf(documents: readonly object[]): Catalog {
   const manifests = documents.map((each, at) => manifestFile(`manifest-${at}.json`, each as Json));
   const keys = { isOwnVariable: () => false, origins: keyOrigins(manifests) };
   return compileFiles(manifests, { keys, today: "2026-01-01" }).catalog;
 }
 
-/** Allows every provider of these manifests to use the single key that the tests share. */
+/** Lets every provider of these manifests use the tests' one key. */
 function keyOrigins(manifests: readonly ManifestFile[]): KeyOrigins {
   const origins = manifests.map(({ manifest }) => new URL(manifest.endpoint.base_url).origin);
   return new Map([["TEST_PROVIDER_KEY", new Set(origins)]]);
@@ -136,7 +136,7 @@ export class RecordedExchange implements ClientExchange {
   readonly body: Buffer;
   readonly clientAddress = "192.0.2.1";
   readonly wantsBody = true;
-  /** Set to true when the client has left. */
+  /** True once the client has left. */
   gone = false;
   committed = false;
   #left: () => void = () => undefined;
@@ -194,9 +194,7 @@ export class RecordedExchange implements ClientExchange {
   }
 }
 
-/**
- * Lets everything run that waits for nothing but promises: no timer fires and no socket is read.
- */
+/** Lets everything run that waits for promises only: no timer fires and no socket is read. */
 export async function promisesOnly(): Promise<void> {
   for (let i = 0; i < 1_000; i += 1) await Promise.resolve();
 }

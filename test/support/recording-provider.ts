@@ -12,16 +12,14 @@ export interface ArrivedRequest {
 
 const MANNERS = ["answers", "answers early", "fails early", "resets"] as const;
 /**
- * How the provider treats a request. `early`: before it reads the body, which it reads afterwards
- * all the same.
+ * How the provider treats a request. Early: before it has read the body, which it still reads
+ * afterwards.
  */
 export type Manner = (typeof MANNERS)[number];
 
 const READS_ON_AFTER_MS = 10;
 
-/**
- * A provider that keeps every byte it gets, and treats each request in a manner drawn by chance.
- */
+/** A provider that keeps every byte it gets, and treats each request in a random manner. */
 export class RecordingProvider {
   readonly arrived: ArrivedRequest[] = [];
   readonly #random: Random;
@@ -71,7 +69,7 @@ export class RecordingProvider {
     this.arrived.push(request);
     if (manner === "answers early" || manner === "fails early") {
       socket.write(answer(manner === "answers early" ? 200 : 500));
-      // Many unread bytes stay in the memory of the sender.
+      // Stops reading for a moment, so that unread bytes stay in the sender's memory.
       socket.pause();
       setTimeout(() => socket.resume(), READS_ON_AFTER_MS);
     }

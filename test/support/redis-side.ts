@@ -36,7 +36,7 @@ export class Side {
       clock,
       log: silentLog,
       sharedScripts: healthScripts,
-      // No claim may be refused because the machine is busy.
+      // Longer than any delay on a busy machine, so that no claim is refused for it.
       answerWithinMs: 30_000,
       ...more,
     });
@@ -60,7 +60,7 @@ export class Side {
   }
 }
 
-/** An entry of the journal whose tokens are all prompt tokens. */
+/** Returns a charge of the journal whose tokens are all prompt tokens. */
 export function charged(
   charge: Omit<RecentCharge, "promptTokens" | "completionTokens">,
 ): RecentCharge {

@@ -13,7 +13,7 @@ import { orReport } from "./or-report.ts";
 const READY_WAIT_MS = 20_000;
 const STARTS_MAX = 5;
 
-/** The server program on PATH; without one, its tests are skipped and reported. */
+/** The server program on PATH; if undefined, its tests are skipped, which the run reports. */
 export const redisProgram: string | undefined = ["redis-server", "valkey-server"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
@@ -23,25 +23,25 @@ orReport(
   "no redis-server or valkey-server on PATH: limits shared by processes were NOT tested",
 );
 
-/** A real server on a free port of loopback, in its own folder, that keeps nothing on disk. */
+/** A real server on a loopback port. It has its own folder, but stores nothing on disk. */
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
-  /** Undefined while it is killed. */
+  /** The process id; undefined while the server is killed. */
   pid(): number | undefined;
   /** Runs any command over the test's own connection. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
-  /** Freezes the process: its connections stay, and nothing is answered. */
+  /** Stops the process with SIGSTOP: its connections stay, but nothing is answered. */
   pause(): void;
   resume(): void;
-  /** Kills it with SIGKILL. */
+  /** Kills the server with SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again after `kill`, empty, on the same port. */
+  /** Starts the server again after `kill`, empty, on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `more` are further arguments of the command line. */
+/** Starts a server; `more` are further command line arguments. */
 export async function startRedis(more: readonly string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-redis-"));
   let server: Tethered | undefined;
@@ -82,7 +82,7 @@ export function withRedis(): TestRedis {
   return withResource(() => startRedis());
 }
 
-/** Undefined if the server does not answer, for example because its port was just taken. */
+/** Starts a server. Returns undefined if it does not answer, as when its port was just taken. */
 async function started(
   port: number,
   folder: string,

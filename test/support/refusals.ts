@@ -10,7 +10,7 @@ export const REQUEST_ID: RegExp =
 export interface ExpectedRefusal {
   readonly status: number;
   readonly code: string;
-  /** What the message must contain. */
+  /** A part of the message, or a pattern that it must match. */
   readonly message?: string | RegExp;
 }
 
@@ -34,7 +34,7 @@ export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): vo
   }
 }
 
-/** What a refused request may not change. */
+/** The state that a refused request may not change. */
 export interface AccountState {
   readonly calls: number;
   readonly balance: unknown;
@@ -51,7 +51,7 @@ export async function accountState(
 }
 
 /**
- * Checks the record of a refused request: it has an id, no attempts, and no cost. If the key was
+ * Checks the record of a refused request: it has its id, no attempts, and no cost. If the key was
  * refused often in this minute, the request may only be counted.
  */
 export async function expectRefusedRecord(
@@ -82,7 +82,7 @@ export async function expectRefusedRecord(
 const COUNTED = Symbol("counted");
 const ROWS_MAX = 500;
 
-/** True if more requests have been refused lately than there are rows for them. */
+/** Returns true if more requests were refused in the last two minutes than have rows. */
 async function areSomeOnlyCounted(
   { backend }: TestGateway,
   { orgId }: TestAccount,
@@ -106,7 +106,7 @@ export async function postWithKey(route: CalledRoute, call: HttpCall): Promise<H
   return await httpCall(route.gateway.url + route.path, { ...call, headers });
 }
 
-/** Checks that the refusal names its cause, moves no money and reaches no provider. */
+/** Checks that the refusal is as expected, moves no money and reaches no provider. */
 export async function expectCleanRefusal(
   route: CalledRoute,
   call: HttpCall,
@@ -123,7 +123,7 @@ export async function expectCleanRefusal(
   return answer;
 }
 
-/** Matches a message that begins with the path of the field as a word. */
+/** Returns a pattern for a message that begins with the path of this field. */
 export function named(field: string): RegExp {
   return new RegExp(`^${escaped(field)}(?![\\w])`);
 }

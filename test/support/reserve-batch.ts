@@ -6,23 +6,23 @@ import type {
 } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 
-/** One hold, and the closing that the batch does before it; null: none. */
+/** One hold, and the closing that the batch does before its holds; null if there is none. */
 export interface ReserveEntry {
   readonly row: ReserveRow;
   readonly close: CloseRow | null;
 }
 
 export interface ReserveBatchStore extends LedgerBatchStore {
-  /** Makes holds, each after its closing. Late closings are decided afterwards. */
+  /** Closes and holds in one batch, and then does closings that the batch left undone. */
   reserveBatch(
     member: Membership,
     entries: readonly ReserveEntry[],
   ): Promise<readonly ReserveOutcome[]>;
-  /** Makes holds, which must all be granted. */
+  /** Holds rows; throws unless every hold is granted. */
   hold(member: Membership, ...rows: readonly ReserveRow[]): Promise<void>;
 }
 
-/** Adds the two for tests that only hold. */
+/** Adds these two methods to a store, for tests. */
 export function withReserveBatch(store: LedgerBatchStore): ReserveBatchStore {
   const reserveBatch = async (member: Membership, entries: readonly ReserveEntry[]) => {
     const batch = batchOf(member, entries);

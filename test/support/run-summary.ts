@@ -6,7 +6,7 @@ const SLOWEST_FILES = 10;
 
 /**
  * Reports at the end of a run: the tests of each project, the ten slowest files, and the clients
- * left out.
+ * that were left out.
  */
 export default class RunSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -40,7 +40,7 @@ function seconds(files: readonly TestModule[]): string {
   return (files.reduce((sum, file) => sum + durationMsOf(file), 0) / 1_000).toFixed(1);
 }
 
-/** Loading, set-up and tests of the file. */
+/** Returns the milliseconds of loading, set-up and tests of a file. */
 function durationMsOf(file: TestModule): number {
   const { duration, collectDuration, setupDuration } = file.diagnostic();
   return duration + collectDuration + setupDuration;

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { orReport } from "./or-report.ts";
 
-/** The program that sends what an OpenAPI document allows and forbids. */
+/** A fuzzer that sends requests which an OpenAPI document allows and ones that it forbids. */
 export const SCHEMATHESIS: string = process.env["SCHEMATHESIS"] ?? "schemathesis";
 
-/** Without Schemathesis, the run reports that it was not run. */
+/** False if Schemathesis is missing: it is then not run, which the run reports. */
 export const hasSchemathesis: boolean = orReport(
   isInstalled(),
   "the fuzzer of the OpenAPI document needs schemathesis (pip install, or SCHEMATHESIS)",

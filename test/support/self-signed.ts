@@ -1,12 +1,12 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
 interface Certified {
-  /** Host name in the certificate. */
+  /** The host name in the certificate. */
   readonly host?: string;
   readonly lastYear?: number;
 }
 
-/** Made on the spot, so that the repository contains no key. */
+/** Makes a key and a certificate, so that the repository contains no key. */
 export function selfSigned({ host = "secret-provider-host", lastYear = 2099 }: Certified = {}): {
   readonly key: string;
   readonly cert: string;
@@ -35,7 +35,7 @@ function time(text: string): Buffer {
   return der(0x18, Buffer.from(text));
 }
 
-/** One tagged value of the distinguished encoding: tag, length, content. */
+/** Returns one DER value: tag, length, content. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

@@ -2,17 +2,17 @@ const LENGTH_BYTES = 4;
 const TYPE_BYTES = 1;
 
 /**
- * The statements that clients of PostgreSQL execute, read from the bytes that they send. There is
- * one text for each execution, even if a prepared statement is executed by its name.
+ * The statements that PostgreSQL clients execute, read from the bytes that they send: the SQL text
+ * of each execution, also where the client sends only the name of a prepared statement.
  */
 export class SentStatements {
   #texts: string[] = [];
 
-  /** For one connection: the returned function gets all bytes that its client sends. */
+  /** Returns a reader for one connection, which must be given all bytes that the client sends. */
   reader(): (piece: Buffer) => void {
     const prepared = new Map<string, string>();
     let unread = Buffer.alloc(0);
-    // The first message has no type.
+    // The first message of a connection has no type byte.
     let typeBytes = 0;
     return (piece) => {
       unread = Buffer.concat([unread, piece]);
@@ -36,7 +36,7 @@ export class SentStatements {
   #read(type: string, content: Buffer, prepared: Map<string, string>): void {
     const [first = "", second = ""] = content.toString("latin1").split("\0", 2);
     if (type === "Q") this.#texts.push(first);
-    // Parse: name, text. Bind: portal, name.
+    // Parse has the statement's name and text; Bind has the portal and the statement's name.
     else if (type === "P") prepared.set(first, second);
     else if (type === "B") this.#texts.push(prepared.get(second) ?? `unknown: ${second}`);
   }

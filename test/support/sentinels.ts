@@ -14,13 +14,13 @@ export const MASTER = "tm-test";
 const SENTINELS = 3;
 const DOWN_AFTER_MS = 1_000;
 
-/** A master, a replica, and three sentinels that can exchange the two. */
+/** A Redis master, its replica, and three sentinels that can promote the replica. */
 export interface TestSentinels {
-  /** Addresses of the sentinels, in the form of `redis_url`. */
+  /** Addresses of the sentinels, in the form of the setting `redis_url`. */
   readonly url: string;
   readonly servers: readonly TestRedis[];
   master(): Promise<TestRedis>;
-  /** Resolves when the sentinels see a master and a replica that follows it. */
+  /** Resolves when the sentinels see each other, a master, and a replica that follows it. */
   whole(): Promise<void>;
   close(): Promise<void>;
 }

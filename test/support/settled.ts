@@ -3,7 +3,7 @@ import { until } from "./books.ts";
 import type { TestAccount, TestGateway } from "./gateway.ts";
 import { at, bearer, httpCall, listAt } from "./http-call.ts";
 
-/** The record of a request once its last attempt has ended: the `data` of `/v1/generation`. */
+/** Waits until a request's last attempt has ended; returns the `data` of `/v1/generation`. */
 export async function settledRecord(
   gateway: TestGateway,
   account: TestAccount,
@@ -26,8 +26,8 @@ export async function walletOf(
 }
 
 /**
- * Asserts that the request was settled exactly once: one attempt, the wallet debited by what it
- * owes, and no hold left.
+ * Asserts that the request was settled exactly once: it has one attempt, the wallet was debited its
+ * cost, and no hold is left.
  */
 export async function expectSettledOnce(
   gateway: TestGateway,
@@ -45,12 +45,12 @@ export async function expectSettledOnce(
   return record;
 }
 
-/** In dollars, at the prices of the standard listings. */
+/** Returns the cost in dollars at the prices of the standard listings. */
 export function listedCost(promptTokens: number, outputTokens: number): number {
   return (promptTokens + 10 * outputTokens) / 1_000_000;
 }
 
-/** A `fetch` for official clients that counts their requests. */
+/** Returns a `fetch` for official clients that counts their requests. */
 export function countingFetch(): { readonly fetch: typeof fetch; readonly count: () => number } {
   let asked = 0;
   return {

@@ -17,16 +17,16 @@ import { withResource } from "./with-resource.ts";
 
 export interface JournaledAttempt {
   readonly provider: string;
-  /** Default: `closed`. */
+  /** The instant of admission. Default: `closed`. */
   readonly admitted?: string;
-  /** Default: now. */
+  /** The instant of the end. Default: now. */
   readonly closed?: string;
-  /** `void`: nothing was observed. `unknown`: the instance died. */
+  /** The cost in pico-dollars. `void`: no usage was observed. `unknown`: the instance died. */
   readonly cost: bigint | "void" | "unknown";
-  /** What the provider is owed for the observed usage at its own prices. Default: `cost`. */
+  /** Pico-dollars owed to the provider at its own prices. Default: the cost. */
   readonly owed?: bigint;
   readonly reserveMicroUsd?: bigint;
-  /** When, and with which cost, the true end was observed later. */
+  /** The later correction of an attempt whose instance died: its instant and the true cost. */
   readonly corrected?: { readonly at: string; readonly cost: bigint | "void" };
   readonly model?: string;
   readonly upstreamModel?: string;
@@ -37,7 +37,7 @@ const RESERVE_MICRO_USD = 10_000_000n;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0);
 
 /**
- * Books with a journal, for the tests of the calling file; after the last one they must be whole.
+ * Opens books and a journal for the tests of the calling file; their audit must pass afterwards.
  */
 export function withSettlementBooks(): {
   readonly backend: FreshBackend;
@@ -55,7 +55,7 @@ export function withSettlementBooks(): {
   return { backend, journal };
 }
 
-/** Writes attempts through the ledger itself, and sets their times back. */
+/** Writes attempts through the ledger itself, and then sets their times back. */
 export class SettlementJournal {
   readonly #backend: FreshBackend;
   readonly #org: { readonly orgId: OrgId; readonly keyId: KeyId };
@@ -78,8 +78,8 @@ export class SettlementJournal {
   }
 
   /**
-   * Writes the attempts and returns their ids in the same order. Attempts that end now are written
-   * separately from those that ended earlier.
+   * Writes the attempts, and returns their ids in the same order. One call may not mix attempts
+   * that end now with earlier ones.
    */
   async write(attempts: readonly JournaledAttempt[]): Promise<readonly AttemptId[]> {
     await this.#pinPrices(new Set(attempts.map(({ provider }) => provider)));
@@ -108,7 +108,7 @@ export class SettlementJournal {
     return ids;
   }
 
-  /** Corrects an attempt that was written as unknown. */
+  /** Corrects an attempt that was written as `unknown`. */
   async correct(
     id: AttemptId,
     at: string,
@@ -199,7 +199,7 @@ function closing(
   return voidRow(attemptId, { basis: "unknown_after_crash" });
 }
 
-/** The audit's problems with the periods. */
+/** Returns the problems that the audit finds in the provider periods. */
 export async function brokenSettlement(
   backend: FreshBackend,
 ): Promise<readonly Record<string, unknown>[]> {

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3_600_000;
 
 let made = 0;
 
-/** What the identity provider says of a user; by default one that no other test has. */
+/** Returns an identity provider's statement on a user; by default a user of no other test. */
 export function makeClaim(change: Partial<SignInClaim> = {}): SignInClaim {
   made += 1;
   const email = change.email ?? `p${made}@example.com`;
@@ -23,7 +23,7 @@ export function makeClaim(change: Partial<SignInClaim> = {}): SignInClaim {
   };
 }
 
-/** A sign-in with a new session of seven days, and a trial key to see for 15 minutes. */
+/** Returns a sign-in with a new session of seven days, and a trial key shown for 15 minutes. */
 export function makeSignIn(
   claim: SignInClaim,
   change: Partial<SignInToResolve> = {},

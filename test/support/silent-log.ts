@@ -1,6 +1,6 @@
 import type { Logger } from "../../src/kernel/core/log.ts";
 
-/** A log for tests that provoke faults, whose log lines are expected. */
+/** A log that drops every line, for tests that provoke faults. */
 export const silentLog: Logger = {
   info: () => undefined,
   warn: () => undefined,

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import type { TestGateway } from "./gateway.ts";
 
-/** Opens a connection for the time of `work`. */
+/** Opens a connection, runs `work`, and closes the connection. */
 export async function inSession<T>(
   connectionString: string,
   work: (client: Client) => Promise<T>,
@@ -15,7 +15,7 @@ export async function inSession<T>(
   }
 }
 
-/** Runs one statement and leaves the transaction open. Its locks end with the connection. */
+/** Runs one statement in a transaction and leaves it open; its locks end with the connection. */
 export async function openTransaction(
   { connectionString }: { readonly connectionString: string },
   sql: string,
@@ -37,7 +37,7 @@ export async function lockWallet(
   return await openTransaction(database, sql, [`wallet:${orgId}`]);
 }
 
-/** For a change that no store offers: runs one statement on the gateway's own database. */
+/** Runs one statement on the gateway's database, for changes that no store offers. */
 export async function runSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,
@@ -46,7 +46,7 @@ export async function runSql(
   await readSql(gateway, sql, values);
 }
 
-/** For what no store shows: returns the rows of one statement on the gateway's own database. */
+/** Returns the rows of one statement on the gateway's database, for what no store shows. */
 export async function readSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,

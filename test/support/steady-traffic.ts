@@ -4,14 +4,11 @@ import type { HttpAnswer } from "./ask.ts";
 interface Sent {
   readonly beganMs: number;
   readonly tookMs: number;
-  /** Empty if the request was served. */
+  /** "" if the request was served. */
   readonly problem: string;
 }
 
-/**
- * Sends a fixed number of requests a second, whether earlier ones have ended or not, until it is
- * stopped.
- */
+/** Sends a fixed number of requests per second until it is stopped, without waiting for answers. */
 export class SteadyTraffic {
   readonly #timer: NodeJS.Timeout;
   readonly #sent: Promise<Sent>[] = [];
@@ -32,12 +29,12 @@ export class SteadyTraffic {
   }
 }
 
-/** The problems of requests that were not served, each once. */
+/** Returns the distinct problems of requests that were not served. */
 export function problemsOf(sent: readonly Sent[]): readonly string[] {
   return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
 }
 
-/** The duration that a share of the requests did not exceed. */
+/** Returns the milliseconds that this share of the requests, such as 0.99, did not exceed. */
 export function quantileMs(sent: readonly Sent[], share: number): number {
   const sorted = sent.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -5,8 +5,8 @@ import type { FreshDatabase } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 
 /**
- * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted
- * and nothing passes. `delayMs`: each byte passes that much later, even when its sender is gone.
+ * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted,
+ * but no bytes pass. `delayMs`: bytes pass after this delay, even if their sender is gone.
  */
 export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
@@ -15,22 +15,22 @@ export interface TcpTarget {
   readonly port: number;
 }
 
-/** A plain TCP proxy in front of a database, to take it away and to restore it. */
+/** A plain TCP proxy in front of a database, which makes it unreachable and reachable again. */
 export interface TcpProxy {
   readonly port: number;
   set(state: ProxyState): void;
-  /** From now on, the proxy leads new connections to `target`; it resets the present ones. */
+  /** Sends new connections to `target` from now on, and resets the present ones. */
   leadTo(target: TcpTarget): void;
-  /** Silently drops the bytes of all present connections; new connections work. */
+  /** Lets no more bytes pass on the present connections, which stay open; new connections work. */
   lose(): void;
-  /** Number of pieces that the proxy has received and not yet passed on. */
+  /** Number of chunks that the proxy has received and not yet passed on. */
   readonly underWay: number;
   close(): Promise<void>;
 }
 
 /**
  * Listens on a free port of loopback and passes every connection on to `first`. `reader` is called
- * once for each connection; what it returns gets all that the client sends.
+ * once for each connection and returns a function, which gets all bytes that the client sends.
  */
 export async function startTcpProxy(
   first: TcpTarget,
@@ -106,7 +106,7 @@ interface LinkRules {
   readonly gone: () => void;
 }
 
-/** One connection: the near end is the client's, the far end the database's. */
+/** One connection: the near end is the client's, the far end is the database's. */
 class Link {
   readonly #ends: readonly [near: Socket, far: Socket];
   readonly #rules: LinkRules;
@@ -133,7 +133,7 @@ class Link {
   }
 
   #join(from: Socket, to: Socket): void {
-    // Bytes arrive in order, and before the event that their sender has left.
+    // Bytes are passed on in order, and before the other end learns that their sender has left.
     let last = Promise.resolve();
     from.on("data", (piece: Buffer) => {
       const passing = this.#rules.pass(piece, to);

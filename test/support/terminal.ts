@@ -5,8 +5,8 @@ import { runCli } from "../../src/cli/run-cli.ts";
 import { CollectedText, type CommandResult } from "./program.ts";
 
 /**
- * Runs `tokenmarket <args>` in this process for a person who types these lines, each as soon as the
- * command asks for one. After the last one the terminal is closed.
+ * Runs `tokenmarket <args>` in this process for a person who types these lines, one at each prompt.
+ * At the prompt after the last line the terminal is closed.
  */
 export async function runAtTerminal(
   args: readonly string[],
@@ -16,7 +16,7 @@ export async function runAtTerminal(
   const [stdout, stderr] = [new CollectedText(), new SeenText()];
   const typed = [...lines];
   const stdin = Object.assign(new Readable({ read: () => undefined }), { isTTY: true });
-  // A prompt ends in a colon and a space, and nothing follows it until it is answered.
+  // Every prompt ends in a colon and a space, and nothing is written after it until it is answered.
   stderr.onText = (text) => {
     if (!text.endsWith(": ")) return;
     const line = typed.shift();

@@ -1,10 +1,10 @@
 import { sellerOf, type Seller } from "../../src/account/index.ts";
 import { byOperator } from "../../src/kernel/index.ts";
 
-/** The author of everything that tests prepare. */
+/** The author of all changes that tests make. */
 export const testOperator = byOperator("test");
 
-/** The seller, for tests that open billing themselves. */
+/** Returns the seller, for tests that open billing themselves. */
 export const testSeller = (): Seller =>
   sellerOf(
     {

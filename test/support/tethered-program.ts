@@ -9,8 +9,8 @@ import { descendantsOf, isRunning } from "./process-cost.ts";
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 
-// The shell holds the program on a tether: when our end of its input closes, for whatever reason,
-// a killed bench included, it ends the program. The program's own id comes back on the first line.
+// A shell that starts the program, prints its process id, and kills it when its own input closes.
+// That happens however this process ends, even by a kill.
 const TETHER =
   '"$@" >"$TETHER_LOG" 2>&1 </dev/null & echo $!; read -r _; kill $! 2>/dev/null; wait';
 
@@ -55,8 +55,8 @@ async function stopTethered(shell: ChildProcess, processId: number): Promise<voi
 }
 
 /**
- * Waits for `found` to give a value. A program that ends first, or is late, is stopped; the error has
- * its last output.
+ * Waits until `found` returns a value. Stops a program that ends first or takes a minute; the error
+ * then has its last output.
  */
 export async function awaitReady<T>(
   program: TetheredProgram,
@@ -73,7 +73,7 @@ export async function awaitReady<T>(
   throw new Error(`the program did not get ready; it said:\n${program.log().slice(-2_000)}`);
 }
 
-/** True when something accepts connections there, undefined when not yet. */
+/** Resolves with true if something accepts connections on the port, otherwise with undefined. */
 export async function acceptsConnections(port: number): Promise<true | undefined> {
   const socket = connect({ port, host: "127.0.0.1" });
   return new Promise((resolve) => {

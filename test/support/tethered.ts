@@ -3,15 +3,15 @@ import { once } from "node:events";
 
 export interface Tethered {
   readonly pid: number;
-  /** Kills it with SIGKILL, and resolves when it has ended. */
+  /** Kills the program with SIGKILL, and resolves when it has ended. */
   kill(): Promise<void>;
 }
 
-// The shell holds the program on a tether: when our end of its input closes, for whatever reason, a
-// killed test run included, the program ends.
+// A shell that starts the program, prints its process id, and kills it when its own input closes.
+// That happens however this process ends, even by a kill.
 const TETHER = '"$@" </dev/null >/dev/null 2>&1 & echo $!; read -r _; kill -9 $!; wait';
 
-/** Starts a program that no test run leaves behind. */
+/** Starts a program that ends with this process at the latest. */
 export async function startTethered(command: readonly string[]): Promise<Tethered> {
   const shell = spawn("/bin/sh", ["-c", TETHER, "tether", ...command], {
     stdio: ["pipe", "pipe", "ignore"],

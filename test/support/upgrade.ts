@@ -10,7 +10,7 @@ import { runCommand, type RunningProgram } from "./program.ts";
 import { silentLog } from "./silent-log.ts";
 import { SteadyTraffic } from "./steady-traffic.ts";
 
-/** Far above any traffic of a test. */
+/** Limits far above the traffic of any test. */
 const WIDE_LIMITS: Readonly<Record<string, string>> = {
   LOG_LEVEL: "warn",
   TM_LIMITS_ORG_REQUESTS_PER_MINUTE: "10000000",
@@ -19,7 +19,7 @@ const WIDE_LIMITS: Readonly<Record<string, string>> = {
   TM_LIMITS_CONCURRENT_REQUESTS: "10000",
 };
 
-/** Steps of a later release, on every table that a reserve writes or reads. */
+/** Schema steps of a later release, on every table that a reserve writes or reads. */
 const LATER_STEPS: Readonly<Record<string, string>> = {
   columns: `alter table attempt add column upgrade_note text;
     alter table hold add column upgrade_note text;
@@ -27,24 +27,24 @@ const LATER_STEPS: Readonly<Record<string, string>> = {
     create table upgrade_table (org_id text primary key references org);
     create function upgrade_function(amount bigint) returns bigint language sql immutable as
       'select amount + 1';`,
-  // An open report on the transfers holds this change up.
+  // This step waits for as long as a report on the transfers is open.
   transfers: "alter table transfer add column upgrade_note text;",
 };
 
-/** A gateway on a new database, an account, and what a later release does to them. */
+/** A new database with an account; gateways run on it while a later release changes its schema. */
 export interface Upgrade {
   readonly connectionString: string;
-  /** Another process of this program on the same database. */
+  /** Starts another process of this program on the same database. */
   serve(): Promise<RunningProgram>;
-  /** Sends requests to a gateway until they are stopped or the test ends. */
+  /** Sends requests to a gateway until the traffic is stopped or the test ends. */
   traffic(program: RunningProgram, perSecond: number): SteadyTraffic;
-  /** Applies the schema steps of this program, then those of the later release. */
+  /** Applies the schema steps of this program that are missing, then those of the later release. */
   migrate(options?: Omit<MigrateOptions, "steps">): Promise<readonly string[]>;
   /** Runs an audit of the books and returns its exit code. */
   audit(): Promise<number | null>;
 }
 
-/** Everything ends with the calling test. */
+/** Opens the database and account. Everything ends with the calling test. */
 export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
   const database = await emptyDatabase();
   onTestFinished(() => database.drop());

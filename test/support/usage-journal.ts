@@ -17,7 +17,7 @@ import { unknownRow } from "./old-days.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 export const DAY_MS = 86_400_000;
-/** Days of the generated journals: all but the last two are long over. */
+/** Number of days of the generated journals; the last day is today. */
 export const DAYS = 6;
 export const MODELS = ["acme/small", "acme/large"];
 export const PROVIDERS = ["acme-ai", "other-ai"];
@@ -26,12 +26,12 @@ export const KEYS = 4;
 export interface AttemptSpec {
   readonly end:
     "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "restored" | "open";
-  /** When the request ends: before the first sums are made, between them, or never. */
+  /** True if the attempt ends only in `endLate`, after the first roll-up of usage. */
   readonly late: boolean;
   readonly provider: number;
   readonly cost: number;
   readonly firstByteMs: number;
-  /** True if the hold is on the day after the request's own. */
+  /** True if the attempt is held on the day after the request's. */
   readonly nextDay: boolean;
 }
 
@@ -42,14 +42,14 @@ export interface RequestSpec {
   readonly day: number;
   readonly atMs: number;
   /**
-   * True: also recorded as refused, because the answer about its hold was lost. `late`: recorded
-   * between the first sums.
+   * True if also recorded as refused, because the answer about its hold was lost; `late` if that is
+   * recorded in `refuseLate`, after the first roll-up.
    */
   readonly refused: boolean | "late";
   readonly attempts: readonly AttemptSpec[];
 }
 
-/** Most requests are served. */
+/** The end `settled` is drawn three times as often as any other. */
 const ENDS = "settled settled settled void gone blamed crashed corrected restored open".split(
   " ",
 ) as readonly AttemptSpec["end"][];
@@ -68,7 +68,7 @@ export const requestSpec: fc.Arbitrary<RequestSpec> = fc.record({
   key: fc.nat(KEYS - 1),
   model: fc.nat(MODELS.length - 1),
   day: fc.nat(DAYS - 1),
-  // Draws the edges of a day more often than chance would.
+  // Draws the first and the last millisecond of a day more often than chance would.
   atMs: fc.oneof(fc.constantFrom(0, DAY_MS - 1), fc.nat(DAY_MS - 1)),
   refused: fc.constantFrom(true, false, "late" as const),
   attempts: fc.array(attempt, { minLength: 0, maxLength: 3 }),
@@ -76,11 +76,11 @@ export const requestSpec: fc.Arbitrary<RequestSpec> = fc.record({
 
 export interface JournalOrg {
   readonly orgId: OrgId;
-  /** Two keys of the organization itself, one of the Playground, one of a search. */
+  /** Two ordinary keys of the organization, one of the Playground, one of optimize searches. */
   readonly keys: readonly KeyId[];
 }
 
-/** Half of the cache writes are for an hour. */
+/** One of the two tokens written to the cache is kept for an hour. */
 const USAGE: Usage = {
   prompt: 11,
   cachedPrompt: 3,
@@ -90,7 +90,7 @@ const USAGE: Usage = {
   cacheWrite1h: 1,
 };
 
-/** Writes generated requests through the ledger, on days that are long over and on today. */
+/** Writes generated requests through the ledger, on past days and on today. */
 export class UsageJournal {
   readonly orgs: JournalOrg[] = [];
   readonly todayMs: number = Math.floor(systemClock.nowMs() / DAY_MS) * DAY_MS;
@@ -123,7 +123,7 @@ export class UsageJournal {
     return journal;
   }
 
-  /** Midnight of a day; the last day is today. */
+  /** Returns midnight of a day in UTC; the last day is today. */
   startOf(day: number): number {
     return this.todayMs + (day - DAYS + 1) * DAY_MS;
   }
@@ -140,7 +140,7 @@ export class UsageJournal {
       const { orgId, keyId } = this.#of(spec);
       let { day } = spec;
       spec.attempts.forEach((each, at) => {
-        // The ledger's clock does not go back: no attempt is on a day before the last one's.
+        // Attempts are admitted in order, so none is on a day before that of the attempt before it.
         if (each.nextDay && spec.day < DAYS - 1) day = spec.day + 1;
         const attemptId = this.#attemptId(day);
         const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, {
@@ -161,12 +161,12 @@ export class UsageJournal {
     await this.#close(closes);
   }
 
-  /** Writes the refusals that were late. */
+  /** Records the refusals that were left out as `late`. */
   async refuseLate(): Promise<void> {
     for (const refusal of this.#refusals.splice(0)) await this.#refuse(...refusal);
   }
 
-  /** Ends the attempts that were left open, and corrects those that were charged after a crash. */
+  /** Ends the attempts that were left out as `late`, and corrects those charged after a crash. */
   async endLate(): Promise<void> {
     await this.#close(this.#late.splice(0));
     await this.#close(this.#crashed.splice(0));

@@ -8,7 +8,7 @@ import type { ReportFigures, ReportGroupBy } from "../../src/gateway/records/rep
 import type { ReportFilter } from "../../src/gateway/records/request-rows.ts";
 import type { FreshBackend } from "./postgres.ts";
 
-/** One request as a model computes it from its rows, in the plainest way. */
+/** One request with its figures, computed from its rows in the plainest way. */
 export interface ModelRequest {
   readonly id: string;
   readonly ms: number;
@@ -29,7 +29,7 @@ interface Row {
 
 const TOKENS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
 
-/** Every request of an organization, newest first, read row by row. */
+/** Returns every request of an organization, newest first, computed row by row. */
 export async function readRequests(backend: FreshBackend, orgId: string): Promise<ModelRequest[]> {
   const attempts = await backend.query(
     "select *, debit::text as d from journal where org_id = $1 order by ordinal, attempt_id",
@@ -107,7 +107,7 @@ export function groupOf(request: ModelRequest, by: ReportGroupBy): string {
   return request[by];
 }
 
-/** All figures except the time to the first byte, which a report knows only roughly. */
+/** Returns all figures except the time to the first byte, of which a report has only estimates. */
 export function figuresOf(requests: readonly ModelRequest[]) {
   const token = (at: number): number =>
     requests.reduce((sum, request) => sum + (request.tokens[at] ?? 0), 0);
@@ -134,7 +134,7 @@ export function exactOf({ firstByteP50Ms: _p50, firstByteP95Ms: _p95, ...exact }
   return exact;
 }
 
-/** The relative difference between a report's percentile and the exact one; 0 if neither exists. */
+/** The relative difference of a report's percentile from the exact one; 0 if neither exists. */
 export function offBy(
   reported: number | null,
   requests: readonly ModelRequest[],
@@ -143,6 +143,6 @@ export function offBy(
   const values = requests.flatMap(({ firstByteMs }) => firstByteMs ?? []).toSorted((a, b) => a - b);
   const exact = values[Math.ceil(share * values.length) - 1];
   if (exact === undefined || reported === null) return (reported ?? undefined) === exact ? 0 : 1;
-  // A number below 32 ms is its own span.
+  // Below 32 ms, reports count each millisecond separately, so the difference is in milliseconds.
   return exact < 32 ? Math.abs(reported - exact) : Math.abs(reported - exact) / exact;
 }

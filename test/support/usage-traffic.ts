@@ -7,7 +7,7 @@ import type { ConsoleFixture } from "./console-fixture.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "./gateway.ts";
 import { at, listAt, textAt } from "./http-call.ts";
 
-/** Three providers serve `test/three`, one after the other. */
+/** Manifests in which three providers serve `test/three`, in order of priority. */
 export const TRAFFIC_MANIFESTS: readonly object[] = [
   ...STANDARD_MANIFESTS,
   ...["first", "second", "third"].map((provider, priority) =>
@@ -25,18 +25,18 @@ export interface Traffic {
   readonly keys: Readonly<
     Record<"alpha" | "beta" | "capped", { readonly keyId: string; readonly secret: string }>
   >;
-  /** The request that its third provider served. */
+  /** Id of the request that its third provider served. */
   readonly threeAttemptsId: string;
-  /** The request that every provider failed. */
+  /** Id of the request that every provider failed. */
   readonly failedId: string;
-  /** The request that the key's cap did not cover. */
+  /** Id of the request that the key's cap refused. */
   readonly refusedId: string;
-  /** All requests, including refused and failed ones. */
+  /** Number of all requests, including refused and failed ones. */
   readonly requests: number;
 }
 
 /**
- * Makes a little traffic of every kind with the keys of a fresh organization: models, streams, the
+ * Makes some traffic of every kind with the keys of a new organization: models, streams, the
  * playground, a failover with three attempts, a failure and a refusal. Resolves when all of it is
  * recorded.
  */
@@ -62,7 +62,7 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
   const refusedId = await call(capped.secret, chatBody("test/a"));
   await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
   const requests = ids.length + 1;
-  // The gateway records a refusal and releases its hold a moment after the answer.
+  // The gateway records refusals and releases holds a moment after the answer.
   await until("every request is written down and settled", async () => {
     const { json } = await ask(fixture, page, "GET /api/console/requests?limit=200");
     const session = await ask(fixture, page, "GET /api/console/session");

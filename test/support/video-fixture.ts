@@ -14,25 +14,25 @@ import { runSql } from "./sql.ts";
 import { VIDEO_CEILING, VideoHost, videoManifest, videoModel } from "./video-host.ts";
 import { withResource } from "./with-resource.ts";
 
-/** A gateway with providers of videos behind it, which do what the test says. */
+/** A gateway in front of two providers of videos, which the test controls. */
 export interface VideoFixture {
   readonly gateway: TestGateway;
-  /** The provider of `test/video`, and the first provider of the models of both. */
+  /** The provider of `test/video`, and the first provider of the models in `BOTH`. */
   readonly host: VideoHost;
-  /** The second provider of the models of both: it gets a job when the first one fails. */
+  /** The second provider of the models in `BOTH`: it gets a job if the first one fails. */
   readonly other: VideoHost;
   close(): Promise<void>;
 }
 
 /**
- * Models of both providers, one for each test, so that a circuit or pool that a test closes
- * disturbs no other.
+ * Models of both providers, one for each test, so that a circuit that one test opens, or a pool
+ * that it fills, affects no other test.
  */
 const BOTH = Array.from({ length: 10 }, (_, n) => videoModel(`test/video-both-${n}`));
 
 /**
- * The gateway sweeps only when the test says so. Every question of a client becomes a poll, and the
- * client waits for its end, however busy the machine is.
+ * The gateway polls providers by itself only once an hour. A client's request for a job makes it
+ * poll at once, and waits up to a minute for the result, because the machine may be busy.
  */
 const BY_HAND = { videoSweepMs: 3_600_000, videoPollMinMs: 1, videoClientWaitMs: 60_000 };
 
@@ -74,8 +74,8 @@ export async function openVideoFixture(
 }
 
 /**
- * Starts the fixture for the tests of the calling file. A function is called when the gateway
- * starts.
+ * Starts the fixture before the tests of the calling file. Give settings as a function if they are
+ * known only then.
  */
 export function withVideoFixture(
   settings: Settings | (() => Settings) = {},
@@ -94,7 +94,7 @@ export function freshPrompt(): string {
   return `waves at dawn, take ${prompts}`;
 }
 
-/** The reserve of a test request, which takes four seconds by default. */
+/** Returns the reserve for a video of so many seconds, in micro-dollars. */
 export function reserveOf(seconds: number): bigint {
   return BigInt(seconds * VIDEO_CEILING);
 }
@@ -135,14 +135,14 @@ export async function acceptedVideo(
   return { id, requestId: String(answer.headers["x-request-id"]), answer };
 }
 
-/** Makes running jobs due, for the next sweep. */
+/** Makes running jobs due for the next sweep. */
 export async function makeDue(gateway: TestGateway, ...ids: readonly string[]): Promise<void> {
   const sql =
     "update video_job set next_poll_at = now() where job_id = any ($1) and completed_at is null";
   await runSql(gateway, sql, [ids]);
 }
 
-/** The journal's record of the job's request, once it has ended. */
+/** Waits for the end of the job's request; returns its outcome and debit. */
 export async function endOf(
   gateway: TestGateway,
   account: TestAccount,

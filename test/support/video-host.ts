@@ -9,16 +9,16 @@ import { text as readText } from "node:stream/consumers";
 import { simulatorManifest } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** One job at the provider, as the test sets it. */
+/** One job at the provider, which the test controls. */
 export interface HostedJob {
   readonly id: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** The answer to a poll; a change counts from the next poll. */
+  /** The answer to polls. */
   record: object;
-  /** Answers a poll in place of the record. */
+  /** If set, answers polls in place of the record. */
   answer: Handler | undefined;
-  /** Answers a download in place of the file. */
+  /** If set, answers downloads in place of the file. */
   content: Handler | undefined;
   file: Buffer;
   readonly polls: IncomingHttpHeaders[];
@@ -28,15 +28,15 @@ export interface HostedJob {
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider of videos that does what the test says, in the format of the reference wire. */
+/** A provider of videos under control of the test, in the format of the reference wire. */
 export class VideoHost {
   readonly jobs: HostedJob[] = [];
-  /** Every request, such as `GET /v1/videos/…`. */
+  /** Every request by method and path, such as `GET /v1/videos/…`. */
   readonly asked: string[] = [];
-  /** Answers a new job in place of accepting it. */
+  /** If set, answers requests for a new job, and no job is created. */
   onAccept:
     ((request: IncomingMessage, response: ServerResponse, body: string) => void) | undefined;
-  /** Answers paths that are not about a job, to which redirects lead. */
+  /** Answers paths that belong to no job, such as targets of redirects. */
   elsewhere: Handler = (_request, response) => void response.writeHead(404).end("{}");
   url = "";
   close: () => Promise<void> = () => Promise.resolve();
@@ -53,7 +53,7 @@ export class VideoHost {
     return job;
   }
 
-  /** The job that a client created with this prompt. */
+  /** Returns the job that a client created with this prompt. */
   of(prompt: string): HostedJob {
     const job = this.jobs.find(({ body }) => body["prompt"] === prompt);
     if (job === undefined) throw new Error(`no job for ${prompt}`);
@@ -108,7 +108,7 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-/** Sends a file, whole or one range of it, as a plain file server does. */
+/** Returns a handler that sends a file, or one range of it, as a plain file server does. */
 export function sendFile(file: Buffer): Handler {
   return (request, response) => {
     const base = { "content-type": "video/mp4", "accept-ranges": "bytes", etag: '"v1"' };
@@ -137,7 +137,7 @@ export function sendFile(file: Buffer): Handler {
 /** The most that a second of video may cost, in micro-dollars. */
 export const VIDEO_CEILING = 100_000;
 
-/** A listing of videos: one to twelve seconds, ten cents each at most. */
+/** Returns a video listing: one to twelve seconds, at most ten cents per second. */
 export function videoModel(id: string, more: object = {}): object {
   return {
     id,

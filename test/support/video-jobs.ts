@@ -21,7 +21,7 @@ import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
 export const JOB_DEADLINE_MS = 7_200_000;
 
-/** The job that a provider made of a held attempt. */
+/** Returns a job that a provider accepted for a held attempt. */
 export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {}): NewVideoJob {
   const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = hold;
   return {
@@ -45,7 +45,7 @@ export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {})
   };
 }
 
-/** A job accepted at the instant 0, its poll taken; it is in no store. */
+/** Returns a job that was accepted at the epoch and is taken for a poll; it is in no store. */
 export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   return {
     jobId: "video_1" as JobId,
@@ -79,7 +79,7 @@ export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   };
 }
 
-/** Computes the job that continues, in plain code. The store's `keep` must agree with it. */
+/** Computes a job after a poll that did not end it. The store's `keep` must agree with this. */
 export function keptJob(job: TakenJob, update: JobUpdate): TakenJob {
   const { takenAtMs: nowMs, missingAtMs } = job;
   const counts =
@@ -125,7 +125,7 @@ export function jobUpdate(change: Partial<JobUpdate> = {}): JobUpdate {
   };
 }
 
-/** The end that a provider's word makes of a job. */
+/** Returns the end of a job when its provider reports one a minute after the start. */
 export function reportEnd(
   job: Pick<VideoJob, "attemptId" | "startedAtMs">,
   change: Parameters<typeof ended>[0] = {},

@@ -9,7 +9,7 @@ import { text as readText } from "node:stream/consumers";
 
 import { listenLocally } from "./local-server.ts";
 
-/** One webhook as the receiver got it, byte for byte. */
+/** One webhook as it was received, byte for byte. */
 export interface ReceivedWebhook {
   readonly path: string;
   readonly method: string;
@@ -23,13 +23,13 @@ export interface WebhookReceiver {
   readonly received: readonly ReceivedWebhook[];
   /** Returns the webhooks of one path, oldest first. */
   at(path: string): readonly ReceivedWebhook[];
-  /** Sets how the receiver answers requests of a path. Default: 204. */
+  /** Sets how requests of a path are answered. Default: 204. */
   answer(path: string, how: (response: ServerResponse) => void): void;
   readonly open: () => number;
   close(): Promise<void>;
 }
 
-/** A real server on loopback that keeps what it is sent; over TLS if a certificate is given. */
+/** Starts a real server on loopback that keeps what it receives; with a certificate, over TLS. */
 export async function startWebhookReceiver(certificate?: {
   readonly key: string;
   readonly cert: string;

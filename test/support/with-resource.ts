@@ -1,14 +1,13 @@
 import { afterAll, beforeAll } from "vitest";
 
-/** Generous: the first start of a run unpacks and starts a database on a busy machine. */
+/** Long enough for the first start of a run, which unpacks and starts a database. */
 const HOOK_LIMIT_MS = 120_000;
 
 /**
- * The result of `open`, for all tests of the calling file or `describe`: opened before the first
- * test, closed after the last one, whether they pass or fail. By default its own `close` is called.
- * Several resources of one scope open in the order of their declarations and close in the reverse
- * order. The returned handle has the members of what was opened, and throws when a member is used
- * outside of that time.
+ * Opens a resource before the first test of the calling file or `describe`, and closes it after the
+ * last one, whether tests pass or fail. By default its own `close` is called. Resources of one
+ * scope open in the order of their declarations and close in the reverse order. The returned handle
+ * has the members of what was opened, and throws when a member is used outside of that time.
  */
 export function withResource<T extends object>(
   open: () => T | Promise<T>,
@@ -38,7 +37,7 @@ function handleOf<T extends object>(current: () => T): T {
     get: (_handle, name) => {
       const target = current();
       const member: unknown = Reflect.get(target, name, target);
-      // A class with private members accepts no other `this`.
+      // Methods that use private members work on no `this` but the target.
       return typeof member === "function" ? (member.bind(target) as unknown) : member;
     },
     set: (_handle, name, value) => {
@@ -49,7 +48,7 @@ function handleOf<T extends object>(current: () => T): T {
     ownKeys: () => Reflect.ownKeys(current()),
     getOwnPropertyDescriptor: (_handle, name) => {
       const found = Reflect.getOwnPropertyDescriptor(current(), name);
-      // The handle itself owns nothing: what it reports must be configurable.
+      // The proxy's own target has no members, so it may only report configurable ones.
       return found === undefined ? undefined : { ...found, configurable: true };
     },
   });

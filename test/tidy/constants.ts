@@ -1,9 +1,9 @@
 import { isNode, nodesWith, parse, placeOf, type Rule, type SyntaxNode } from "./source-files.ts";
 
 const UPPER_CASE = /^[A-Z][A-Z0-9_]*$/;
-/** Units keep the spelling of their standard. */
+/** Names of units, which keep the spelling of their standard. */
 const UNITS = new Set(["KiB", "MiB"]);
-/** Values that are written out: numbers, texts, patterns and lists. */
+/** Types of nodes whose value is written out: numbers, strings, patterns and lists. */
 const WRITTEN_OUT = new Set([
   "ArrayExpression",
   "BinaryExpression",
@@ -12,7 +12,7 @@ const WRITTEN_OUT = new Set([
   "UnaryExpression",
 ]);
 
-/** A module's constant whose value is written out has a name in capitals. */
+/** Requires a name in capitals for each module constant whose value is written out. */
 export const constantsAreInCapitals: Rule = (files) =>
   files.flatMap((source) =>
     parse(source)
@@ -32,14 +32,14 @@ function isMisnamed({ id, init }: SyntaxNode): boolean {
   return WRITTEN_OUT.has(bare(init).type) && !UPPER_CASE.test(name) && !UNITS.has(name);
 }
 
-/** The value without `as const`, `satisfies` and parentheses. */
+/** Returns the value without `as const`, `satisfies` and parentheses. */
 function bare(value: SyntaxNode): SyntaxNode {
   const inner = value["expression"];
   const isWrapped = /^(TS(As|Satisfies)|Parenthesized)Expression$/.test(value.type);
   return isWrapped && isNode(inner) ? bare(inner) : value;
 }
 
-/** The language hides a `#member`; `private` is a promise of the compiler alone. */
+/** Requires `#member`, which the language hides; `private` is checked by the compiler only. */
 export const privateMembersAreHidden: Rule = (files) =>
   files.flatMap((source) =>
     nodesWith(

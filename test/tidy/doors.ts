@@ -5,7 +5,7 @@ import { isProduct, parse, wingOf, type Rule, type SourceFile } from "./source-f
 
 const README_LINES_MAX = 30;
 
-/** Inner files that other wings import, each with the reason. */
+/** Inner files of a wing that other wings may import, each with the reason. */
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
   "src/app/logging.ts": "every command begins with it, and some need no database",
@@ -37,7 +37,7 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
     "the contract, which the pages share, names the actions of its routes",
 };
 
-/** Imports of another wing's inner files. Tests may import what they test. */
+/** Forbids imports of another wing's inner files. Tests may import what they test. */
 export const wingsHaveOneDoor: Rule = (files) =>
   files.filter(isProduct).flatMap((source) =>
     programImportsOf(source)
@@ -46,7 +46,7 @@ export const wingsHaveOneDoor: Rule = (files) =>
       .map((target) => `${source.file} imports ${target}`),
   );
 
-/** A file imports its neighbours directly, never through the door of its own wing. */
+/** Requires that a file imports its neighbors directly, not through the door of its wing. */
 export const noFileImportsItsOwnDoor: Rule = (files) =>
   files.filter(isProduct).flatMap((source) =>
     programImportsOf(source)
@@ -54,7 +54,7 @@ export const noFileImportsItsOwnDoor: Rule = (files) =>
       .map((target) => `${source.file} imports ${target}`),
   );
 
-/** The commands that start instruments: a simulated provider, a test checkout. */
+/** The files of the commands that start instruments: a simulated provider or a test checkout. */
 const INSTRUMENT_USERS = new Set(["src/cli/dev-setup.ts", "src/cli/simulate-command.ts"]);
 
 export const instrumentsStayOutOfTheProduct: Rule = (files) =>
@@ -63,10 +63,10 @@ export const instrumentsStayOutOfTheProduct: Rule = (files) =>
     .filter((source) => programImportsOf(source).some((target) => wingOf(target) === "dev"))
     .map(({ file }) => file);
 
-/** The one file that imports the exporter's packages, and is itself loaded where traces are on. */
+/** The one file that imports OpenTelemetry packages; loaded only where traces are exported. */
 const TRACE_EXPORTER = "src/gateway/telemetry/otlp-exporter.ts";
 
-/** Every start would read the packages of an exporter that few installations use. */
+/** Otherwise every start would load the packages of an exporter that few installations use. */
 export const tracePackagesAreLoadedOnDemand: Rule = (files) =>
   files.flatMap((source) => {
     const { staticImports } = parse(source).module;
@@ -84,10 +84,10 @@ function isDoor(file: string): boolean {
   return basename(file) === DOOR && dirname(dirname(file)) === "src";
 }
 
-/** Nothing imports the command line. */
+/** Nothing imports the command line, so it needs no door. */
 const WITHOUT_DOOR = "cli";
 
-/** Wings without a door, or without a page of at most 30 lines that introduces them. */
+/** Returns wings without a door, without a README.md, or with one of more than 30 lines. */
 export function incompleteWings(
   files: readonly SourceFile[],
   readmes: ReadonlyMap<string, string>,

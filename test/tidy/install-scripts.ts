@@ -15,7 +15,7 @@ interface LockFile {
   readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
 }
 
-/** Names of a lock file's packages that run a script at installation, sorted. */
+/** Returns the sorted names of a lock file's packages that run a script when installed. */
 export function installScriptsOf(lockFile: string): string[] {
   const { packages } = JSON.parse(lockFile) as LockFile;
   const names = Object.entries(packages)

@@ -11,29 +11,29 @@ import {
   type SourceFile,
 } from "./source-files.ts";
 
-/** One table of ARCHITECTURE.md: what each folder below `parent` may import of its siblings. */
+/** One table of ARCHITECTURE.md: which of its siblings each folder below `parent` may import. */
 export interface LayerTable {
-  /** `src`, or a folder of it that has a table of its own: `src/formats/wire`. */
+  /** `src`, or a folder below it that has its own table, such as `src/formats/wire`. */
   readonly parent: string;
   readonly rows: ReadonlyMap<string, LayerRow>;
 }
 
 export interface LayerRow {
   readonly level: number;
-  /** `everything`: whatever has a lower level. */
+  /** `everything` stands for all folders of a lower level. */
   readonly mayImport: ReadonlySet<string> | "everything";
 }
 
 /** The name of the row for files that are in the parent itself. */
 const OWN_FILES = "its own files";
-/** The file by which other folders import one. */
+/** The file through which other folders import a folder. */
 export const DOOR = "index.ts";
-/** The imports of a row that puts everything together. */
+/** The text of a row that may import every lower level. */
 const EVERYTHING = "everything lower";
 
 /**
- * Reads the layer tables of ARCHITECTURE.md: each one with the columns `Level`, `Folder of src/…` and
- * `May import`, names in code quotes. Throws on a table that it cannot read.
+ * Reads the layer tables of ARCHITECTURE.md. Each has the columns `Level`, `Folder of src/…` and
+ * `May import`, with names in code quotes. Throws if a name is in a table twice.
  */
 export function readLayerTables(markdown: string): LayerTable[] {
   const tables: { parent: string; rows: Map<string, LayerRow> }[] = [];
@@ -60,7 +60,7 @@ export function readLayerTables(markdown: string): LayerTable[] {
   return tables.map((table) => ({ ...table }));
 }
 
-/** Folders that a table does not know, and rows whose folder does not exist. */
+/** Returns folders that have no row, and rows whose folder does not exist. */
 export function unknownFolders(
   files: readonly SourceFile[],
   tables: readonly LayerTable[],
@@ -76,7 +76,7 @@ export function unknownFolders(
   });
 }
 
-/** Imports that the tables do not allow. */
+/** Returns the imports that the tables do not allow. */
 export function forbiddenImports(
   files: readonly SourceFile[],
   tables: readonly LayerTable[],
@@ -92,12 +92,12 @@ function isAllowed({ rows }: LayerTable, from: string, to: string): boolean {
   return (rows.get(to)?.level ?? Infinity) < row.level;
 }
 
-/** The names that a row lists. */
+/** Returns the names that a row lists. */
 function listed({ mayImport: names }: LayerRow): readonly string[] {
   return names === "everything" ? [] : [...names];
 }
 
-/** Allowances of the tables that no import needs. */
+/** Returns the allowances that no import uses. */
 export function unusedAllowances(
   files: readonly SourceFile[],
   tables: readonly LayerTable[],
@@ -114,7 +114,7 @@ export function unusedAllowances(
   );
 }
 
-/** Allowances of the tables that do not go to a lower level. */
+/** Returns the allowances that do not lead to a lower level. */
 export function uphillAllowances(tables: readonly LayerTable[]): string[] {
   return tables.flatMap(({ parent, rows }) =>
     [...rows].flatMap(([from, row]) =>
@@ -125,7 +125,7 @@ export function uphillAllowances(tables: readonly LayerTable[]): string[] {
   );
 }
 
-/** Files that import each other, directly or through others; a file of each such group. */
+/** Returns the cycles of files that import each other, directly or through other files. */
 export function fileCycles(files: readonly SourceFile[]): string[] {
   const known = new Set(files.map(({ file }) => file));
   const imports = new Map(
@@ -158,7 +158,7 @@ interface Edge {
   readonly target: string;
 }
 
-/** Every import that goes from one child of a table's parent to another. */
+/** Returns every import from one child of a table's parent to another child. */
 function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): Edge[] {
   return files.flatMap((source) =>
     programImportsOf(source).flatMap((target) =>
@@ -173,11 +173,11 @@ function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): E
 }
 
 /**
- * The row of a file: the child of `parent` that it is in, or the file itself where it has a row of
- * its own; undefined when it is not below `parent`.
+ * Returns the row of a file: the child of `parent` that contains it, or the file itself if it has
+ * its own row; undefined if the file is not below `parent`.
  */
 function childOf({ parent, rows }: LayerTable, file: string): string | undefined {
-  // A door exports from every level of its folder.
+  // A door exports from all levels of its folder, so it has no row.
   if (!file.startsWith(`${parent}/`) || file === `${parent}/${DOOR}`) return undefined;
   const [child = "", ...rest] = file.slice(parent.length + 1).split("/");
   return rest.length === 0 && !rows.has(child) ? OWN_FILES : child;
@@ -188,7 +188,7 @@ const IO_MODULES =
   /^(node:)?(fs|net|http|https|http2|dns|tls|dgram|child_process|cluster)(\/|$)|^(undici|ioredis|stripe|fastify)$/;
 const WITH_IO = new Set("storage backup upstream http console-api app cli dev".split(" "));
 
-/** Files of other folders that do, each with the reason. */
+/** Files of other folders that open them too, or look as if they did, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
   "src/kernel/core/client-address.ts": "reads addresses as the system does, and opens nothing",
   "src/account/billing/stripe-payments.ts": "the one client of the payment provider",
@@ -211,7 +211,7 @@ export const inputAndOutputAreAtTheEdge: Rule = (files) =>
       }),
     ]);
 
-/** Files of this program that a file imports, types and re-exports included. */
+/** Returns the files of this program that a file imports, including types and re-exports. */
 export function programImportsOf(source: SourceFile): string[] {
   return specifiersOf(source)
     .filter((specifier) => specifier.startsWith("."))
@@ -222,7 +222,7 @@ function specifiersOf(source: SourceFile): string[] {
   return [...valueImportsOf(source, true), ...typeImportsOf(source)];
 }
 
-/** The imports when the program runs; with types, also those that only the compiler reads. */
+/** Returns the imports at run time; with `withTypes`, also those that only the compiler reads. */
 function valueImportsOf(source: SourceFile, withTypes = false): string[] {
   const { module } = parse(source);
   return [
@@ -238,7 +238,7 @@ function valueImportsOf(source: SourceFile, withTypes = false): string[] {
   ];
 }
 
-/** `import("./a.ts").A`: a type by its path, which a parser's module record leaves out. */
+/** Returns the targets of `import("./a.ts").A`, which the parser's module record leaves out. */
 function typeImportsOf(source: SourceFile): string[] {
   if (!/\bimport\(/.test(source.text)) return [];
   return nodesOf(source).flatMap(({ type, source: from }) =>

@@ -11,8 +11,8 @@ import {
 } from "./source-files.ts";
 
 /**
- * The only conditions on which tests may be skipped: a program that this machine does not have.
- * The support files of Chromium and Redis say aloud that their tests were skipped.
+ * The only conditions on which tests may be skipped: this machine lacks a program or a privilege.
+ * Most values name the file that reports the skipped tests.
  */
 const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "!hasChromium": "no Chromium on PATH: said by test/support/browser.ts",
@@ -58,7 +58,7 @@ function commentsWith(source: SourceFile, pattern: RegExp): string[] {
     .map(({ start }) => placeOf(source, start));
 }
 
-/** `test.only`, `describe.each(…).skip`, `context.skip()`, `{ todo: true }`, an unnamed `skipIf`. */
+/** True for calls such as `test.only` or `context.skip()`, and for a `skipIf` not listed above. */
 function isLeftOut(source: SourceFile, node: SyntaxNode): boolean {
   if (node.type === "MemberExpression") {
     return /^(only|todo|skip|fails)$/.test(nameOf(node["property"])) && isOfRunner(node["object"]);
@@ -83,7 +83,7 @@ function nameOf(node: unknown): string {
   return isNode(node) ? String(node["name"] ?? node["value"]) : "";
 }
 
-/** Whether an expression starts at one of the runner's functions: `test`, `describe.concurrent`. */
+/** True if an expression starts with a function of the test runner: `describe.concurrent`. */
 function isOfRunner(node: unknown): boolean {
   if (!isNode(node)) return false;
   if (node.type === "Identifier") return /^(test|it|describe|suite|bench)$/.test(nameOf(node));

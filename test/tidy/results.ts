@@ -1,6 +1,6 @@
 import { codeLinesWith, isNode, nodesWith, type Rule } from "./source-files.ts";
 
-/** Files that distinguish results by a member's name, each with the reason. */
+/** Files that tell results apart by whether a member exists, each with the reason. */
 export const SHAPE_TESTS: Readonly<Record<string, string>> = {
   "src/dev/simulator/decisions/answer-decisions.ts": "an answer or a decision",
   "src/dev/simulator/decisions/decision-host.ts": "the same",
@@ -8,7 +8,7 @@ export const SHAPE_TESTS: Readonly<Record<string, string>> = {
   "src/formats/modality/decisions/read-answers.ts": "reads a provider's answer",
 };
 
-/** A result says by `ok` or by `kind` what it is. `code` is what faults of the platform have. */
+/** Results must be told apart by `ok` or `kind`. `code` may be tested: Node's errors have it. */
 export const resultsAreDistinguishedByTheirTag: Rule = (files) =>
   files
     .filter(({ file }) => !(file in SHAPE_TESTS))
@@ -28,7 +28,7 @@ export const BRANDING_FILES: Readonly<Record<string, string>> = {
 };
 
 const BRANDED = "(Org|Key|Model|Provider|Job|Request|Attempt)Id|(Micro|Pico)Usd";
-/** A value that a query has read carries the brand of its column. */
+/** A value that was read from a row may be cast to the brand of its column. */
 const BRANDING = new RegExp(`(?<!\\brow\\.\\w+ |\\brows\\[0\\]\\?\\.\\w+ )\\bas (${BRANDED})\\b`);
 
 export const idsAreParsedAtTheDoor: Rule = (files) =>

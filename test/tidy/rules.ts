@@ -6,20 +6,20 @@ import * as results from "./results.ts";
 import type { Rule } from "./source-files.ts";
 import * as values from "./values.ts";
 
-/** A file's path and its text. */
+/** A made-up file: its path and its text. */
 type Planted = readonly [file: string, text: string];
 
 interface CheckedRule {
   readonly check: Rule;
-  /** The program without its tests, or every text of the repository. */
+  /** The program without its tests, or all source files of the repository. */
   readonly covers: "product" | "everything";
-  /** Made-up files with one problem each, which the rule must report. */
+  /** Made-up files with one violation each, which the rule must report. */
   readonly breakages: Readonly<Record<string, Planted>>;
 }
 
 export type RuleName = keyof typeof RULES;
 
-/** A call of the test runner with a marker between its name and its parenthesis. */
+/** Returns a call of the test runner with a marker such as `.only`. */
 const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
 
 export const RULES = {

@@ -3,14 +3,14 @@ import { join, relative, resolve } from "node:path";
 
 import { parseSync, type ParseResult } from "oxc-parser";
 
-/** A file of the repository, or a made-up one that a rule must notice. */
+/** A file of the repository, or a made-up one. */
 export interface SourceFile {
-  /** From the root of the repository: `src/kernel/core/money.ts`. */
+  /** Path from the root of the repository, such as `src/kernel/core/money.ts`. */
   readonly file: string;
   readonly text: string;
 }
 
-/** The breaches in a list of files, one line each: `src/kernel/core/money.ts:12`. */
+/** Returns the violations in some files, a line each, such as `src/kernel/core/money.ts:12`. */
 export type Rule = (files: readonly SourceFile[]) => string[];
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -19,37 +19,36 @@ export function readSourceFile(file: string): SourceFile {
   return { file, text: readFileSync(join(ROOT, file), "utf8") };
 }
 
-/** The program texts of these folders of the repository. */
+/** Reads the source files of these folders of the repository. */
 export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
   return folders
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
         .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-        // Other gateways, installed to be measured beside this one.
+        // Other gateways are installed there, to be measured beside this one.
         .filter((file) => !file.startsWith("test/peer/packages/")),
     )
     .map(readSourceFile);
 }
 
-/** The program without its tests: what the rules of `src/` are about. */
+/** True for the program without its tests, which most rules are about. */
 export function isProduct({ file }: SourceFile): boolean {
   return file.startsWith("src/") && !isTest({ file });
 }
 
-/** Tests beside the program. */
 export function isTest({ file }: Pick<SourceFile, "file">): boolean {
   return file.endsWith(".test.ts");
 }
 
-/** The wing that a path is in: the row of the layer table. */
+/** Returns the wing that a path is in, which is its row in the layer table. */
 export function wingOf(file: string): string {
   return file.split("/")[1]?.replace(/\.ts$/, "") ?? "";
 }
 
 const WINGS_OF_ROOMS = new Set(["kernel", "formats", "gateway", "account", "listing-tools"]);
 
-/** The room of a wing that a path is in: `storage` of the kernel; a wing without rooms is one. */
+/** Returns a path's folder in its wing, such as `storage` of the kernel, or else its wing. */
 export function roomOf(file: string): string {
   const [, wing = "", room = ""] = file.split("/");
   const isRoom = WINGS_OF_ROOMS.has(wing) || ["pricing", "backup"].includes(room);
@@ -61,7 +60,7 @@ export function parse(source: SourceFile): ParseResult {
   const known = parsed.get(source);
   if (known !== undefined) return known;
   const result = parseSync(source.file, source.text);
-  // A rule that cannot read a file would otherwise find nothing wrong with it.
+  // Without this, a rule would find nothing wrong in a file that it cannot read.
   if (result.errors.length > 0) throw new Error(`${source.file}: ${result.errors[0]?.message}`);
   parsed.set(source, result);
   return result;
@@ -74,7 +73,7 @@ export interface SyntaxNode {
   readonly [member: string]: unknown;
 }
 
-/** Every node of a file, parents first. */
+/** Returns every node of a file, parents first. */
 export function nodesOf(source: SourceFile): SyntaxNode[] {
   const found: SyntaxNode[] = [];
   collect(parse(source).program, found);
@@ -96,8 +95,8 @@ export function isNode(value: unknown): value is SyntaxNode {
 }
 
 /**
- * Where the nodes that match are. Only texts with the hint are read: building the tree of a file
- * takes a hundred times as long as a search in its text.
+ * Returns the places of the nodes that match. Only files whose text matches `hint` are parsed:
+ * parsing takes a hundred times as long as a search in the text.
  */
 export function nodesWith(
   source: SourceFile,
@@ -118,7 +117,7 @@ export function textOf(source: SourceFile, node: SyntaxNode): string {
   return source.text.slice(node.start, node.end);
 }
 
-/** The lines on which code matches; comments are not code. */
+/** Returns the lines on which code matches; comments do not count. */
 export function codeLinesWith(source: SourceFile, pattern: RegExp): string[] {
   if (!pattern.test(source.text)) return [];
   return withoutComments(source)

@@ -8,17 +8,17 @@ import {
   type SourceFile,
 } from "./source-files.ts";
 
-/** Files in which an amount of money may only be counted exactly. */
+/** Files that must count amounts of money exactly. */
 const EXACT =
   /\/core\/(money|decimal)\.ts|\/(listing-sources|pricing|ledger|abuse|call)\/|\/videos\/video-poller/;
 
-/** Gauges of Prometheus are floats; nothing is decided by them. */
+/** This file makes gauges for Prometheus, which are floats; nothing is decided by them. */
 const FLOATS_ALLOWED = "src/kernel/metrics/dollars.ts";
 
-/** The same for the attributes of traces. */
+/** This file makes attributes of traces, which are floats too. */
 const SHOWN_AMOUNT = "src/gateway/telemetry/build-spans.ts";
 
-/** The one file that reads clocks. */
+/** The one file that may read clocks. */
 const CLOCK_FILE = "src/kernel/core/time.ts";
 
 const AMOUNT = /[mM]icroUsd|[pP]icoUsd|[cC]ost|[dD]ebit/;
@@ -50,10 +50,10 @@ export const moneyIsWithoutFloats: Rule = (files) =>
     }),
   );
 
-/** The heads have no prices. */
+/** This file has no prices. */
 const NO_PRICES = "src/listing-tools/listing-sources/provider-heads.ts";
 
-/** In the importers a price is a text from its first byte to its last. */
+/** Requires that the importers keep every price as text. */
 export const pricesOfSourcesAreTexts: Rule = (files) =>
   files
     .filter(
@@ -89,14 +89,14 @@ export const clocksAreReadInOneFile: Rule = (files) =>
       ),
     );
 
-/** Folders through which an answer goes to its client. */
+/** Folders through which an answer passes on its way to the client. */
 const ANSWERING = new Set(["call", "upstream", "http", "videos"]);
 
-/** A stored flag, private or not, and the server's own. */
+/** Matches a stored flag, private or not, and the flag of Node's server response. */
 const COMMIT_FLAG =
   /#\w*([cC]ommitted|[bB]egun)\b|\w*([cC]ommitted|[bB]egun)(: boolean)? =(?!=)|\bheadersSent\b/;
 
-/** A client's exchange knows whether its status line was written; everything else asks it. */
+/** Only a client's exchange may know whether its status line was written; all others ask it. */
 export const theCommitPointIsOneFlag: Rule = (files) =>
   files
     .filter(({ file, text }) => {
@@ -104,7 +104,7 @@ export const theCommitPointIsOneFlag: Rule = (files) =>
     })
     .flatMap((source) => codeLinesWith(source, COMMIT_FLAG));
 
-/** The files that a process starts with, and the workers that are processes of their own. */
+/** The main file of a process, and the file of its workers, which are processes too. */
 const PROCESS_FILES = new Set(["src/cli/main.ts", "src/cli/workers.ts"]);
 
 export const commandsUseTheirCallersProcess: Rule = (files) =>
@@ -112,7 +112,7 @@ export const commandsUseTheirCallersProcess: Rule = (files) =>
     .filter(({ file }) => roomOf(file) === "cli" && !PROCESS_FILES.has(file))
     .flatMap((source) => codeLinesWith(source, /\bprocess\.(env|argv|std\w+|exit\w*)\b/));
 
-/** The wires, the schema of manifests, and the simulator, which has wires of its own. */
+/** The wires, the schema of manifests, and the simulator, which has its own wires. */
 const KNOW_WIRE_IDS =
   /^src\/(formats\/wire|catalog\/manifest|dev)\/|^src\/cli\/simulate-command\.ts$/;
 
@@ -121,7 +121,7 @@ export const onlyWiresKnowWireIds: Rule = (files) =>
     .filter(({ file }) => !KNOW_WIRE_IDS.test(file))
     .flatMap((source) => codeLinesWith(source, /["'`]wire_[a-z]+["'`]/));
 
-/** A cast to `never` switches off the proof that a switch knows every member of a union. */
+/** With a cast to `never`, a switch would pass without covering every member of its union. */
 export const nothingIsCastToNever: Rule = (files) =>
   files.flatMap((source) =>
     nodesWith(source, /\bnever\b/, (node) => {

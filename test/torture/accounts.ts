@@ -7,17 +7,17 @@ import { addKey } from "../support/add-key.ts";
 import { testOperator } from "../support/test-operator.ts";
 import type { Random } from "../simulation/random.ts";
 
-/** The thing that runs short at an organization: nothing, its balance, its own cap, or its keys' caps. */
+/** The resource that an organization keeps using up: none, its balance, its cap, or keys' caps. */
 export type Shortage = "nothing" | "balance" | "org_cap" | "key_cap";
 
 export interface TortureAccount {
   readonly orgId: OrgId;
   readonly shortage: Shortage;
-  /** Raw keys in use; a capped key is replaced from time to time. */
+  /** Raw keys in use; where keys have a cap, one of them is replaced every second. */
   readonly keys: string[];
 }
 
-/** How many organizations of each kind there are. */
+/** Number of organizations of each kind. */
 const KINDS: Readonly<Record<Shortage, number>> = {
   nothing: 4,
   balance: 3,
@@ -26,16 +26,16 @@ const KINDS: Readonly<Record<Shortage, number>> = {
 };
 const KEYS_EACH = 3;
 const MANY_MICRO_USD = 1_000_000_000_000n;
-/** The helping of a short organization, for each client: less than they all would use. */
+/** Micro-dollars per client in each top-up of a short organization: less than clients would use. */
 const HELPING_MICRO_USD_PER_CLIENT = 6n;
 const HELPING_EVERY_MS = 1_000;
 
-/** The amount that a short organization may use up in the time between two helpings. */
+/** Returns the micro-dollars that a short organization may use up between two top-ups. */
 export function helpingOf(clients: number): bigint {
   return HELPING_MICRO_USD_PER_CLIENT * BigInt(clients);
 }
 
-/** Opens every organization with its keys. */
+/** Creates every organization with its keys. */
 export async function openAccounts(
   backend: PostgresBackend,
   helping: bigint,
@@ -96,9 +96,9 @@ interface CashierTill {
   readonly dice: Random;
 }
 
-/** Feeds the short organizations, so that they run short again and again. */
+/** Tops up the short organizations every second, so that they run short again and again. */
 export class Cashier {
-  /** References of the grants that were acknowledged: each must stand in the books once. */
+  /** References of the grants that were acknowledged: each must be in the books exactly once. */
   readonly granted: string[] = [];
   readonly #backend: PostgresBackend;
   readonly #till: CashierTill;
@@ -128,7 +128,7 @@ export class Cashier {
     }
   }
 
-  /** The database may be down, and the answer of a commit may be lost: asked again until it is there. */
+  /** Repeats `act` until it succeeds: the database may be down, or a commit's answer lost. */
   async #untilDone(act: () => Promise<void>): Promise<void> {
     while (this.#isOpen) {
       try {

@@ -11,7 +11,7 @@ import type { Tally } from "./tally.ts";
 export const TORTURE_MODEL = "torture/model";
 
 const NO_GATEWAY_MS = 25;
-/** A client that was refused comes back a little later, as clients should. */
+/** A refused client waits this long, in milliseconds, before it asks again. */
 const REFUSED_PAUSE_MS: readonly [number, number] = [100, 600];
 const LEAVES_EARLY = 0.05;
 const PATIENCE_MS = 90_000;
@@ -24,7 +24,7 @@ export interface ClientSettings {
   readonly isOver: () => boolean;
 }
 
-/** One client: asks, reads its answer to the end or leaves, and asks again, until all is over. */
+/** One client: asks, reads the answer to its end or leaves, and asks again, until `isOver`. */
 export async function runClient(settings: ClientSettings): Promise<void> {
   const { slot, dice, tally, isOver } = settings;
   while (!isOver()) {
@@ -53,10 +53,10 @@ function nextAsk({ accounts, dice }: ClientSettings): Ask {
   };
 }
 
-/** How a call ended for the client: with an answer, with a broken connection, or because it left. */
+/** How a call ended for the client: an answer, a broken connection, it left, or no answer came. */
 type Ending = HttpAnswer | "broken" | "left" | "unanswered";
 
-/** True: on to the next call at once. */
+/** Counts the ending. Returns true if the client asks again at once, false if it pauses first. */
 function noteEnding(tally: Tally, life: GatewayLife, ending: Ending, asked: Ask): boolean {
   if (typeof ending === "string") {
     tally[ending] += 1;

@@ -12,16 +12,16 @@ const START_TRIES = 10;
 const ANSWERED_WITHIN_MS = 60_000;
 const RETRY_MS = 100;
 
-/** A server that runs on its files, embedded or one's own. */
+/** A running PostgreSQL server, embedded or started by other means. */
 export interface TortureServer {
   readonly connectionString: string;
   readonly adminConnectionString: string;
-  /** The folder of its files. */
+  /** The server's data folder. */
   readonly cluster: string;
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL of its own, which may be killed and started again on the same files. */
+/** The PostgreSQL of one run, which may be killed and started again on the same files. */
 export class TortureDatabase {
   readonly backend: PostgresBackend;
   readonly connectionString: string;
@@ -37,12 +37,12 @@ export class TortureDatabase {
     this.#pool = openPool(this.connectionString, silentLog);
   }
 
-  /** Starts an embedded server on an empty folder, and makes the schema. */
+  /** Starts an embedded server on an empty folder, and creates the schema. */
   static async start(dataDir: string): Promise<TortureDatabase> {
     return await TortureDatabase.on(() => startEmbeddedPostgres({ dataDir, log: silentLog }));
   }
 
-  /** The same on a server that is started like this, now and after each of its ends. */
+  /** The same with any other server; `startServer` is called again after each kill. */
   static async on(startServer: () => Promise<TortureServer>): Promise<TortureDatabase> {
     const database = new TortureDatabase(startServer, await startServer());
     await database.backend.migrate();
@@ -50,7 +50,7 @@ export class TortureDatabase {
   }
 
   /**
-   * One question of the referee's, asked again while the database is away; integers arrive as
+   * Runs a query, for up to a minute if the database is unreachable; integers are returned as
    * bigint.
    */
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -66,12 +66,12 @@ export class TortureDatabase {
     }
   }
 
-  /** Power loss for the server: nothing is flushed, nothing is said to its clients. */
+  /** Kills the server like a power loss: nothing is flushed, and its clients are told nothing. */
   kill(): void {
     process.kill(this.#postmaster(), "SIGKILL");
   }
 
-  /** Starts it again on the files as they are; its clients find it where it was. */
+  /** Starts the server again on the same files and at the same address. */
   async restart(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -88,12 +88,12 @@ export class TortureDatabase {
     }
   }
 
-  /** As the superuser, for what no program may do. */
+  /** Connects as the superuser, for actions that the program itself may not take. */
   get adminConnectionString(): string {
     return this.#server.adminConnectionString;
   }
 
-  /** The server is lost, and every file of the database with it. */
+  /** Kills the server and deletes all files of the database. */
   lose(): void {
     const { cluster } = this.#server;
     this.kill();

@@ -1,4 +1,4 @@
-/** One thing that had to hold and did not. */
+/** A check, how often it failed, and some examples. */
 export interface Finding {
   readonly what: string;
   readonly count: number;
@@ -7,11 +7,11 @@ export interface Finding {
 
 const EXAMPLES_MAX = 5;
 
-/** Everything that was checked, and how often it did not hold. */
+/** All checks that were made, and how often each failed. */
 export class Findings {
   readonly #byName: Map<string, { count: number; examples: string[] }> = new Map();
 
-  /** Names a thing that is checked, so that it is reported with 0 as well. */
+  /** Registers a check, so that it is reported even if it never fails. */
   expect(what: string): void {
     if (!this.#byName.has(what)) this.#byName.set(what, { count: 0, examples: [] });
   }

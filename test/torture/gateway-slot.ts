@@ -18,21 +18,21 @@ export interface SlotSettings {
   readonly manifestsDir: string;
 }
 
-/** One life of a gateway, from its ready line to its end. */
+/** One gateway process, from its ready line to its end. */
 export interface GatewayLife {
   readonly url: string;
   readonly pid: number;
-  /** How the ledger's table of instances knows the process. */
+  /** Identifies the process in the ledger's table of instances. */
   readonly identity: string;
-  /** Connections of its clients. */
+  /** The connections of its clients. */
   readonly agent: Agent;
-  /** Whole answers that its clients had from it. */
+  /** Number of whole answers that its clients got from it. */
   answers: number;
-  /** When it ended, by the monotonic clock; Infinity while it lives. */
+  /** When it ended, in monotonic milliseconds; Infinity while it lives. */
   endedMs: number;
 }
 
-/** A gateway that ended before it was ready; monotonic milliseconds. */
+/** A gateway process that ended before it was ready; times in monotonic milliseconds. */
 interface FailedStart {
   readonly startMs: number;
   readonly endMs: number;
@@ -44,12 +44,12 @@ const LAST_CHARS = 120;
 const RESTART_PAUSE_MS = 200;
 const READY_WAIT_MS = 60_000;
 
-/** A place where a gateway process runs; whatever ends it, the next one is started at once. */
+/** Runs one gateway process at a time; whatever ends it, the next one is started. */
 export class GatewaySlot {
   readonly number: number;
-  /** Lives that ended although they were not killed. */
+  /** One line for each gateway that exited by itself or was not ready in time. */
   readonly ownEnds: string[] = [];
-  /** Starts in vain, as they are bound to be while the database is away. */
+  /** Starts that failed, as they must while the database is down. */
   readonly failedStarts: FailedStart[] = [];
   readonly #settings: SlotSettings;
   #child: ChildProcess | undefined;
@@ -68,7 +68,7 @@ export class GatewaySlot {
     return this.#life;
   }
 
-  /** False once it was killed for good. */
+  /** False once no further gateway is to be started. */
   get isWanted(): boolean {
     return this.#isWanted;
   }
@@ -78,20 +78,20 @@ export class GatewaySlot {
     this.#running = this.#keepRunning();
   }
 
-  /** `SIGKILL` without a next life when `last` is set. */
+  /** Kills the gateway with `SIGKILL`; if `last` is true, no other is started. */
   kill(last = false): void {
     if (last) this.#isWanted = false;
     this.#child?.kill("SIGKILL");
-    // At once, so that the same life is not struck twice.
+    // Marks it as ended at once, so that the same process is not chosen for a second kill.
     this.#bury();
   }
 
-  /** Pauses the process, as a machine that hangs, or resumes it. */
+  /** Pauses the process, as if its machine hung, or resumes it. */
   freeze(isFrozen: boolean): void {
     this.#child?.kill(isFrozen ? "SIGSTOP" : "SIGCONT");
   }
 
-  /** Asks the gateway to end and returns its exit code, null when it had to be killed. */
+  /** Asks the gateway to shut down. Returns its exit code, or null if it had to be killed. */
   async close(graceMs: number): Promise<number | null> {
     this.#isWanted = false;
     const child = this.#child;
@@ -114,7 +114,7 @@ export class GatewaySlot {
       this.#life = await this.#ready(child);
       const wasReady = this.#life !== undefined;
       const [code] = (await exited) as [number | null];
-      // A killed one is buried already, and has no code.
+      // A killed gateway was marked as ended before, and has no exit code.
       this.#bury();
       if (wasReady && code !== null && this.#isWanted) this.#noteOwnEnd(`exit ${code}`);
       if (wasReady) continue;
@@ -133,13 +133,13 @@ export class GatewaySlot {
       env: { ...process.env, ...ENV, DATABASE_URL: databaseUrl },
       stdio: ["ignore", "ignore", "pipe"],
     });
-    // For the clean-up after a killed run.
+    // The orphan guard reads these ids, in case the run itself is killed.
     appendFileSync(join(folder, "pids"), `${child.pid}\n`);
     return child;
   }
 
   #bury(): void {
-    // Its connections stay open, because sent data may still be on its way.
+    // The clients' connections stay open, because sent data may still be on its way.
     if (this.#life !== undefined) this.#life.endedMs = systemClock.monotonicMs();
     this.#life = undefined;
   }
@@ -152,7 +152,7 @@ export class GatewaySlot {
     return this.#lastLines.map((line) => line.slice(0, LAST_CHARS)).join(" | ");
   }
 
-  /** Undefined when it ended before it was ready. */
+  /** Returns undefined if the process ended before it was ready. */
   async #ready(child: ChildProcess): Promise<GatewayLife | undefined> {
     const { stderr, pid } = child;
     if (stderr === null || pid === undefined) throw new Error("a gateway could not be spawned");
@@ -186,7 +186,7 @@ function lifeOf(readyLine: string, pid: number): GatewayLife {
   };
 }
 
-/** Money is what binds here, not the limits. */
+/** Limits this high never bind, so that only balances and caps refuse requests. */
 const ENV: Readonly<Record<string, string>> = {
   LOG_LEVEL: "warn",
   TM_ALLOW_PRIVATE_UPSTREAMS: "1",

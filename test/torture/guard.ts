@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 
-/** Waits for the end of this process and then does what it would have done. */
+/** A separate process that cleans up once this process has ended. */
 export interface OrphanGuard {
   dismiss(): void;
 }
 
-// The pids are those that the slots noted; the database's is in its own file, wherever that is.
+// The slots wrote the gateways' process ids to `pids`; the database's is in its own pid file.
 const SCRIPT = `while kill -0 "$1" 2>/dev/null; do sleep 1; done
   xargs -r kill -9 < "$2/pids"
   for file in "$2"/database/postgres/cluster/postmaster.pid; do
@@ -13,7 +13,7 @@ const SCRIPT = `while kill -0 "$1" 2>/dev/null; do sleep 1; done
   done
   sleep 2; rm -rf "$2"`;
 
-/** A run that is killed cannot clean up: a process of its own ends what it left and its folder. */
+/** If this run is killed, the guard ends the processes that it left and deletes its folder. */
 export function guardAgainstOrphans(folder: string): OrphanGuard {
   const args = ["-c", SCRIPT, "sh", String(process.pid), folder];
   const guard = spawn("/bin/sh", args, { cwd: "/", detached: true, stdio: "ignore" });

@@ -20,7 +20,7 @@ export interface HavocSettings {
   readonly slots: readonly GatewaySlot[];
   readonly database: TortureDatabase;
   readonly dice: Random;
-  /** A gateway is struck when it works: after so many answers of its life. */
+  /** A gateway is killed or paused only once its present process has given this many answers. */
   readonly answersBeforeABlow: number;
   readonly say: (line: string) => void;
 }
@@ -34,24 +34,24 @@ interface Frozen {
   readonly blow: ZombieBlow;
 }
 
-/** A time in which a settlement could not commit; monotonic milliseconds. */
+/** A period in which settlements could not commit, in monotonic milliseconds. */
 export interface Trouble {
-  /** Which gateway was paused; undefined if all were without the database. */
+  /** The gateway that was paused; undefined if no gateway had the database. */
   readonly life: GatewayLife | undefined;
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** Strikes the running system and counts its blows. */
+/** Kills and pauses processes of the running system, and counts how often. */
 export class Havoc {
   gatewayKills = 0;
   databaseKills = 0;
   zombies = 0;
   readonly takeOvers: TakeOver[] = [];
-  /** When the database was away, or a gateway was paused. */
+  /** The periods in which the database was down or a gateway was paused. */
   readonly troubles: Trouble[] = [];
   readonly #settings: HavocSettings;
-  /** Which is paused, and which is left running meanwhile to take over. */
+  /** The paused gateway, and another that is not killed meanwhile, so that it can take over. */
   #spared: readonly GatewaySlot[] = [];
   #zombie: Promise<void> = Promise.resolve();
 
@@ -59,7 +59,7 @@ export class Havoc {
     this.#settings = settings;
   }
 
-  /** All blows in their order, then more kills until `seconds` are over. */
+  /** Does all kills and pauses in order, then kills more gateways until `seconds` have passed. */
   async run(blows: readonly Blow[], seconds: number): Promise<void> {
     const { dice } = this.#settings;
     const endMs = systemClock.monotonicMs() + seconds * 1_000;
@@ -68,7 +68,7 @@ export class Havoc {
     await this.#zombie;
   }
 
-  /** Kills a gateway for good and sees to it that its peers close what it left open. */
+  /** Kills a gateway, starts no other, and waits until its peers have closed what it left open. */
   async killForGood(): Promise<void> {
     const { database, say } = this.#settings;
     const slot = await this.#loadedSlot();
@@ -80,7 +80,7 @@ export class Havoc {
     this.takeOvers.push(await awaitTakeOver(database, departed, "killed"));
   }
 
-  /** The faults have ended, so the remaining instances must serve. */
+  /** Waits until each remaining gateway has answered again, after the last fault. */
   async everyoneServes(): Promise<void> {
     for (const slot of this.#settings.slots.filter((each) => each.isWanted)) {
       const { life } = slot;
@@ -127,7 +127,7 @@ export class Havoc {
     this.troubles.push({ life: undefined, startMs, endMs: systemClock.monotonicMs() });
   }
 
-  /** Pauses a gateway; it resumes while the next blows fall. */
+  /** Pauses a gateway, and resumes it in the background while other gateways are killed. */
   async #freeze(blow: ZombieBlow): Promise<void> {
     const { slots, dice, say, database } = this.#settings;
     const slot = await this.#loadedSlot();
@@ -140,7 +140,7 @@ export class Havoc {
     this.#zombie = this.#awaken(slot, { life, startMs, departed, blow }).finally(
       () => (this.#spared = []),
     );
-    // Its failure is for the caller that awaits it; until then it must not end the program.
+    // A failure is thrown where `#zombie` is awaited; until then it must not end the program.
     this.#zombie.catch(() => undefined);
   }
 
@@ -165,7 +165,7 @@ export class Havoc {
     return this.gatewayKills + this.databaseKills;
   }
 
-  /** A gateway that has served for a while, and may be struck. */
+  /** Waits until a gateway has answered often enough to be killed or paused, and returns one. */
   async #loadedSlot(): Promise<GatewaySlot> {
     const { slots, dice, answersBeforeABlow } = this.#settings;
     const loaded = (): GatewaySlot[] =>

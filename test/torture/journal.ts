@@ -7,7 +7,7 @@ export interface JournalAttempt {
   readonly state: "open" | "settled" | "void" | "unknown_after_crash";
   readonly isCorrected: boolean;
   readonly basis: string | null;
-  /** Its id was taken by a void row because it was unknown whether its hold had committed. */
+  /** True if a void row took its id because it was unknown whether its hold had committed. */
   readonly isAnnulled: boolean;
   readonly reserve: bigint;
   readonly debit: bigint;
@@ -18,7 +18,7 @@ export interface JournalAttempt {
   readonly owedPico: bigint | null;
 }
 
-/** The whole journal, by request and by attempt. */
+/** All attempts of the journal, by attempt id and by request id. */
 export interface Journal {
   readonly attempts: ReadonlyMap<string, JournalAttempt>;
   readonly requests: ReadonlyMap<string, readonly JournalAttempt[]>;

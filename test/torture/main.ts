@@ -7,7 +7,7 @@ import { parseOptions, USAGE, type TortureRun } from "./options.ts";
 import { describeOutcome } from "./report.ts";
 import { runTorture } from "./torture.ts";
 
-/** `npm run torture`: kills what it can, and checks that no money was lost, made or overspent. */
+/** `npm run torture`: kills gateways and the database; no money may be lost or created. */
 
 const chosen = parseOptions(process.argv.slice(2));
 if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
@@ -19,7 +19,7 @@ async function torture(run: TortureRun): Promise<number> {
   const folder = newProgramFolder();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
-      // The run's own guard ends what it started.
+      // The run's orphan guard ends the processes that the run started.
       removeProgramFolder(folder);
       process.exit(1);
     });

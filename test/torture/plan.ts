@@ -1,10 +1,10 @@
 import type { Random } from "../simulation/random.ts";
 
-/** One thing that is done to the running system. */
+/** One kill or pause of a process of the running system. */
 export type Blow =
   /** `kill -9` of a gateway under load; the next one is started at once. */
   | { readonly kind: "gateway"; readonly pauseMs: number }
-  /** `kill -9` of the database's first process; it is started again after a while. */
+  /** `kill -9` of the database's first process; it is started again after `downMs`. */
   | { readonly kind: "database"; readonly pauseMs: number; readonly downMs: number }
   /**
    * A gateway is paused for longer than its lease and then resumes: just after the lease has
@@ -14,12 +14,12 @@ export type Blow =
       readonly kind: "zombie";
       readonly pauseMs: number;
       readonly wakes: "early" | "late";
-      /** After the end of its lease, or after the others had taken over. */
+      /** Milliseconds from the end of its lease, or from the take-over, until it resumes. */
       readonly wakesAfterMs: number;
     };
 
 export interface PlanOptions {
-  /** How often `kill -9` strikes: gateways and the database together. */
+  /** The number of kills, of gateways and of the database together. */
   readonly kills: number;
   readonly databaseKills: number;
   readonly zombies: number;
@@ -30,7 +30,7 @@ const DOWN_MS: readonly [number, number] = [0, 1_500];
 const EARLY_MS: readonly [number, number] = [0, 3_000];
 const LATE_MS: readonly [number, number] = [0, 1_000];
 
-/** All blows of a run in their order, which the dice decide. */
+/** Returns all blows of a run in random order. */
 export function planBlows(options: PlanOptions, dice: Random): readonly Blow[] {
   const { kills, databaseKills, zombies } = options;
   const pause = (): number => dice.between(...PAUSE_MS);

@@ -13,11 +13,11 @@ import { frameText } from "../simulation/provider.ts";
 import { TORTURE_MODEL } from "./client.ts";
 import type { Random } from "../simulation/random.ts";
 
-/** Tokens that an answer reports. */
+/** The token counts that an answer reports. */
 interface AnswerTokens {
   readonly prompt: number;
   readonly completion: number;
-  /** Is the whole prompt written into the cache, for an hour? */
+  /** True if the whole prompt is written into the cache for an hour. */
   readonly isForHour: boolean;
 }
 
@@ -30,17 +30,17 @@ export interface ReceivedAttempt {
    */
   unanswered: number;
   wire: Wire | undefined;
-  /** The report in the last byte of its answer; undefined when that byte never left. */
+  /** The token counts that its answer reported; undefined if it reported none or broke off. */
   reported: AnswerTokens | undefined;
-  /** When the last byte of its answer left; monotonic clock. */
+  /** When the last byte of its answer was sent, in monotonic milliseconds. */
   endedMs: number | undefined;
 }
 
-/** What an answer costs, by the listing's prices in micro-dollars, and the debt to its provider. */
+/** Returns the cost of an answer at the listing's prices, and the debt to its provider. */
 export function costOf({ prompt, completion, isForHour }: AnswerTokens) {
-  // A micro-dollar a prompt token, two when it is kept for an hour, ten an output token.
+  // One micro-dollar for a prompt token, or two if it is kept for an hour; ten for an output token.
   const microUsd = BigInt(isForHour ? 2 * prompt : prompt) + 10n * BigInt(completion);
-  // Three quarters of each price, whatever the customer could hold.
+  // The provider is owed three quarters of each price, even where the hold covered less.
   return { microUsd, owedPico: (microUsd * 3_000_000n) / 4n };
 }
 
@@ -48,7 +48,7 @@ export function costOf({ prompt, completion, isForHour }: AnswerTokens) {
 export interface CountingProvider {
   readonly url: string;
   readonly received: ReadonlyMap<string, ReceivedAttempt>;
-  /** Requests no gateway may send: without an attempt id, with another key, unreadable. */
+  /** Requests that no gateway may send: without an attempt id, with a wrong key, unreadable. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
@@ -61,12 +61,12 @@ const PATHS: Readonly<Record<string, Wire>> = {
 };
 const KEEP_ALIVE_MS = 60_000;
 
-/** Starts a provider whose answers take their time and now and then go wrong, as the dice say. */
+/** Starts a provider whose answers take time and sometimes fail, as `dice` decides. */
 export async function startCountingProvider(dice: Random): Promise<CountingProvider> {
   const received = new Map<string, ReceivedAttempt>();
   const complaints: string[] = [];
   const server = createServer((request, response) => {
-    // A gateway that is killed in mid-answer is not a fault of the provider.
+    // Writing fails when a gateway is killed in mid-answer, which is not the provider's fault.
     response.on("error", () => undefined);
     serve({ request, response, received, complaints, dice }).catch(() => response.destroy());
   });
@@ -85,7 +85,7 @@ interface Exchange {
 async function serve(exchange: Exchange): Promise<void> {
   const { request, response, received, complaints, dice } = exchange;
   const attemptId = String(request.headers[ATTEMPT_HEADER]);
-  // Counted before the body is read: the request has left the gateway.
+  // Counted before the body is read, because the request has already left the gateway.
   const known = received.get(attemptId);
   const attempt = known ?? {
     times: 0,
@@ -126,7 +126,7 @@ async function serve(exchange: Exchange): Promise<void> {
 interface Answer {
   readonly wire: Wire;
   readonly isStream: boolean;
-  /** Without them it reports no usage. */
+  /** The token counts that the answer reports; if undefined, it reports no usage. */
   readonly tokens: AnswerTokens | undefined;
   readonly temper: Temper;
 }
@@ -151,7 +151,7 @@ async function writeAnswer(response: ServerResponse, answer: Answer): Promise<vo
     return;
   }
   const frames = dialect.frames(said, envelope);
-  // The report and the end mark leave in one piece.
+  // The token counts and the end mark are sent in one write.
   const last = frames.findIndex(({ kind }) => kind === "finish");
   const texts = frames.map(frameText);
   const pieces = [...texts.slice(0, last), texts.slice(last).join("")];
@@ -185,7 +185,7 @@ interface Temper {
   readonly pieceMs: number;
 }
 
-/** In per mille of all answers; the rest is good. `dies` counts for streams only. */
+/** Shares of all answers in per mille; the rest are good. `dies` has an effect only on streams. */
 const FAULTS = [
   ["error", 20],
   ["reset", 10],
@@ -201,7 +201,7 @@ function temperOf(dice: Random, maxTokens: number): Temper {
     kind: fault ?? "good",
     tokens: {
       prompt: dice.between(5, 60),
-      // More than was asked for: the platform bears what the hold does not cover.
+      // More than was asked for: the platform bears the cost that the hold does not cover.
       completion: fault === "dear" ? maxTokens * 3 : dice.between(1, maxTokens),
     },
     firstByteMs: dice.between(20, 700),
@@ -231,7 +231,7 @@ function complaintAbout(
   return undefined;
 }
 
-/** Undefined when it is not JSON; a body that breaks off is the killed gateway's, and throws. */
+/** Returns undefined if the body is not JSON. Throws if it breaks off, as when a gateway dies. */
 async function readJson(request: IncomingMessage): Promise<ChatBody | undefined> {
   const sent = await readText(request);
   try {

@@ -6,7 +6,7 @@ import type { Journal, JournalAttempt } from "./journal.ts";
 import { costOf, type CountingProvider } from "./provider.ts";
 import type { Tally, Reported } from "./tally.ts";
 
-/** Everything that has testimony about a run, when it is over. */
+/** The sources that the referee compares when a run is over. */
 export interface Witnesses {
   readonly database: TortureDatabase;
   readonly journal: Journal;
@@ -16,9 +16,9 @@ export interface Witnesses {
   readonly troubles: readonly Trouble[];
 }
 
-/** The referee's findings that it does not blame. */
+/** Counts that are reported but are no violations. */
 export interface Verdict {
-  /** Answers whose settlement waited in vain and was lost with its gateway: two faults at once. */
+  /** Answers whose gateway was killed while their settlement still waited for the database. */
   readonly lostSettlements: number;
 }
 
@@ -87,7 +87,7 @@ const SENT_ANNULLED = "no annulled attempt reached the provider";
 const OTHER_OWED = "what a provider is owed is what it reported, at its own prices";
 const OTHER_USAGE = "what was settled as reported is what the provider reported";
 
-/** Returns how many settlements were lost with their gateway. */
+/** Returns how many settlements were lost because their gateway was killed. */
 function judgeClients(witnesses: Witnesses, findings: Findings): number {
   const { journal, tally } = witnesses;
   findings.expect(OTHER_COST);
@@ -117,8 +117,8 @@ function judgeClients(witnesses: Witnesses, findings: Findings): number {
 }
 
 /**
- * An answer does not wait longer than two seconds for its settlement. When the gateway is killed
- * while the settlement still waits for the database, the observed cost is lost.
+ * An answer waits at most two seconds for its settlement. If the gateway is killed while the
+ * settlement still waits for the database, the observed cost is lost.
  */
 function isLostSettlement(
   reported: Reported,
@@ -133,7 +133,7 @@ function isLostSettlement(
       startMs < reported.atMs &&
       reported.atMs < endMs + SETTLED_AGAIN_MS,
   );
-  // Also without a blow: a machine that is very busy may keep the database from answering.
+  // A settlement may also wait without a kill or pause: a busy machine may delay the database.
   const endedMs = Math.max(
     ...rows.map((row) => provider.received.get(row.attemptId)?.endedMs ?? 0),
   );
@@ -141,9 +141,9 @@ function isLostSettlement(
   return (wasInTrouble || hasWaited) && reported.life.endedMs < reported.atMs + WAITING_MS;
 }
 
-/** From the end of a trouble until waiting settlements have been tried again. */
+/** Time from the end of a trouble until the waiting settlements have been tried again. */
 const SETTLED_AGAIN_MS = 5_000;
-/** Longest life of a gateway whose settlements still wait. */
+/** A settlement may still have waited if its gateway ended this soon after the answer. */
 const WAITING_MS = 20_000;
 
 const OTHER_COST = "the cost reported in every whole answer is the ledger's debit of that request";
@@ -151,8 +151,8 @@ const REFUSED_COST = "a request that was answered with 429 cost nothing";
 const NO_ANSWER = "every call came to an end";
 const STRANGE_ANSWER = "no client was refused for a reason that it had not given";
 /**
- * Money, the provider's faults, and a journal that does not answer: nothing else is expected. 408: a
- * gateway was paused for longer than a request may take to arrive.
+ * Expected refusals: no money left, a failed provider, a journal that does not answer. 408 comes
+ * from a gateway that was paused for longer than a request may take to arrive.
  */
 const USUAL_REFUSAL =
   /^(429 insufficient_quota|50[0234] (upstream_error|model_unavailable)|503 |408 )/;
@@ -170,7 +170,7 @@ function shown(row: JournalAttempt): string {
   return `attempt ${row.attemptId} ${state}, reserve ${row.reserve}, debit ${row.debit}`;
 }
 
-/** The violations that SQL alone can find: one line for each. */
+/** Queries for the violations that SQL alone can find; each row is one violation. */
 const CHECKS: Readonly<Record<string, string>> = {
   "no attempt is open and nothing is held": `
     select 'attempt ' || attempt_id || ' of ' || instance_id as what from hold

@@ -17,7 +17,6 @@ export function describeOutcome(seed: number, outcome: TortureOutcome): string {
 
 type Figure = readonly [name: string, figure: string | number];
 
-/** Everything that was counted. */
 function figuresOf(outcome: TortureOutcome): readonly Figure[] {
   const { havoc, tally, journal, provider, watch } = outcome;
   const rows = [...journal.attempts.values()];

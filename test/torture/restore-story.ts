@@ -30,21 +30,21 @@ import { testOperator } from "../support/test-operator.ts";
 const INSTANCES = 3;
 const CLIENTS_EACH = 8;
 const DAY_MS = 86_400_000;
-/** Settled with in the lost time, and one of whose days is retired in it. */
+/** In the time that the restore loses, the first is paid, and a day of the second is retired. */
 const SETTLED = "settled-ai";
 const RETIRED = "retired-ai";
 
-/** A database of which copies are made, and that is restored from the newest one. */
+/** A database that can be copied, and restored from the newest copy. */
 export interface CopiedDatabase {
   readonly database: TortureDatabase;
-  /** Makes a copy; the time of the state that it has. */
+  /** Makes a copy; returns the time of the copied state. */
   copy(): Promise<string>;
-  /** Puts the copy where the lost files were; the server is not started. */
+  /** Puts the copy in place of the lost files, without starting the server. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The embedded database, with the program's own commands. */
+/** The embedded database, copied and restored by the program's own commands. */
 export async function openEmbedded(folder: string): Promise<CopiedDatabase> {
   const dataDir = join(folder, "database");
   const copies = join(folder, "backups");
@@ -61,7 +61,7 @@ export async function openEmbedded(folder: string): Promise<CopiedDatabase> {
   };
 }
 
-/** A PostgreSQL of one's own, with the shipped files of pgBackRest. */
+/** A PostgreSQL server of its own, copied and restored by pgBackRest with the shipped files. */
 export async function openArchiving(): Promise<CopiedDatabase> {
   const { server, pgbackrest, close } = await startArchivingPostgres();
   let isUp = true;
@@ -88,7 +88,7 @@ export async function openArchiving(): Promise<CopiedDatabase> {
   };
 }
 
-/** Everything that the restored books are compared with. */
+/** The running system, with everything that the restored books are compared with. */
 export interface Story extends Stage {
   readonly folder: string;
   readonly copied: CopiedDatabase;
@@ -104,7 +104,7 @@ export interface Story extends Stage {
   close(): Promise<void>;
 }
 
-/** Three gateways under traffic, with accounts, a payment provider and a history. */
+/** Starts three gateways under traffic, with accounts and a payment provider. */
 export async function openStory(
   { mainFile, seed }: { readonly mainFile: string; readonly seed: number },
   openDatabase: (folder: string) => Promise<CopiedDatabase>,
@@ -124,7 +124,7 @@ export async function openStory(
     webhookUrl: () => "http://127.0.0.1:1/nobody",
     delivery: () => [],
   });
-  // Attempts of days that are over are written as no program may write them.
+  // Lets the tests write attempts of past days, which no program may do.
   await runOnce(
     database.adminConnectionString,
     `grant set on parameter session_replication_role to ${new URL(databaseUrl).username}`,
@@ -168,12 +168,12 @@ export async function openStory(
   return Object.assign(story, { clients });
 }
 
-/** `tokenmarket <args>` on the scenario's database. */
+/** Runs `tokenmarket <args>` on the scenario's database. */
 export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
   return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
 }
 
-/** How many gateways take traffic, by their own word. */
+/** Returns how many gateways report that they are ready for traffic. */
 export async function readyGateways({ slots }: Story): Promise<number> {
   const answers = await Promise.all(
     slots.map(({ life }) => fetch(`${life?.url}/readyz`).then(({ status }) => status === 200)),
@@ -181,7 +181,7 @@ export async function readyGateways({ slots }: Story): Promise<number> {
   return answers.filter((isReady) => isReady).length;
 }
 
-/** Attempts of days that are over, as the ledger writes them. */
+/** Returns a writer of attempts of past days; it writes them as the ledger would. */
 async function history(story: Story): Promise<SettlementJournal> {
   const { backend } = story.database;
   const books = {
@@ -198,7 +198,7 @@ export function daysAgo(days: number, time: string): string {
   return `${new Date(systemClock.nowMs() - days * DAY_MS).toISOString().slice(0, 10)}T${time}Z`;
 }
 
-/** The contents of the books when they are copied. */
+/** Writes the attempts and the purchase that the copy will have. */
 export async function beforeTheCopy(story: Story): Promise<void> {
   const journal = await history(story);
   await journal.write([
@@ -212,7 +212,7 @@ export async function beforeTheCopy(story: Story): Promise<void> {
   await buy(story, 30);
 }
 
-/** The work in the time that will be lost, and the part of it that stays outside of the database. */
+/** The work in the time that will be lost, and the results that are kept outside the database. */
 export interface LostTime {
   readonly changesFile: string;
   readonly disabledKey: string;
@@ -224,7 +224,7 @@ export interface LostTime {
 export async function loseTime(story: Story, seconds: number): Promise<LostTime> {
   const { backend } = story.database;
   const startMs = systemClock.monotonicMs();
-  // Creates money: two purchases, one of them partly refunded.
+  // Payments: two purchases, one of them partly refunded.
   await buy(story, 20);
   const payment = await buy(story, 10);
   story.checkout.book.refund(payment, 300);
@@ -235,7 +235,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
   const changesFile = join(story.folder, "changes.ndjson");
   await expectCode(0, command(story, "changes", "export", "--out", changesFile));
-  // Settlement: an attempt more, then the period is closed, written to a file and paid.
+  // Settlement: one more attempt; then the period is closed, written to a file and paid.
   const journal = await history(story);
   await journal.write([{ provider: SETTLED, closed: daysAgo(4, "18:00"), cost: 2_999_999n }]);
   const payable = await settleOldDays(story);
@@ -245,7 +245,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   return { changesFile, disabledKey, payable, exported, balance: 57_000_000n };
 }
 
-/** Closes the old days of both providers and pays one of them. Returns what was payable for it. */
+/** Closes the old days of both providers and pays one of them. Returns the amount payable to it. */
 export async function settleOldDays(story: Story): Promise<bigint> {
   const { backend } = story.database;
   const today = daysAgo(0, "00:00");
@@ -259,14 +259,14 @@ export async function settleOldDays(story: Story): Promise<bigint> {
   return period?.payableMicroUsd ?? 0n;
 }
 
-/** Under the same reference: what is in the books is not paid twice. */
+/** Pays again with the same reference: a payment that is in the books is not made twice. */
 export async function payAgain(story: Story): Promise<void> {
   const start = daysAgo(4, "00:00").slice(0, 10);
   const of = [SETTLED, start, "--ref", "bank-1"];
   await expectCode(0, command(story, "settlement", "pay", ...of));
 }
 
-/** The bytes of the files of the day that is retired. */
+/** Retires the oldest day; returns the hashes of the files that are written for it. */
 export async function retireOldDay(story: Story): Promise<readonly string[]> {
   const out = join(story.folder, "retired");
   await expectCode(0, command(story, "ledger", "retire", "--older-than-days", "8", "--out", out));
@@ -288,7 +288,7 @@ export async function expectCode(
   return JSON.parse(result.stdout) as Record<string, unknown>;
 }
 
-/** A purchase of whole dollars that is paid and credited. */
+/** Makes, pays and credits a purchase of whole dollars; returns its payment. */
 async function buy(story: Story, dollars: number) {
   const { checkout, database, payer: orgId } = story;
   const { backend } = database;

@@ -26,7 +26,7 @@ import {
   type Story,
 } from "./restore-story.ts";
 
-/** `RESTORE_SECONDS=60`: as long as the acceptance of the design says. */
+/** Seconds that are lost; `RESTORE_SECONDS=60` is the length that the design demands. */
 const LOST_SECONDS = Number(process.env["RESTORE_SECONDS"] ?? 20);
 const STOPPED_WITHIN_MS = 4_000;
 
@@ -56,7 +56,7 @@ test.skipIf(!hasPgbackrest)(
   480_000,
 );
 
-/** Statements of both providers under traffic, by their own records. */
+/** Returns the attempts of each provider under traffic, with the debts, by its own records. */
 function statements(): ReadonlyMap<string, { readonly id: string; readonly pico: bigint }[]> {
   const lines = new Map<string, { readonly id: string; readonly pico: bigint }[]>();
   for (const [id, received] of story.provider.received) {
@@ -76,7 +76,7 @@ async function loseAndReopen({ copied, database, provider, tally }: Story): Prom
   const lost = await loseTime(story, LOST_SECONDS);
   const before = await readJournal(database);
 
-  // The machine is lost, but for its backups.
+  // All of the machine is lost except the backups.
   database.lose();
   await copied.restore();
   await database.restart();
@@ -86,7 +86,7 @@ async function loseAndReopen({ copied, database, provider, tally }: Story): Prom
   const sent = provider.received.size;
   expect(stoppedAfterMs).toBeLessThanOrEqual(STOPPED_WITHIN_MS);
 
-  // Clients ask all the time: nothing reaches a provider, and every answer says when to come back.
+  // Clients ask all the time, but nothing reaches a provider: every answer is a 503.
   const refused = tally.refused(/^503/);
   await sleep(3_000);
   expect(tally.refused(/^503/)).toBeGreaterThan(refused);
@@ -106,7 +106,7 @@ async function loseAndReopen({ copied, database, provider, tally }: Story): Prom
   const restoredToMs = Date.parse(String(books["restored_to"]));
   expect(Math.abs(restoredToMs - Date.parse(copiedAt))).toBeLessThan(15_000);
 
-  // They serve again by themselves.
+  // The gateways serve again by themselves.
   await until("all serve", async () => (await readyGateways(story)) === story.slots.length);
   const since = String(books["restored_to"]);
   const recovered = await expectCode(0, command(story, "billing", "recover", "--since", since));
@@ -134,7 +134,7 @@ async function loseAndReopen({ copied, database, provider, tally }: Story): Prom
   await judge(lost, before);
 }
 
-/** Step 5 for the providers that were under traffic. */
+/** Runs `settlement bear-lost`, with a statement of each provider that was under traffic. */
 async function bearWhatWasLost(): Promise<void> {
   for (const [provider, lines] of statements()) {
     const file = join(story.folder, `${provider}.csv`);
@@ -161,11 +161,11 @@ async function judge(
   const broken = (await database.backend.audit()).filter(({ violations }) => violations > 0);
   expect(broken).toEqual([]);
 
-  // Every purchase was granted once, and refunded once.
+  // Every purchase was granted once, and the refund was deducted once.
   expect((await database.backend.recordStore.balance(story.payer)).settledMicroUsd).toBe(
     lost.balance,
   );
-  // No disabled key works.
+  // The disabled key is disabled again.
   const { life } = story.slots[0] ?? {};
   const response = await fetch(`${life?.url}/v1/models`, {
     headers: { authorization: `Bearer ${lost.disabledKey}` },
@@ -177,7 +177,7 @@ async function judge(
   );
   expect(keys).toEqual([{ is_open: false }]);
 
-  // A payment to a provider in the lost time is owed by its period, and was made once.
+  // The debt that was paid in the lost time is booked as paid, once.
   const [paidOff] = await database.backend.settlementStore.balances("settled-ai");
   expect(paidOff).toMatchObject({ payableMicroUsd: 0n, accruedMicroUsd: 0n });
   const paid = await database.query<{ amount: bigint }>(
@@ -190,13 +190,13 @@ async function judge(
     "select attempt_id::text as id from attempt where outcome = 'lost_in_restore'",
   );
   const voidedIds = new Set(voidedRows.map((row) => row.id));
-  // Each provider is owed what its own statement says: every attempt once, rounded down.
+  // Each provider is owed the sum of its own statement: every attempt once, rounded down.
   for (const [id, lines] of statements()) {
     const [balance] = await database.backend.settlementStore.balances(id);
     const isLost = (attemptId: string): boolean =>
       !after.attempts.has(attemptId) || voidedIds.has(attemptId);
-    // For an answer whose end the gateway did not see, the provider reports more than it was owed
-    // for the delivered part: the journal says on which basis, and how much.
+    // Where the gateway did not see the end of an answer, the provider's record is more than the
+    // debt for the delivered part. Then the journal's amount counts.
     const isHeard = (attemptId: string): boolean =>
       isLost(attemptId) || after.attempts.get(attemptId)?.basis === "reported";
     const heard = lines.filter((line) => isHeard(line.id));
@@ -209,7 +209,7 @@ async function judge(
     expect(lines.length - heard.length, id).toBeLessThan(lines.length / 4);
   }
 
-  // Customers paid for nothing twice: what was lost has no debit, whatever it had before.
+  // Customers pay nothing for lost attempts, even for those that had been debited.
   const lostIds = [...provider.received.keys()].filter((attemptId) => {
     const row = after.attempts.get(attemptId);
     return row === undefined && before.attempts.has(attemptId);
@@ -227,7 +227,7 @@ async function judge(
   expect(voided).toMatchObject([{ debit: 0n }]);
 }
 
-/** The journal's debt for each attempt, rounded down. */
+/** Each attempt's debt to the provider by the journal, in micro-dollars, rounded down. */
 const SETTLED_SQL = `
   select attempt_id::text as id, div(coalesce(owed_pico, cost_pico), 1000000)::bigint as owed
   from attempt where provider_id = $1 and state = 'settled'`;

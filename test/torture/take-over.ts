@@ -5,28 +5,28 @@ import type { TortureDatabase } from "./database.ts";
 import type { GatewayLife } from "./gateway-slot.ts";
 
 const POLL_MS = 100;
-/** Far longer than every promised time, so reaching it shows that a promise was broken. */
+/** Far longer than any promised time: reaching it shows that a promise was broken. */
 const GIVE_UP_MS = 90_000;
 
-/** A gateway that has stopped without a word, as the ledger knows it. */
+/** A gateway that was killed or paused, as the ledger knows it. */
 export interface Departed {
   readonly instanceId: string;
   readonly epoch: bigint;
-  /** Attempts it left open. */
+  /** Number of attempts that it left open. */
   readonly open: number;
-  /** Monotonic clock. */
+  /** End of its lease, in monotonic milliseconds. */
   readonly leaseEndsMs: number;
 }
 
-/** The work of the others for a departed gateway. */
+/** How other gateways closed the attempts of a departed one. */
 export interface TakeOver {
   readonly how: "killed" | "frozen";
   readonly open: number;
-  /** When its last open attempt was closed, after the end of its lease; below 0: before it. */
+  /** Milliseconds from the end of its lease to its last closing; negative if that came before. */
   readonly closedAfterLeaseMs: number;
 }
 
-/** Reads the gateway's row just after it stopped. */
+/** Reads the gateway's row in the table of instances just after it stopped. */
 export async function noteDeparture(
   database: TortureDatabase,
   life: GatewayLife,
@@ -42,7 +42,7 @@ export async function noteDeparture(
   };
 }
 
-/** Waits until the others have closed whatever it left open. */
+/** Waits until other gateways have closed all its open attempts, for at most 90 seconds. */
 export async function awaitTakeOver(
   database: TortureDatabase,
   departed: Departed,
@@ -60,7 +60,7 @@ export async function awaitTakeOver(
   }
 }
 
-/** Has the gateway a lease, be it a new one? */
+/** Returns whether the gateway has a lease, the old one or a new one. */
 export async function holdsLease(database: TortureDatabase, life: GatewayLife): Promise<boolean> {
   const rows = await database.query<DepartedRow>(departedSql, [life.identity]);
   return (rows[0]?.lease_left_ms ?? 0) > 0;

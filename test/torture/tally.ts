@@ -4,9 +4,9 @@ import type { GatewayLife } from "./gateway-slot.ts";
 
 /** The cost that a whole answer reported. */
 export interface Reported {
-  /** Undefined when it said nothing. */
+  /** Undefined if the answer reported no cost. */
   readonly costMicroUsd: bigint | undefined;
-  /** Monotonic clock. */
+  /** Time of the report, in monotonic milliseconds. */
   readonly atMs: number;
   readonly life: GatewayLife;
 }
@@ -14,19 +14,19 @@ export interface Reported {
 /** The observations of all clients of a run together. */
 export class Tally {
   asked = 0;
-  /** Connections that ended with their gateway. */
+  /** Connections that broke because their gateway ended. */
   broken = 0;
   /** Clients that left on purpose. */
   left = 0;
-  /** Calls without an end, long after everything else was over. */
+  /** Calls that had no answer after 90 seconds. */
   unanswered = 0;
   /** Answers that began and ended with an error, as when the provider's stream died. */
   died = 0;
   /** Whole answers by request id. */
   readonly reported: Map<string, Reported> = new Map();
-  /** Refusals by their description: status, class, scope, kind. */
+  /** Number of refusals by description: status, class, scope, and "cap" if a cap refused. */
   readonly refusals: Map<string, number> = new Map();
-  /** Requests that were answered with 429: they must cost nothing. */
+  /** Ids of requests that were answered with 429: they must cost nothing. */
   readonly refusedIds: string[] = [];
 
   report(life: GatewayLife, answer: HttpAnswer): void {
@@ -48,7 +48,7 @@ export class Tally {
     if (status === 429) this.refusedIds.push(answer.requestId);
   }
 
-  /** How many refusals have a description that matches. */
+  /** Returns the number of refusals whose description matches. */
   refused(pattern: RegExp): number {
     let count = 0;
     for (const [name, times] of this.refusals) if (pattern.test(name)) count += times;

@@ -9,7 +9,7 @@ import { runTorture, type TortureOutcome } from "./torture.ts";
 
 const RUN_WITHIN_MS = 300_000;
 const CONCURRENCY = 16;
-/** Refusals by balance, by an organization's cap, by a key's cap. */
+/** Descriptions of refusals by a balance, by an organization's cap and by a key's cap. */
 const SHORT_OF_MONEY = [/ org$/, / org cap$/, / key cap$/] as const;
 
 describe("two gateways under load of which one is killed, and the database too", () => {
@@ -27,7 +27,7 @@ describe("two gateways under load of which one is killed, and the database too",
       databaseKills: 1,
       zombies: 0,
       seconds: 0,
-      // That peers close what was left takes as long as a lease: the deep run has the time.
+      // The peers of a killed gateway wait for the end of its lease; only the deep run has time.
       lastKill: false,
       isEnough: (tally) => SHORT_OF_MONEY.every((words) => tally.refused(words) > 0),
       say: (line) => said.push(line),
@@ -44,7 +44,7 @@ describe("two gateways under load of which one is killed, and the database too",
   test("were struck as planned, and served before, between and after", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
     expect(havoc).toMatchObject({ gatewayKills: 1, databaseKills: 1, zombies: 0 });
-    // No gateway is struck before it has served.
+    // A gateway is killed only after it has served.
     expect(answersBeforeTheEnd).toBeGreaterThanOrEqual(CONCURRENCY / 2);
     expect(tally.reported.size).toBeGreaterThan(answersBeforeTheEnd);
   });

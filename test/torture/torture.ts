@@ -21,24 +21,24 @@ import { Tally } from "./tally.ts";
 import { Watch } from "./watch.ts";
 
 export interface TortureOptions extends PlanOptions {
-  /** The program to torture, as `node` runs it. */
+  /** The compiled main file of the program, which `node` runs. */
   readonly mainFile: string;
-  /** Decides who is struck when, what clients ask, and how the provider answers. */
+  /** Decides which process is killed or paused when, what clients ask, and how providers answer. */
   readonly seed: number;
-  /** Gateways on one database; at least 2. */
+  /** Number of gateways on one database; at least 2. */
   readonly instances: number;
-  /** Clients of each gateway, each with one call at a time. */
+  /** Number of clients of each gateway, each with one call at a time. */
   readonly concurrency: number;
-  /** The load lasts at least so long; kills go on meanwhile. Default: as long as the plan needs. */
+  /** Least seconds of load; kills go on meanwhile. 0: as long as the planned blows take. */
   readonly seconds: number;
-  /** At the end one gateway is killed for good; its peers close what it left when its lease ends. */
+  /** At the end, kill one gateway for good; its peers close its attempts once its lease ends. */
   readonly lastKill: boolean;
-  /** The load continues until this holds. Default: it does. */
+  /** The load continues until this returns true; absent: it need not continue. */
   readonly isEnough?: (tally: Tally) => boolean;
   readonly say: (line: string) => void;
 }
 
-/** The work and the findings of a run. */
+/** The observations and findings of a run. */
 export interface TortureOutcome {
   readonly havoc: Havoc;
   readonly tally: Tally;
@@ -47,15 +47,15 @@ export interface TortureOutcome {
   readonly findings: Findings;
   readonly watch: Watch;
   readonly verdict: Verdict;
-  /** How long clients asked. */
+  /** Seconds for which clients asked. */
   readonly loadSeconds: number;
-  /** From the end of the load until nothing was open any more. */
+  /** Milliseconds from the end of the load until no attempt was open. */
   readonly settledAfterMs: number;
-  /** Whole answers when all blows had fallen, but for the kill for good. */
+  /** Number of whole answers until all kills and pauses, except the last kill, were done. */
   readonly answersBeforeTheEnd: number;
 }
 
-/** Tortures the program from its start to a verdict; everything it started is gone afterwards. */
+/** Runs the program under faults and judges the books. Ends everything that it started. */
 export async function runTorture(options: TortureOptions): Promise<TortureOutcome> {
   const folder = runFolder("torture");
   const guard = guardAgainstOrphans(folder);
@@ -69,7 +69,7 @@ export async function runTorture(options: TortureOptions): Promise<TortureOutcom
   }
 }
 
-/** The surroundings of the database in a run. */
+/** The parts of a run around the database. */
 export interface Stage {
   readonly provider: CountingProvider;
   readonly accounts: readonly TortureAccount[];
@@ -79,7 +79,7 @@ export interface Stage {
 
 type StageOptions = Pick<TortureOptions, "mainFile" | "seed" | "instances" | "concurrency">;
 
-/** Opens accounts, a provider and a place for each gateway, which do not run yet. */
+/** Opens accounts and a provider, and makes a slot for each gateway; no gateway runs yet. */
 export async function setStage(
   folder: string,
   { backend, connectionString: databaseUrl }: TortureDatabase,
@@ -94,7 +94,7 @@ export async function setStage(
   return { provider, accounts, slots, dice };
 }
 
-/** Runs so many clients of each gateway until all is over. */
+/** Runs `each` clients of each gateway until `isOver` returns true. */
 export async function runClients(
   { slots, accounts, dice }: Stage,
   each: number,
@@ -108,7 +108,7 @@ export async function runClients(
 
 export function runFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `tokenmarket-${name}-`));
-  // As root the database runs as another user, who has to get in.
+  // If this runs as root, the database runs as another user, who must be able to enter.
   chmodSync(folder, 0o755);
   return folder;
 }
@@ -118,7 +118,6 @@ const TAKEN_OVER_WITHIN_MS = 15_000;
 const CLOSED_WITHIN_MS = 30_000;
 const POLL_MS = 100;
 
-/** One run with all its parts. */
 class Chamber {
   readonly #options: TortureOptions;
   readonly #database: TortureDatabase;
@@ -158,7 +157,7 @@ class Chamber {
     return { ...loaded, tally, journal, provider, findings, watch, verdict, settledAfterMs };
   }
 
-  /** Clients ask and the blows fall, until all have fallen and every client has its last answer. */
+  /** Lets clients ask during the kills and pauses, until every client has its last answer. */
   async #underLoad(observers: Observers): Promise<Loaded> {
     const { tally, watch, say } = observers;
     const { concurrency, seconds, lastKill, isEnough = () => true } = this.#options;
@@ -195,7 +194,7 @@ class Chamber {
     return { havoc, loadSeconds, answersBeforeTheEnd, granted: cashier.granted };
   }
 
-  /** Ends what is left, however the run went. */
+  /** Ends everything that still runs, however the run went. */
   async clear(): Promise<void> {
     await Promise.all(this.#stage.slots.map((slot) => slot.close(0)));
     await this.#stage.provider.close();
@@ -210,7 +209,7 @@ class Chamber {
     };
   }
 
-  /** Waits until no attempt is open; that some stay open is the referee's to say. */
+  /** Waits until no attempt is open, for a minute; the referee reports those that stay open. */
   async #quiet(): Promise<number> {
     const startMs = systemClock.monotonicMs();
     for (;;) {
@@ -268,14 +267,14 @@ const BAD_CLOSE = "every gateway ended well when it was asked to";
 
 const openSql = "select count(*) from hold where not annulled";
 
-/** An hour of the cache at twice the prompt; providers are owed three quarters of each price. */
+/** A cache write for an hour costs twice the prompt price; debts are 3/4 of each price. */
 const TERMS = {
   extra_pricing: { cache_write_1h: "2" },
   purchase_pricing: tokenPrices({ prompt: 0.75, completion: 7.5 }),
   purchase_extra: { cache_write_1h: "1.5" },
 };
 
-/** One model at two providers, one of each wire, so that a failed attempt has another candidate. */
+/** Writes two providers of one model, one for each wire, so that a failed attempt can go on. */
 function writeManifests(folder: string, providerUrl: string): string {
   const manifestsDir = join(folder, "manifests");
   mkdirSync(manifestsDir);

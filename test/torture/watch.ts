@@ -4,10 +4,10 @@ import type { TortureDatabase } from "./database.ts";
 import type { Findings } from "./findings.ts";
 
 const CHECK_EVERY_MS = 500;
-/** An audit reads all books, so it is asked for now and then only. */
+/** An audit reads all books, so only every twentieth check makes one. */
 const CHECKS_FOR_AN_AUDIT = 20;
 
-/** Reads the books while they are written: what must hold at any moment is seen at any moment. */
+/** Checks during the run the rules that must hold at any moment. */
 export class Watch {
   checks = 0;
   audits = 0;
@@ -38,7 +38,7 @@ export class Watch {
         await this.#check();
         if (looked % CHECKS_FOR_AN_AUDIT === 0) await this.#audit();
       } catch {
-        // The database is down: nothing can be checked.
+        // The database is down, so nothing can be checked.
       }
       await sleep(CHECK_EVERY_MS);
     }
@@ -61,7 +61,7 @@ export class Watch {
   }
 }
 
-/** Balances and caps, holds included. Caps of a run only rise, so the one of now is the highest. */
+/** Holds count too. The caps of a run only rise, so the present cap is the highest. */
 const overdrawnSql = `
   select account_id || ' is below zero' as what from account
     where org_id is not null and debits + reserved > credits

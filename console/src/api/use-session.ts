@@ -16,7 +16,6 @@ export function useMaybeSession(): Session | undefined {
   return useSessionAnswer().data;
 }
 
-/** The session as a query, for callers that also show a failed read. */
 function useSessionAnswer(): UseQueryResult<Session, ApiFault> {
   return useAnswer("GET /api/console/session");
 }

@@ -1,4 +1,4 @@
-/** What a key press outside of text fields does. */
+/** The effect of a key press outside of text fields. */
 export type Jump =
   | { readonly kind: "palette" | "help" | "search" | "prefix" | "nothing" }
   | { readonly kind: "go"; readonly to: string };

@@ -1,6 +1,6 @@
 import type { Notice, PriceNotice } from "../api/contract.ts";
 
-/** A notice above every page; `development` marks test money or local sign-in. */
+/** A notice above every page; `development` warns of test money or local sign-in. */
 export type Line =
   | { readonly kind: "notice"; readonly notice: Notice }
   | { readonly kind: "price"; readonly notice: PriceNotice }

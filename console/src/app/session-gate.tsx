@@ -27,8 +27,8 @@ const UNFUNDED_MS = 3_000;
 export function SessionGate() {
   const answer = useAnswer("GET /api/console/session", undefined, { refetchMs: choosePace });
   useForgetting(answer.data);
-  // `resolvedLocation` is the page that is visible, not one that is still loading, so that no other
-  // page flashes up.
+  // `resolvedLocation` is the visible page. If the page that is still loading counted, the visible
+  // page would stay on the screen while `/verify` loads.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -113,7 +113,7 @@ function findReason(session: Session, wasSignedIn: boolean): SignInReason | unde
   return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
 }
 
-/** Leads to the sign-in page: a new page load, because the server renders it without a script. */
+/** Leads to the sign-in page with a new page load, because the server renders that page. */
 export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): null {
   const first = useRef(reason);
   useEffect(() => {
@@ -144,7 +144,7 @@ function ShellFrame() {
   );
 }
 
-/** Navigates to another page once, without a step in the browser's history. */
+/** Navigates once to another page, which replaces this one in the browser's history. */
 export function Redirect({ to }: { readonly to: string }): null {
   const navigate = useNavigate();
   const target = useRef(to);

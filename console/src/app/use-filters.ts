@@ -45,8 +45,8 @@ type Change = Readonly<Record<string, string | undefined>>;
 
 /**
  * True if `wanted` continues the last typed change, so that both share one history entry. The URL
- * must still show the last change: otherwise, the reader has pressed Back in between. (The rendered
- * page may be older than the URL.)
+ * must still show the last change: otherwise, the reader has pressed Back in between. The rendered
+ * page cannot tell that, because it may be older than the URL.
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);

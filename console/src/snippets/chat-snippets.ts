@@ -223,7 +223,7 @@ const OPENAI_FIELDS = [
   "top_p",
   "verbosity",
 ];
-/** The Anthropic clients know no `temperature`, `top_p` and `top_k` from their version 1 or 2 on. */
+/** Anthropic's clients (TypeScript 1, Python 2) have no `temperature`, `top_p` and `top_k`. */
 const MESSAGES_FIELDS = [
   "max_tokens",
   "messages",

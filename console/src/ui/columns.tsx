@@ -32,7 +32,7 @@ export function actionsColumn<T>(
   return column("actions", "Actions", render, { align: "right", ...more });
 }
 
-/** Makes a column of texts that are or have numbers, aligned to the right. */
+/** Makes a column of texts that contain numbers, aligned to the right. */
 export function figuresColumn<T>(
   id: string,
   label: string,

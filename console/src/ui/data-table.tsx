@@ -27,7 +27,7 @@ import { Panel, type PanelProps } from "./panel.tsx";
 
 export type { Column } from "./use-table-state.ts";
 
-/** Maximum number of rows on a page that are all rendered. Otherwise only visible rows are. */
+/** Up to this number, a page renders all its rows; a longer page renders only the visible ones. */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then
@@ -40,9 +40,9 @@ const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * Shows every list of the console. The reader can sort it by its headers; its first column stays
- * visible; and on a phone, a row takes two lines. With `kept`, it also has a row count, pages and a
- * choice of columns.
+ * The table that shows every list of the console. The reader can sort it by its headers; its first
+ * column stays visible; and on a phone, a row takes two lines. With `kept`, it also has a row
+ * count, pages and a choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;

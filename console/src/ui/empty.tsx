@@ -9,7 +9,7 @@ import type { Crumb } from "./page.tsx";
 export interface EmptyProps {
   readonly title: string;
   readonly action?: ReactNode;
-  /** A page that helps on. */
+  /** The page where the reader can continue. */
   readonly link?: Crumb;
   readonly code?: string | undefined;
 }

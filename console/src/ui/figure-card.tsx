@@ -9,7 +9,7 @@ import { Note } from "./note.tsx";
 interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
-  /** The change since an earlier figure. Next to the label, it does not make the value wrap. */
+  /** The change since an earlier figure. It is next to the label, so that the value has room. */
   readonly change?: ReactNode;
   readonly hint?: ReactNode;
 }

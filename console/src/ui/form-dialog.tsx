@@ -31,12 +31,12 @@ export function inDialog<P extends Closable>(
 
 export type Problems = Readonly<Partial<Record<string, string>>>;
 
-/** What is typed into a form, what is wrong with it, and how its sending went. */
+/** The values typed into a form, their problems, and the state of its submission. */
 export interface Form<T> {
   readonly typed: T;
   readonly problems: Problems;
   readonly submission: Submission;
-  /** Names of the fields that show their own problems. Those are known once they have rendered. */
+  /** Names of the fields that show their own problems. Each is added when its field is rendered. */
   readonly placed: ReadonlySet<string>;
   readonly set: (changed: Partial<T>) => void;
   readonly setProblems: (problems: Problems) => void;
@@ -49,7 +49,7 @@ export interface Form<T> {
   ) => ReturnType<typeof controlled<string>> & { readonly error: string | undefined };
 }
 
-/** `stillWrong` tells which problems remain after a change. By default, all do until sending. */
+/** After a change, `stillWrong` returns the problems that remain; by default, all of them. */
 export function useForm<T extends object>(
   first: T,
   stillWrong?: (problems: Problems, changed: Partial<T>) => Problems,
@@ -223,7 +223,7 @@ export function useSubmission(): Submission {
   const fail = (error: unknown): void => {
     const failure = toApiFault(error);
     setFault(failure);
-    // Shows behind the form whether the change was made, before it is sent once more.
+    // Reads all answers again, so that the page behind the form shows whether the change was made.
     if (isAnswerLost(failure)) void client.invalidateQueries();
   };
   return {

@@ -8,8 +8,8 @@ export function formatPart(share: number): string {
 }
 
 /**
- * Writes a share from 0 to 1 as a percentage with one decimal, such as `"2.5%"`. One failure among
- * thousands is neither `"0%"` nor leaves `"100%"`.
+ * Writes a share from 0 to 1 as a percentage with one decimal, such as `"2.5%"`. A share above 0
+ * never becomes `"0%"`, and one below 1 never becomes `"100%"`.
  */
 export function formatShare(share: number): string {
   if (share > 0 && share < 0.0005) return "<0.1%";

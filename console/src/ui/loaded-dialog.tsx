@@ -2,8 +2,8 @@ import { Modal, type ModalProps } from "@mantine/core";
 import { useEffect, useState } from "react";
 
 /**
- * Mounts closed and then opens. Mantine records which element has the focus when a dialog opens,
- * and gives the focus back to it on close.
+ * Mounts closed and then opens, because Mantine records the focused element only when `opened`
+ * changes. On close, it gives the focus back to that element.
  */
 export default function LoadedDialog(props: ModalProps) {
   const [isThere, setThere] = useState(false);

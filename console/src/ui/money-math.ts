@@ -15,7 +15,7 @@ export function parseUsd(usd: string): bigint {
   return sign === "-" ? -micro : micro;
 }
 
-/** Parses typed dollars into micro-dollars. Undefined if the text is no amount, or is negative. */
+/** Parses typed dollars into micro-dollars. Undefined for a negative amount or other text. */
 export function readUsdInput(text: string): bigint | undefined {
   const trimmed = text.trim().replace(/^\$/, "");
   return /^\d{1,9}(\.\d{1,6})?$/.test(trimmed) ? parseUsd(trimmed) : undefined;

@@ -7,7 +7,7 @@ import { familyColour, toColour } from "./charts/part-paint.ts";
 import kit from "./kit.module.css";
 
 export function NameLine(props: {
-  /** ID of the model or provider. It decides the color of the mark. */
+  /** ID of the model or provider. It decides the color of the monogram. */
   readonly of: string;
   readonly name: string;
   /** The page to which the name leads. */
@@ -39,7 +39,7 @@ export function NameLine(props: {
 }
 
 /**
- * A mark for the maker of a model, or for a provider: its first letter, in the color that its
+ * A monogram of a model's maker, or of a provider: its first letter, in the color that its
  * models have in charts. Logos are not used, because they are trademarks.
  */
 function Monogram(props: { readonly of: string; readonly name: string }) {

@@ -47,7 +47,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
 /**
  * The text of a search field, which is also kept in the page's URL. The URL changes when typing has
  * paused for `pauseMs` milliseconds. Letters typed before the page has rendered the new URL are not
- * lost. Back, or a link to another view, sets the field.
+ * lost. After Back or a link to another view, the field shows the text of the URL.
  */
 export function useSearchText(
   inAddress: string | undefined,

@@ -41,7 +41,7 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/** Labels of fields whose names are no good labels. Any other label is the name with spaces. */
+/** Labels of fields whose names would be poor labels. Any other label is the name with spaces. */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",

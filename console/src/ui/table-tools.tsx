@@ -153,5 +153,5 @@ function cellText(cell: HTMLTableCellElement): string {
   const text = cell.innerText.replaceAll(/\s+/g, " ").trim();
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
-/** What a spreadsheet would run, as in the files. An amount such as `+$25.00` stays a number. */
+/** Matches text that a spreadsheet would run as a formula, but not an amount such as `+$25.00`. */
 const BEGINS_FORMULA = /^(?!\+\$[\d,.]+$)[=+\-@＝＋－＠]/;

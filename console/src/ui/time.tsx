@@ -20,8 +20,8 @@ export function Time({ at, precision = "minute" }: TimeProps) {
 }
 
 /**
- * Writes an instant in UTC, such as `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`. Returns a text
- * that is no instant unchanged.
+ * Writes an instant in UTC, such as `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`. A text that is
+ * not an instant is returned unchanged.
  */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
@@ -54,8 +54,8 @@ const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
 
 /**
- * Says how old figures are that come from a replica. If `at` is undefined, they are current, and
- * nothing is shown.
+ * For figures that come from a replica, says how old they are. If `at` is undefined, they are
+ * current, and nothing is shown.
  */
 export function AsOf({ at }: { readonly at: string | undefined }) {
   if (at === undefined) return null;

@@ -45,7 +45,7 @@ export function Tip(props: {
   }
   /**
    * Shows the tip when the target gets the focus, unless a tap on a button or link caused that:
-   * such a tap means the action.
+   * such a tap is meant to trigger the action.
    */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");

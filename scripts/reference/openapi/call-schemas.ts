@@ -94,7 +94,7 @@ const video = object({
   request_id: text,
 });
 
-/** Bodies of calls and of their answers. Other fields that a provider knows are passed on. */
+/** The bodies of calls and of their answers. Other fields that a provider knows are passed on. */
 export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
   RoutingControls: object(
     {

@@ -9,7 +9,7 @@ import { object, type Schema } from "./kit.ts";
 import { OPERATIONS, operationObject } from "./operations.ts";
 import { READ_SCHEMAS } from "./read-operations.ts";
 
-/** OpenAPI 3.1 of the gateway. The server's address is filled in when the document is served. */
+/** Returns the gateway's OpenAPI 3.1 document. A gateway that serves it inserts its own address. */
 export function gatewayDocument(): object {
   return describedGateway().document;
 }

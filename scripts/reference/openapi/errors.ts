@@ -2,7 +2,7 @@ import { HEADERS } from "../../../src/gateway/http/response-headers.ts";
 import { REFUSALS, type RefusalClass } from "../../../src/kernel/core/refusals.ts";
 import { anything, flag, instant, object, oneOf, ref, said, text, type Schema } from "./kit.ts";
 
-/** Every status of a refusal class. The table of refusals has only the usual one. */
+/** Every HTTP status of each refusal class. The table of refusals has only the usual one. */
 const STATUSES: Readonly<Record<RefusalClass, readonly number[]>> = {
   auth: [401, 402, 403],
   invalid_request: [400, 408],
@@ -24,7 +24,7 @@ const STATUSES: Readonly<Record<RefusalClass, readonly number[]>> = {
 const WHOLE =
   /^(x-tm-(attempts|remaining-rpm|remaining-tpm|queue-ms|upstream-status)|retry-after)$/;
 const CLASSES = Object.keys(REFUSALS) as readonly RefusalClass[];
-/** The classes of refusals of a route that only reads. */
+/** The classes of refusals with which a route that only reads can answer. */
 const READ: ReadonlySet<RefusalClass> = new Set([
   "auth",
   "email_not_verified",
@@ -80,7 +80,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 type Kind = "call" | "read";
 type ErrorName = "Error" | "MessagesError";
 
-/** By status. */
+/** Returns references to the refusals of a kind of route, by HTTP status. */
 export function refusalsOf(kind: Kind, error: ErrorName): Record<string, object> {
   return Object.fromEntries(
     Object.keys(responsesOf(kind, error)).map((status) => [
@@ -108,7 +108,7 @@ function nameOf(kind: Kind, error: ErrorName, status: string): string {
   return `${kind === "call" ? "Call" : "Read"}${error}${status}`;
 }
 
-/** By status, each with the classes that answer with it. */
+/** Returns the refusals by HTTP status. Each names the classes that answer with this status. */
 function responsesOf(kind: Kind, error: ErrorName): Record<string, object> {
   const schema = ref(error);
   const classes = CLASSES.filter((name) => kind === "call" || READ.has(name));
@@ -132,7 +132,7 @@ function response(description: string, schema: Schema): object {
   };
 }
 
-/** References to headers, by the places where they are sent, or by their names. */
+/** Returns references to the headers that are sent at these places or have these names. */
 export function headersOn(...places: readonly string[]): Record<string, object> {
   const found = Object.values(HEADERS).filter(
     ({ name, on }) => places.includes(on) || places.includes(name),

@@ -1,6 +1,6 @@
 /**
- * Texts for fields that their schema does not describe, by name, or by `parent.name` where it
- * differs.
+ * Descriptions of fields whose schema has none, by field name, or by `parent.name` if fields of the
+ * same name differ.
  */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   // Requests of calls

@@ -4,7 +4,6 @@ export const text: Schema = { type: "string" };
 export const flag: Schema = { type: "boolean" };
 export const whole: Schema = { type: "integer" };
 export const count: Schema = { type: "integer", minimum: 0 };
-/** Dollars as a JSON number: exact to the micro-dollar. */
 export const usd: Schema = { type: "number", description: "US dollars, exact to the micro-dollar" };
 export const instant: Schema = { type: "string", format: "date-time" };
 export const anything: Schema = {};
@@ -32,7 +31,7 @@ export function list(items: Schema, more: Schema = {}): Schema {
   return { type: "array", items, ...more };
 }
 
-/** A field whose name ends in `?` is optional. Later versions may add fields. */
+/** A field whose name ends in `?` is optional. Unknown fields are valid, for later versions. */
 export function object(fields: Readonly<Record<string, Schema>>, more: Schema = {}): Schema {
   const names = Object.keys(fields);
   const properties = Object.fromEntries(

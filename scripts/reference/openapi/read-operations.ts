@@ -34,7 +34,7 @@ export const READ_SCHEMAS = Object.fromEntries(
   Object.entries(SCHEMAS).map(([name, schema]) => [name, publish(schema)]),
 );
 
-/** Made from the schemas by which the route checks requests. */
+/** Describes a route that only reads, from the schemas with which it checks requests. */
 export function readOperation(route: ReadRoute, more: readonly object[] = []): Operation {
   const { summary, description, tag, query, body, answer, hasFile } = route;
   const parameters = [...(query === undefined ? [] : listParameters(query)), ...more];
@@ -74,14 +74,14 @@ function listParameters(query: TSchema): readonly object[] {
 }
 
 /**
- * `for` is the parameter of `POST /v1/route`, the request id that of `GET /v1/generation`; all
- * other parameters are optional and need no example.
+ * Returns an example for a required parameter: `for` of `POST /v1/route`, or the request id of `GET
+ * /v1/generation`. All other parameters are optional and need none.
  */
 function exampleOf(name: string): string {
   return name === "for" ? "chat" : "$REQUEST_ID";
 }
 
-/** Leaves out what only the check reads, and refers to named schemas by name. */
+/** Returns the schema without our validator's own keywords, with references to named schemas. */
 function publish(schema: TSchema): Schema {
   const text = JSON.stringify(schema, (key, value: unknown) => {
     if (typeof value === "string" && isOfCheck(key, value)) return undefined;
@@ -95,7 +95,7 @@ function isOfCheck(key: string, value: string): boolean {
   return key === "says" || (key === "format" && value !== "date-time");
 }
 
-/** A nullable value gets two types, so that readers find its fields in the usual place. */
+/** Gives a nullable schema two types instead of `anyOf`, so that its fields are not nested. */
 function withoutChoice(value: unknown): unknown {
   const { anyOf, ...more } = Object(value) as { readonly anyOf?: readonly Schema[] };
   const [one, other] = anyOf ?? [];

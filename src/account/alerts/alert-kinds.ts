@@ -64,7 +64,7 @@ interface KindInfo {
   readonly when: string;
   /** Example facts for the guide. Dollars are decimal strings; a fact is never a secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
-  /** What its e-mail says. */
+  /** Builds its e-mail's subject and sentence, and the button that opens a console page. */
   readonly words: (fact: Fact) => Words;
 }
 
@@ -285,8 +285,8 @@ export interface NewEvent {
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
   /**
-   * Two events with the same `once` are reported only once. Its first word keeps the names of
-   * different kinds apart, such as `purchase pur_…`.
+   * A second event with the same text is not reported. The text begins with a word such as that in
+   * `purchase pur_…`, so that unrelated events never have the same text.
    */
   readonly once?: string;
 }

@@ -26,7 +26,7 @@ export const ruleColumns = columns({
   hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
   /** Alert if a provider failed most of the organization's calls in an hour. */
   hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
-  /** True: each purchase sets the balance threshold to a fifth of it, but at least to 5 dollars. */
+  /** True: each purchase or large grant sets the threshold to a fifth of its sum (at least $5). */
   isBalanceFollowing: bool("balance_follows"),
 });
 export type AlertRules = RecordOf<typeof ruleColumns>;
@@ -106,7 +106,7 @@ export type LinkedAddress = RecordOf<typeof linkedColumns>;
 export const movedColumns = columns({
   destinationId: text("destination_id"),
   orgId: text<OrgId>("org_id"),
-  /** True if the alerts went to the new address already, so that this destination was removed. */
+  /** True if another destination had the new address already, so that this one was removed. */
   isThere: bool("is_there"),
 });
 
@@ -148,8 +148,8 @@ export interface DueDelivery extends RecordOf<typeof dueColumns> {
 }
 
 /**
- * `refused`: another try would end the same; `gone`: every delivery to this destination would end
- * the same; `unsent`: this installation cannot send, which does not count against the destination.
+ * `refused`: another try would fail too; `gone`: every delivery to this destination would fail;
+ * `unsent`: this installation cannot send, which does not count against the destination.
  */
 export interface TryAnswer {
   readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";

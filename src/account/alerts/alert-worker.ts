@@ -15,8 +15,8 @@ const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
 /**
- * Deliveries in flight per process: more than all destinations of one organization may have, so
- * that no organization can block the others.
+ * The most deliveries in flight per process. An organization can have at most 20 of them (two for
+ * each of its ten destinations), so that no organization can block the others.
  */
 const PLACES = 32;
 
@@ -162,7 +162,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The wait after each failed try, three days in total. One last try follows the last wait. */
+/** The waits after failed tries, about three days in total. A last try follows the last wait. */
 export const RETRY_MS: readonly number[] = [
   5 * SECOND_MS,
   5 * MINUTE_MS,

@@ -10,7 +10,7 @@ export const DESTINATIONS_SQL = `
   order by created_at, destination_id
   limit 50`;
 
-/** `now()` is the start of the transaction, so only destinations match that it has added. */
+/** Finds the destinations that this transaction has added: `now()` is the transaction's start. */
 export const NEW_DESTINATIONS_SQL = `
   select ${destinationColumns.sql} from alert_destination
   where org_id = $1 and created_at = now()`;
@@ -99,8 +99,9 @@ export const REMOVE_ADDRESS_SQL = `
   returning destination_id, address`;
 
 /*
- * Moves a member's address $2 to $3 in every organization of account $1. It is removed where alerts
- * go to $3 already. An address that its reader has confirmed stays, and so does the same mailbox.
+ * In every organization of account $1, changes the destination with the member's old address $2 to
+ * $3, or removes it if alerts go to $3 already. A destination whose reader had to confirm it does
+ * not change. Nothing changes if $2 and $3 differ only in letter case.
  */
 export const MOVE_ADDRESS_SQL = `
   update alert_destination t

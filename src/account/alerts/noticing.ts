@@ -68,7 +68,7 @@ interface RestrictionRow {
   readonly until_at: Date | null;
 }
 
-/** Of several percentages that one spend passes at once, keeps only the highest for the report. */
+/** If the spend under one cap has passed several percentages, keeps only the highest of them. */
 function keepHighest(rows: readonly CrossedRow[]): readonly CrossedRow[] {
   const highest = new Map<string, CrossedRow>();
   for (const row of rows) {
@@ -212,8 +212,8 @@ const RESTRICTIONS_SQL = `
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
 /*
- * Events are kept longer than their deliveries are retried, and longer than the queries of this
- * file look for an event by its `once`.
+ * Events are kept for 90 days. Deliveries are retried for about three days, and the queries of this
+ * file look back three days at most, so a deleted event is neither needed nor reported again.
  */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
@@ -302,7 +302,7 @@ interface PausedRow {
   readonly once: string;
 }
 
-/** No rule turns this off: a customer must not learn of a paused top-up from refused requests. */
+/** No rule turns this off: a customer must learn of the pause before requests are refused. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

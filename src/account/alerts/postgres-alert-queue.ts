@@ -21,7 +21,7 @@ import { reportEvent } from "./alert-kinds.ts";
 
 /** The lease of a delivery lasts longer than any try. */
 const LEASE_S = 120;
-/** Limits the tries in flight per destination: a slow one cannot take all places of a process. */
+/** Limits the tries in flight per destination, so that a slow one cannot occupy a whole process. */
 const TRIES_AT_ONCE = 2;
 
 /** Queues deliveries in PostgreSQL. A lease moves a delivery's next try to the end of the lease. */
@@ -105,7 +105,7 @@ async function reportDisabled(
   { destinationId, channel, address, event }: DueDelivery,
 ): Promise<void> {
   await client.query(DROP_WAITING_SQL, [[destinationId], "the destination was disabled"]);
-  // The event goes to the other destinations, whose readers may have any role or none.
+  // Readers of the other destinations may have any role or none, so they see a short address.
   const facts = { destination_id: destinationId, channel, address: shortAddress(address) };
   await reportEvent(client, { orgId: event.orgId, kind: "destination.disabled", facts });
 }

@@ -284,8 +284,8 @@ async function mayAsk(
 const HOUR_MS = 3_600_000;
 
 /**
- * Finds the default alerts that the caller's transaction has turned on, as changes for the log. The
- * database turns them on for the first owner with a verified address.
+ * Returns the change-log entries of the default alerts that the caller's transaction has turned on.
+ * A trigger turns them on for an organization's first owner with a verified address.
  */
 export async function findNewAlerts(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
@@ -309,7 +309,7 @@ export async function findNewAlerts(
 /**
  * Removes a former member's e-mail address from the destinations, in the transaction of the
  * removal: members' addresses need no confirmation, so they must not outlive the membership.
- * Returns the changes for the log.
+ * Returns the entries for the change log.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
@@ -328,8 +328,8 @@ export async function removeMemberDestinations(
 }
 
 /**
- * Lets the alerts to a member's verified e-mail address follow the change of that address, in the
- * transaction of the change. Returns the changes for the logs of the member's organizations.
+ * Sends the alerts to a member's old e-mail address to the new one instead, in the transaction that
+ * changes the address. Returns entries for the change logs of the member's organizations.
  */
 export async function moveMemberDestinations(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,

@@ -35,7 +35,7 @@ export interface TopUpView {
   readonly card: ShownCard | undefined;
   /** True if a checkout that saves a card was opened and its outcome is not known yet. */
   readonly isCardPending: boolean;
-  /** Automatic purchases of this UTC month that were made or are pending. */
+  /** The sum of this UTC month's automatic purchases, except those that failed or expired. */
   readonly monthMicroUsd: MicroUsd;
   readonly hasOpenPurchase: boolean;
 }
@@ -56,7 +56,7 @@ export interface PurchaseBounds {
   readonly maxMicroUsd: MicroUsd;
 }
 
-/** The payment provider's report about a checkout session, by an event or on request. */
+/** The payment provider's report about a checkout session, from an event or in reply to a query. */
 export interface SessionUpdate {
   readonly sessionId: string;
   /** Null if the session belongs to no purchase of this installation. */

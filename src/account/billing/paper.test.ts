@@ -68,7 +68,7 @@ describe("a document", () => {
     const clock = setInterval(() => (ticks += 1), 5);
     const printed = await printPaper(paper);
     clearInterval(clock);
-    // In the same thread there would be no tick.
+    // If `printPaper` drew the document in this thread, the timer could not tick.
     expect(ticks).toBeGreaterThan(0);
     expect(printed.equals(await drawPaper(paper))).toBe(true);
   });

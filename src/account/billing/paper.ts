@@ -8,7 +8,7 @@ export interface Paper {
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /** When the document became final: as the PDF's creation date, it makes each print the same. */
+  /** When the document became final. Every PDF gets this creation date, so that all are equal. */
   readonly at: Date;
 }
 
@@ -21,7 +21,7 @@ export interface PaperTable {
     readonly isFigure?: boolean;
   }[];
   readonly rows: readonly (readonly string[])[];
-  /** The number of last rows that are sums, which are printed bold. */
+  /** How many rows at the end are sums; these are printed bold. Default: none. */
   readonly sums?: number;
 }
 
@@ -102,7 +102,7 @@ function drawTable(pdf: Pdf, table: PaperTable): void {
   pdf.y += 2 * GAP;
 }
 
-/** Draws one row. A row with a `head` that does not fit begins a page, below a repeated head. */
+/** Draws one row. If it has a `head` and does not fit on the page, draws both on a new page. */
 function drawRow(
   pdf: Pdf,
   table: PaperTable,
@@ -252,7 +252,7 @@ function lettersOf(letter: string, text: string): Letters {
   return KANA.test(text) ? "Japan1" : "GB1";
 }
 
-/** A font that the PDF viewer supplies, not embedded; every glyph is one em wide. */
+/** Builds a font that the PDF viewer supplies and the file lacks; every glyph is one em wide. */
 function readerFont(pdf: Pdf, letters: Letters, ascender: number): Font {
   let dictionary: object | undefined;
   const place = { xAdvance: EM, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: EM };

@@ -135,8 +135,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Searches all organizations: events of the payment provider name none. Requests of customers use
-   * `findOwn`, which is limited to one organization.
+   * Searches all organizations, because a report of the payment provider names its purchase by id
+   * alone. Requests of customers use `findOwn`, which is limited to one organization.
    */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
@@ -288,7 +288,7 @@ export class PostgresPurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
-  /** Claims the work `name`: true for only one process within `everyMs`, which then does it. */
+  /** Returns true to only one process per `everyMs`, which then does the scheduled work `name`. */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)

@@ -16,7 +16,7 @@ import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
 /**
- * After this time `closeSome` begins no further organization. The rest of its two minutes' lease is
+ * After this time `closeSome` begins no further organization. The rest of its two-minute lease is
  * much longer than the work on one organization.
  */
 const PIECE_MAX_MS = 10_000;
@@ -73,7 +73,7 @@ export class PostgresStatementClosing {
     return { examined, failed, hasMore: true };
   }
 
-  /** The oldest past month that is not closed for all organizations; undefined if there is none. */
+  /** Finds the oldest past month that is not closed for all organizations; undefined if none. */
   async oldestOpen(): Promise<Month | undefined> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const { rows } = await this.#pool.query<{ month: Month | null }>(OLDEST_OPEN_SQL);
@@ -196,7 +196,7 @@ interface ClosedPiece {
   readonly examined: number;
   /**
    * Organizations whose statement could not be made. An hour after the last organization of the
-   * month was examined, all of them are examined again.
+   * month was examined, every organization is examined again.
    */
   readonly failed: readonly {
     readonly orgId: OrgId;
@@ -208,10 +208,10 @@ interface ClosedPiece {
 }
 
 const EVERY_MS = 60_000;
-/** One run works at most this long, well below `EVERY_MS`: reports need the same connections. */
+/** After this time a run stops calling `closeSome`, since reports need the same connections. */
 const WORK_MAX_MS = 30_000;
 
-/** Starts the job that closes statements. Of all processes that run it, one works at a time. */
+/** Starts the job that closes statements. Only one process at a time works on a month. */
 export function startStatementClosing(options: {
   readonly closing: StatementClosing;
   readonly clock: Clock;

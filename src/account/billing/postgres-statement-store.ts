@@ -125,8 +125,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Stores a statement. If two processes close the same month, the first statement stays. One SQL
-   * statement also reports the event, so that a crash cannot separate the two.
+   * Stores a statement. If two processes close the same month, the first statement stays. The same
+   * SQL command also reports the alert `statement.ready`, so that a crash cannot separate the two.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;

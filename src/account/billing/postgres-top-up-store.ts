@@ -75,7 +75,7 @@ export class PostgresTopUpStore {
     );
   }
 
-  /** Stores the payment provider's customer of the organization; a new customer has no card. */
+  /** Stores the organization's customer id at the payment provider; a new customer has no card. */
   async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
     await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
   }
@@ -89,8 +89,8 @@ export class PostgresTopUpStore {
   }
 
   /**
-   * Stores a card; false if the organization's customer is another one, or if the stored card came
-   * from the same or a later checkout.
+   * Stores a card; false if `customerId` is not the stored customer of the organization, or if the
+   * stored card came from the same or a later checkout.
    */
   async saveCard(
     saved: {
@@ -319,7 +319,7 @@ async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | u
   return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
 }
 
-/** A claim locks the rule before its purchase, in the order in which a failed charge locks them. */
+/** Locks the rule. A refund or dispute does so before it locks the purchase, as `fail` does. */
 export async function lockRuleOfPurchase(client: PoolClient, purchaseId: string): Promise<void> {
   await client.query(sql.LOCK_RULE_OF_PURCHASE, [purchaseId]);
 }

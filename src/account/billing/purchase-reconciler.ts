@@ -19,8 +19,8 @@ const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
 const CLAIMS_EVERY_MS = DAY_MS;
 /**
- * A refund takes no credit while it is pending, so it is not stored and must be listed again. A bank
- * transfer can be pending for 45 days.
+ * How far back each run lists claims. A pending refund takes no credit and is not stored, so each
+ * run must list it again. A refund by bank transfer can be pending for 45 days.
  */
 const CLAIMS_SINCE_MS = 60 * DAY_MS;
 const CLAIMS_PER_ROUND = 5_000;
@@ -107,8 +107,8 @@ export class PurchaseReconciler {
   async check(purchase: KnownPurchase): Promise<void> {
     const { store, payments, service, charges, isTestMoney, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;
-    // Test money and real money have separate accounts, and this key's account does not know the
-    // payments of the other one.
+    // The payment provider has separate accounts for test money and real money, and the configured
+    // key opens only one of them.
     if (purchase.isTestMoney !== isTestMoney) return;
     if (purchase.isAutomatic) return await charges.check(purchaseId);
     const session = sessionId === null ? undefined : await payments.session(sessionId);

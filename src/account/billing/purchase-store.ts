@@ -26,7 +26,7 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
-/** A purchase rebuilt from its checkout's metadata; the organization may not exist any more. */
+/** A purchase rebuilt from the payment provider's data; its organization may not exist any more. */
 export interface RecoveredPurchase {
   readonly purchaseId: string;
   readonly orgId: string;

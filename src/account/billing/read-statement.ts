@@ -186,8 +186,8 @@ function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQue
 }
 
 /**
- * The cost of all requests as it stood at the midnight `atMs`. It sums earlier attempts at their
- * present cost, and then undoes what ended or was corrected after that midnight.
+ * Reads the cost of all requests as it stood at the midnight `atMs`: sums earlier attempts at their
+ * present cost, and then undoes what was charged or corrected after that midnight.
  */
 function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -207,8 +207,8 @@ function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
 
 /**
  * Sums the month's charges by model and by key, and counts requests by their last attempt. Stored
- * sums contain whole requests, so charges of a request that lasts past midnight are moved to the
- * month in which they were made.
+ * daily sums count a whole request on the day of its last attempt, so charges of a request that
+ * lasts past the midnight between two months are moved to the month in which they were made.
  */
 function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
   const { orgId, rolledDays } = books;

@@ -117,7 +117,7 @@ async function recoverSession(
   return await store.recover(purchase, by);
 }
 
-/** Marks a recovered purchase as automatic, so that it counts against the limit of its month. */
+/** Marks a recovered purchase as automatic, so that it counts towards the monthly top-up limit. */
 async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Promise<void> {
   const { session, customerId, cardId } = charge;
   const purchaseId = session.purchaseId ?? "";

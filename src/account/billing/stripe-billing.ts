@@ -130,7 +130,7 @@ export class StripeBilling {
     return this.topUps === undefined ? undefined : await this.#options.topUpStore.pauseOf(orgId);
   }
 
-  /** Starts due automatic purchases and ends open ones, on whichever instance it is called. */
+  /** Starts due automatic purchases and ends open ones. Several instances may call it at once. */
   topUpRound(): Promise<void> {
     return this.#charges.round(() => this.#topUpJob.isStopping);
   }
@@ -280,15 +280,12 @@ export class StripeBilling {
     this.#topUpJob.start();
   }
 
-  /** Polls once every purchase whose end was not reported, on whichever instance it is called. */
+  /** Polls once every purchase whose end was not reported, even if another instance does so. */
   reconcileAll(): Promise<void> {
     return this.#reconciler.reconcileAll();
   }
 
-  /**
-   * After a restore, applies what the payment provider knows since `sinceMs`; what the ledger
-   * already has changes nothing.
-   */
+  /** After a restore, applies what the provider recorded since `sinceMs` and the ledger lacks. */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
     const { store, log } = this.#options;
     const topUps = this.#options.topUpStore;

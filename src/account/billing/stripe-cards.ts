@@ -61,7 +61,7 @@ export class StripeCards {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** The outcome of a checkout that saves a card; null if no card was saved. */
+  /** Returns how a checkout that saves a card ended; null if no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
     try {
       const session = await this.#stripe.checkout.sessions.retrieve(sessionId);
@@ -124,7 +124,7 @@ export class StripeCards {
   }
 
   async findCharge(wanted: TopUpCharge): Promise<ChargeUpdate | undefined> {
-    // Searches from one hour earlier on, since the payment provider's clock may differ.
+    // Begins an hour before the purchase, since the payment provider's clock may differ.
     const since = wanted.createdAtMs - HOUR_MS;
     let seen = 0;
     for await (const charge of this.chargesSince(since, wanted.customerId)) {
@@ -150,8 +150,8 @@ export class StripeCards {
 }
 
 /**
- * Why a charge failed permanently. Undefined if a retry may succeed, because the network, the
- * payment provider or the operator's key was the cause.
+ * Returns why a charge failed permanently. Undefined if a retry may succeed, because the network,
+ * the payment provider or the operator's key was the cause.
  */
 function toRefusal(fault: unknown): PauseReason | undefined {
   if (fault instanceof Stripe.errors.StripeCardError) {

@@ -66,7 +66,7 @@ export class TopUpCharges {
     this.#deps = deps;
   }
 
-  /** Ends open purchases and starts due ones. Any instance may call it: the store decides. */
+  /** Ends open purchases and starts due ones. Row locks let several instances call it at once. */
   async round(isClosed: () => boolean = () => false): Promise<void> {
     const { keeper } = this.#deps;
     await this.#repairOpen(isClosed);

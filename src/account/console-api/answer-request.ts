@@ -102,9 +102,9 @@ const OF_STATUS: ReadonlyMap<number, FrameworkProblem> = new Map([
 ]);
 
 /**
- * The 4xx status that Fastify or its plugin for files gave the request. The status of any other
- * error comes from another server: a payment provider's 401 does not mean that this request was
- * wrong.
+ * Returns the 4xx status that Fastify or its plugin for files gave the request. The status of any
+ * other error comes from another server: a payment provider's 401 does not mean that this request
+ * was wrong.
  */
 function findStatus(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;

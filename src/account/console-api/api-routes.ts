@@ -131,8 +131,8 @@ interface Steps {
 }
 
 /**
- * Answers a route that changes no setting. A body that is not JSON still counts as one of the
- * organization's settings changes per minute.
+ * Answers a route that changes no setting. A request whose body is not JSON counts towards the
+ * organization's limit of settings changes all the same, so that such requests are limited too.
  */
 async function answerParts(
   { limitUse }: ConsoleDeps,
@@ -161,7 +161,7 @@ function buildChangedBy(
 /**
  * Answers a route that changes a setting, after it has claimed one of the organization's settings
  * changes per minute. A refused request returns the claim, unless it cost a query or its body was
- * not JSON.
+ * not JSON: such requests must stay limited.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,

@@ -7,7 +7,7 @@ const KEY = { keyId: "key_1" as KeyId, name: "ci" };
 const SPENT = microUsd(10_000_000n);
 const CAP = microUsd(1_000_000n);
 
-/** What a person is asked who sets all caps of a key below what it has spent today. */
+/** Sets all caps of a key to less than it spent on `day`; returns the question that is asked. */
 async function question(day: string): Promise<string | undefined> {
   const nowMs = Date.parse(`${day}T12:00:00Z`);
   const resetAtMs = periodEndMs("month", nowMs);

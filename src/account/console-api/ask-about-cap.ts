@@ -16,7 +16,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { formatDay, formatDollars } from "./present-refusal.ts";
 
-/** A cap that is already spent: when it resets, and how much was spent. */
+/** A cap that is already used up. `until` is when it resets; both fields are texts for people. */
 interface Stop {
   readonly until: string;
   readonly spent: string;
@@ -103,8 +103,8 @@ async function findStop(
 }
 
 /**
- * When a monthly `cap` that is already spent resets, and how much was spent; undefined if it is not
- * spent. Without `keyId`, it is the organization's cap.
+ * Returns when a monthly `cap` that is already used up resets, and how much was spent; undefined if
+ * it is not used up. Without `keyId`, it is the organization's cap.
  */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,

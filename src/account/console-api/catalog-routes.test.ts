@@ -9,7 +9,7 @@ const PROVIDER = { id: "acme", name: "Acme", deployments: [LISTED] };
 const SUBSTITUTED = { providerId: "acme", modelId: "one", servedModel: "mini", share: 0.5 };
 const ACTIVITY = { providerId: "acme", attempts: 200, succeeded: 199, firstByteP50Ms: 120 };
 
-/** The dependencies that the public documents read, with the number of queries. */
+/** Builds a reader of the public provider list; `asked` counts the queries that it caused. */
 function consoleOf(listingsPublicFigures: boolean) {
   const asked = { activity: 0, substitutions: 0 };
   let nowMs = 0;

@@ -105,9 +105,9 @@ function openProviderFacts({
       return [];
     });
   return {
-    /** Of providers with many customers; empty unless the operator publishes figures. */
+    /** The activity of widely used providers; empty unless the operator publishes figures. */
     activity: async () => (config.listingsPublicFigures ? await orNone(activity.get()) : []),
-    /** Of all providers; shares are null unless the operator publishes figures. */
+    /** The substitutions of all providers; `share` is null unless figures are published. */
     substitutions: async (): Promise<readonly Substitution[]> => {
       const found = await orNone(substitutions.get());
       return config.listingsPublicFigures ? found : found.map((each) => ({ ...each, share: null }));

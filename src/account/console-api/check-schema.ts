@@ -9,8 +9,8 @@ export interface SchemaProblem {
 }
 
 /**
- * Returns the first problem of a value. In a query or a path, it also replaces in `value` each text
- * of a number by the number.
+ * Returns the first problem of a value. A query or a path contains only texts; in these, it also
+ * replaces each text that must be a number with that number.
  */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 

@@ -57,9 +57,9 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   });
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onSend", async (_request, { raw }) => {
-    // Ends the answer of a client that reads nothing for too long, since it would occupy one of the
-    // connections for ever. The timeout is set on the response and not on the connection, which
-    // outlives it and would keep the listener.
+    // Ends the answer to a client that reads nothing for too long, which would otherwise hold its
+    // connection forever. The timeout is set on the response and not on the connection, which
+    // outlives the response and would keep the timeout's listener.
     raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => raw.destroy());
   });
   app.addHook("onResponse", async (request, reply) => {

@@ -24,8 +24,8 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
  * Returns a parser that reads a body as bytes, up to `bytesMax` (default: the route's limit).
- * Unlike the framework's parsers, it keeps no single chunks, because a chunk of one byte would take
- * 200, and it bounds the memory of all bodies that have begun: many are read without a session.
+ * Unlike the framework's parsers, it joins small chunks, because even a chunk of one byte takes 200
+ * bytes. It also limits the memory of all unfinished bodies, many of which have no session.
  */
 export function bytesReader(
   { arriving, clientAddresses }: Pick<ConsoleDeps, "arriving" | "clientAddresses">,
@@ -107,7 +107,7 @@ const NOT_JSON = new ConsoleRefusal(
 /** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/** Reads the browser's session if its role has the right `need`. No other code compares roles. */
+/** Reads the browser's session; a refusal if the role of its member lacks the right `need`. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
   headers: IncomingHttpHeaders,
@@ -143,7 +143,7 @@ const NOT_VERIFIED = new ConsoleRefusal(
   "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 );
 
-/** The client's address; behind trusted proxies, the one that they report. */
+/** Returns the client's address; behind trusted proxies, the one that they report. */
 export function findClientAddress(
   addresses: ClientAddresses,
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
@@ -152,7 +152,7 @@ export function findClientAddress(
   return addresses.of(ip, asText(forwarded));
 }
 
-/** The request id and the client's network for the change log, when a session begins or ends. */
+/** Returns the request id and the client's network, as the change log records them. */
 export function readOrigin(
   { clientAddresses }: { readonly clientAddresses: ClientAddresses },
   request: Pick<FastifyRequest, "id" | "ip" | "headers">,
@@ -162,9 +162,9 @@ export function readOrigin(
 }
 
 /**
- * The console's address for a browser that used another name of this machine, such as `localhost`
- * for `127.0.0.1`: cookies belong to one host name, so its session would never be found. Undefined
- * if the name is right, if a host is not loopback, or if the ports differ, as behind a proxy.
+ * Returns where to redirect a browser that used another name of this machine, such as `localhost`
+ * for `127.0.0.1`, because a cookie that one name sets is not sent to the other. Undefined if the
+ * name is right, if a host is not loopback, or if the ports differ, as behind a proxy.
  */
 export function otherName(asked: {
   readonly host: string | undefined;

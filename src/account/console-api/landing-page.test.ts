@@ -23,7 +23,7 @@ test("a visitor reads what the product is, and finds models, prices, docs and th
   expect(html).toContain('href="/auth/start?return=%2Fkeys%3Fstatus%3Dall">Continue with Example<');
   for (const path of ["/models", "/providers", "/docs"]) expect(html).toContain(`href="${path}"`);
   expect(html).not.toContain("<footer>");
-  // Without a model there is nothing to show of it.
+  // Without a model for sale, the page has no figures, no list of models and no sample request.
   expect(html).not.toMatch(/class="(figures|models|sample)"/);
 });
 
@@ -71,7 +71,7 @@ test("the figures, the list and the sample are those of the catalog", () => {
   expect(policy).toMatch(/script-src 'sha256-[^']+';/);
 });
 
-/** As much of a model as the page shows. */
+/** Builds a model with only the fields that the page shows. */
 function model(id: string, prompt: bigint): ListedModel {
   const prices = { prompt, completion: prompt * 2n };
   const names = { id, displayName: id, modality: "text", inputModalities: ["text"] };

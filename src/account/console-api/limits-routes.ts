@@ -76,8 +76,8 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       const found = await reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
-      // A request that succeeded or was cancelled can have an error class too, for impossible
-      // usage.
+      // A request that succeeded or was cancelled can have an error class too, because the provider
+      // reported impossible token counts or an impossible cost.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {

@@ -10,7 +10,7 @@ export function linkPage(link: {
   readonly token: string;
   /** Null if the person who opens the link enters the address. */
   readonly email: string | null;
-  /** The text that the person typed before, which is no e-mail address. */
+  /** The text that the person entered, if it is not a valid e-mail address. */
   readonly refused?: string;
 }): PlainPage {
   const { token, email, refused } = link;

@@ -111,7 +111,7 @@ describe("with the size of each prompt known", () => {
         listing(0, { cost_usd: "0.001620", too_long: 2 }),
         listing(1, { cost_usd: "0.004830", too_long: 0 }),
       ],
-      // 250 and 10 at the lower tier, 1,350 at the upper one.
+      // 250 prompt and 10 completion tokens in the lower tier, 1,350 prompt tokens in the upper.
       [listing(0, { cost_usd: "0.002970", too_long: 0 })],
     ]);
   });

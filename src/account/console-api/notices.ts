@@ -283,7 +283,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   return { org, balance, holds, notices };
 }
 
-/** Models whose deployments all have an open circuit, so that requests are refused at once. */
+/** Finds models whose deployments all have an open circuit, so that requests are refused. */
 function unservedModels(
   { catalog, health, clock }: ConsoleDeps,
   ids: readonly string[],

@@ -37,7 +37,7 @@ export function describedConsole(consoleUrl: string): DescribedDocument {
   return describeFields(published, FIELD_WORDS);
 }
 
-/** Removes the keyword `says`: sentences about refused values, for our own schema check. */
+/** Removes the keyword `says`, which holds our own schema check's messages for refused values. */
 function publish(document: object): object {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "says" && typeof value === "string" ? undefined : value,

@@ -149,7 +149,7 @@ const UNKNOWN_PROVIDER = new ConsoleRefusal(
   { field: "provider_id" },
 );
 
-/** A deposit cannot be undone, so money recorded for a mistyped provider would be lost. */
+/** A recorded deposit cannot be undone, so one for a misspelled provider id must be refused. */
 async function isKnownProvider(
   { operator, catalog }: OperationDeps,
   providerId: string,

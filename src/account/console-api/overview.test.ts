@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
 const TODAY_MS = Date.parse("2026-11-24T00:00:00Z");
 
-/** The last days before today and today itself, oldest first. */
+/** Builds one entry for each spend, oldest day first; the last entry is today. */
 function days(...spent: readonly bigint[]): Spending[] {
   return spent.map((spentMicroUsd, at) => ({
     dayMs: TODAY_MS - (spent.length - 1 - at) * DAY_MS,

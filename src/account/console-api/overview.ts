@@ -214,8 +214,8 @@ const DAYS_MAX = 365n;
 
 /**
  * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
- * first spend are left out, so that a new account is judged by its own days. Undefined if fewer
- * than two days are left, or without a balance.
+ * first spend are left out, so that a new account is judged by its own days. Undefined if that
+ * leaves fewer than two days, or if there is no balance.
  */
 export function estimateRunway(
   availableMicroUsd: MicroUsd,

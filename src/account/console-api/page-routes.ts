@@ -165,8 +165,8 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // `/join` is never redirected: browsers keep the fragment, here an invitation's token, on a
-  // redirect.
+  // `/join` is never redirected: its fragment is an invitation's token, and a browser would keep
+  // the fragment in the address to which it is redirected.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {

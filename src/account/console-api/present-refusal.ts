@@ -93,7 +93,7 @@ function explainBalance(reason: Reason, { route }: Asked): Explained {
   };
 }
 
-/** How the client can make a request to this route cheaper. */
+/** By route, what a cheaper request asks for; it ends the sentence "Add credit, or ask for …". */
 const LESS: Readonly<Record<string, string>> = {
   "/v1/images/generations": "fewer or smaller images",
   "/v1/videos": "a shorter or smaller video",

@@ -24,7 +24,7 @@ import { Attempt, RequestRow } from "./contract/usage.ts";
 import { present } from "./present.ts";
 import type { Usage, UsageFigures } from "./contract.ts";
 
-/** One request of the log. A managed key is shown by its purpose, never by its id. */
+/** Presents one request. A managed key is shown by its purpose, never by its id. */
 export function presentRequest(request: ReportedRequest): RequestRow {
   return present(RequestRow, request, {
     model: request.modelId,

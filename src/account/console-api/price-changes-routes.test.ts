@@ -24,7 +24,7 @@ function sheet(prompt: bigint, completion: bigint, more: Partial<PriceSheet> = {
 
 const TIER = { abovePromptTokens: 1_000, prices: sheet(3_000_000n, 4_000_000n) };
 
-/** A listing with these prices, each a day after the other, the first one since ever. */
+/** A catalog of one listing. Its first prices have always applied; the others begin a day apart. */
 function catalogOf(prices: readonly PriceSheet[], change: Partial<Deployment> = {}): Catalog {
   const dated = prices.map((each, at) => ({
     fromMs: at === 0 ? Number.NEGATIVE_INFINITY : NOW_MS + at * DAY_MS,
@@ -61,7 +61,7 @@ test("the next change that a customer notices is announced, and what the provide
   expect(more).toEqual([]);
   expect(change?.fromMs).toBe(NOW_MS + 2 * DAY_MS);
   expect(comingChanges(catalogOf([OLD, same]), NOW_MS)).toEqual([]);
-  // Two days later it is in force, and the next one is the cut.
+  // Two days later the rise is in force, and the next change is the return to the old price.
   const [later] = comingChanges(catalogOf([OLD, same, rise, OLD]), NOW_MS + 2 * DAY_MS);
   expect(later).toMatchObject({ fromMs: NOW_MS + 3 * DAY_MS, before: rise, after: OLD });
 });

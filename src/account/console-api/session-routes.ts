@@ -216,9 +216,9 @@ function presentIdentity(linked: AccountProfile["identities"][number]) {
 }
 
 /**
- * Yields everything that is stored about an organization as one JSON document. It leaves out what
- * has files of its own (attempts, monthly statements and the change log), and all secrets of its
- * own and of provider keys.
+ * Yields everything that is stored about an organization as one JSON document. It leaves out data
+ * that can be downloaded separately (attempts, monthly statements and the change log), and all
+ * secrets: those of virtual keys, of webhooks and of provider keys.
  */
 async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);

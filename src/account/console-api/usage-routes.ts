@@ -132,7 +132,7 @@ function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> 
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // A page without rows is yielded too: the first one sends the column names, and each of them lets
+  // A page without rows is yielded too: the first page sends the column names, and any page lets
   // the stream notice that the client has left.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");

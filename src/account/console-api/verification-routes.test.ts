@@ -54,7 +54,7 @@ describe("a listing", () => {
       suspect: null,
     });
     expect(trust.flaws.map(({ id }) => id)).toEqual(["C7"]);
-    // A list of all providers has the flaws and no other checks.
+    // The list of all providers contains the checks that did not pass, and no others.
     const inList = shown({ state: "failed", verdict: run() }, false);
     expect(inList).toMatchObject({ checks: [], flaws: trust.flaws });
     expect(trust.checks.map(({ id, status }) => `${id} ${status}`)).toEqual([

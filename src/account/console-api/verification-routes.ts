@@ -125,8 +125,8 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
 }
 
 /**
- * Limits the evidence of a check. Our own checks report less; a signed report of another program
- * may contain anything.
+ * The most lines of evidence that are shown of a check. Our own checks report fewer, but a report
+ * that another program signed may contain anything.
  */
 const EVIDENCE_MAX = 12;
 

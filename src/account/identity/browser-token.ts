@@ -21,7 +21,7 @@ export function hashToken(token: string): Buffer {
 /** `tx`: the cookie of a pending sign-in; `session`: the cookie of a signed-in browser. */
 export type CookieKind = "tx" | "session";
 
-/** A sealed pending sign-in in base64url. Browsers accept cookies of up to 4,096 characters. */
+/** An encrypted pending sign-in in base64url. Browsers accept cookies of up to 4,096 characters. */
 const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;
 
 const HEADER_CHARS_MAX = 16_384;

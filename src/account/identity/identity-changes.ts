@@ -30,10 +30,7 @@ export interface OwnerRow {
   readonly org_id: OrgId;
 }
 
-/**
- * The author of a session's end if the identity provider ended the session or did not confirm it in
- * time.
- */
+/** The author that the change log names when the provider or an overdue recheck ends a session. */
 export const SIGN_IN_CHECKS: ChangedBy = byGateway("sign-in");
 
 export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefined): ChangedBy {
@@ -59,7 +56,7 @@ export function changeAccount(
   return { action, orgId, target, before, after };
 }
 
-/** The target is the account: a session's id is the hash of a cookie and stays out of the log. */
+/** The target is the account, because the change log must not contain a session's cookie hash. */
 export function toSessionEnd(owner: OwnerRow): Change {
   return changeAccount("session.end", owner, { session: "active" }, { session: "ended" });
 }
@@ -163,7 +160,7 @@ export async function isInvited(run: Run, emailNorm: string, nowMs: number): Pro
   return open.length > 0;
 }
 
-/** The reference has a digest, because exports contain references but must not have the address. */
+/** Builds the reference from a digest of the e-mail address, because exports contain references. */
 function welcomeRef(emailNorm: string): string {
   const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
   return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;

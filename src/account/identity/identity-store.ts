@@ -39,8 +39,8 @@ export interface SignInToResolve {
   /** A trial key, made before it is known whether one is due. Only `sealedKey` has the raw key. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
   /**
-   * The browser's previous session, which this sign-in ends. Its unsaved key moves to the new
-   * session if the account is the same.
+   * The browser's previous session, which this sign-in ends. If the account is the same, a trial
+   * key that its owner has not saved yet moves to the new session.
    */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
@@ -84,7 +84,7 @@ export interface LogoutOrder {
   readonly rememberUntilMs: number;
 }
 
-/** SQL with these columns must name the session `s`, its account `a` and its membership `m`. */
+/** SQL with these columns must use the aliases `s` (session), `a` (account), `m` (membership). */
 export const sessionColumns = columns({
   accountId: text("account_id"),
   /** An organization of which the account is a member now; see `CURRENT_MEMBER_SQL`. */
@@ -135,7 +135,7 @@ export const liveSessionColumns = columns({
 });
 export type LiveSession = RecordOf<typeof liveSessionColumns>;
 
-/** SQL with these columns must name `org_member` `m`, `org` `o` and `console_account` `a`. */
+/** SQL with these columns must use the aliases `org_member m`, `org o` and `console_account a`. */
 export const joinedOrgColumns = columns({
   orgId: computed("m.org_id", text<OrgId>("org_id")),
   name: computed("o.name", text("name")),

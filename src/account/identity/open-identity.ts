@@ -124,12 +124,12 @@ class OpenedIdentity extends Sessions {
     this.#sweeping.start();
   }
 
-  /** `GET /auth/start`: redirects to the identity provider. A foreign `returnPath` is ignored. */
+  /** `GET /auth/start`: redirects to the identity provider. Ignores an unsafe `returnPath`. */
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
     return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
-  /** `GET /auth/callback`: leads to `returnPath`, `/welcome`, `/join`, `/verify` or `/sign-in`. */
+  /** `GET /auth/callback`: goes to `returnPath`, `/welcome`, `/join`, `/verify` or `/sign-in`. */
   async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }
@@ -159,8 +159,8 @@ class OpenedIdentity extends Sessions {
   }
 
   /**
-   * True if the next page load must go to `/auth/recheck`, which ends a session that has ended at
-   * the identity provider.
+   * True if the next page load must go to `/auth/recheck`, which ends this session if the identity
+   * provider has ended its own.
    */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
@@ -177,7 +177,8 @@ class OpenedIdentity extends Sessions {
   }
 
   /**
-   * `POST /auth/backchannel-logout`: false, and then a 400, if the token is invalid or was used.
+   * `POST /auth/backchannel-logout`: ends the sessions that the token names. Returns false if the
+   * token is invalid or was used before; the route then answers 400.
    */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
@@ -262,7 +263,7 @@ const SWEEP_EVERY_MS = 60_000;
 /** A used logout token is remembered longer than it would be accepted, so it works only once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
-/** The issuer of people whom a link signed in; no provider can have it, as it is not a URL. */
+/** The issuer stored for sign-ins by a link. A provider's issuer is a URL, so none equals it. */
 const LINK_ISSUER = "console-link";
 
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };

@@ -21,8 +21,8 @@ export function chooseOrgName(name: string | null, email: string): string {
 const ORG_NAME_CHARS_MAX = 64;
 
 /**
- * Selects the parts of a sign-in fault that a log may show: its name, message and codes. Of a cause
- * it takes only the code or the name, because the message may contain codes and tokens.
+ * Selects the parts of a sign-in fault that a log may show: its name, message and codes. Of each
+ * cause it takes only the code or the name, because the cause's message may contain secrets.
  */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };

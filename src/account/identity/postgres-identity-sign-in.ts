@@ -180,7 +180,10 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-/** Changes the account's address to that of the provider, unless another account has it. */
+/**
+ * Changes the account's address to the one that the provider reports. A verified account keeps its
+ * address if the reported one is not verified or belongs to another verified account.
+ */
 async function followEmail(
   run: Run,
   account: AccountRow,
@@ -205,7 +208,7 @@ async function verify(
     await moveIdentity(run, account, older);
     return linked(older, claim);
   }
-  // First the address: once the account is verified, its alerts go there.
+  // The address changes first: a trigger turns on alerts to it once the account is verified.
   const moved = await setEmail(run, account, claim);
   const verified = [account.account_id, new Date(nowMs)];
   await run("update console_account set email_verified_at = $2 where account_id = $1", verified);
@@ -275,7 +278,7 @@ async function findVerified(run: Run, claim: SignInClaim): Promise<AccountRow | 
   return rows[0];
 }
 
-/** The oldest organization that an operator made for this address and that has no account yet. */
+/** Finds the oldest organization that an operator made for this address and nobody has joined. */
 async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | undefined> {
   const rows = await run<{ org_id: string }>(
     `select o.org_id from org o

@@ -40,7 +40,7 @@ import { type ClaimLinkStore, PostgresClaimLinkStore } from "./postgres-claim-li
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
-/** Expired sessions are kept this long, to tell a returning browser why it is signed out. */
+/** Expired sessions and invitations stay this long; a session tells why a browser is signed out. */
 const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
 const ORGS_LISTED_MAX = 200;
@@ -71,7 +71,7 @@ export class PostgresIdentityStore {
 
   /**
    * Finds or creates the account, creates the trial key if one is due, and starts the session, in
-   * one transaction. Concurrent sign-ins with one address get one trial key together.
+   * one transaction. Concurrent sign-ins with one address create only one trial key.
    */
   async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
     const resolved = await this.resolveLink(signIn);
@@ -93,7 +93,7 @@ export class PostgresIdentityStore {
     return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
-  /** Records a use of the session, and since when a recheck at the provider has been due. */
+  /** Records a use of the session, and the first use since a recheck at the provider became due. */
   async touchSession(
     sessionId: Buffer,
     use: { readonly nowMs: number; readonly isRecheckDue: boolean },
@@ -144,8 +144,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Ends the sessions that a logout token names: those of its `sid`, else all of its subject.
-   * False, with nothing changed, if a token with this id was handled before.
+   * Ends the sessions that match the `sid` and the subject of a logout token; a token may lack one
+   * of the two. False, with nothing changed, if a token with this id was handled before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const values = [

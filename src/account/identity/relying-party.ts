@@ -186,7 +186,7 @@ const ID_CHARS_MAX = 512;
 const AGE_SECONDS_MAX = 120;
 const KEYS_TIMEOUT_MS = 5_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
-/** Only asymmetric algorithms, whose signing key nobody but the provider has. */
+/** Asymmetric signature algorithms, so that nobody but the provider has the signing key. */
 const ASYMMETRIC = ["RS", "PS", "ES"].flatMap((kind) => ["256", "384", "512"].map((n) => kind + n));
 
 const id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
@@ -275,12 +275,12 @@ function chooseAlgorithms(metadata: ServerMetadata): string[] {
   return shared.length > 0 ? shared : known;
 }
 
-/** Accepts the type `JWT` and no type at all too, since older providers write these. */
+/** Also accepts the type `JWT` and a token without a type, which older providers send. */
 function isLogoutType(type: string | undefined): boolean {
   return type === undefined || /^(application\/)?(logout\+)?jwt$/i.test(type);
 }
 
-/** True if the provider's keys could not be fetched, which says nothing about the token. */
+/** True if the provider's keys could not be fetched, so that the token could not be checked. */
 function isUnread(fault: jose.errors.JOSEError): boolean {
   return fault instanceof jose.errors.JWKSTimeout || fault.code === "ERR_JOSE_GENERIC";
 }

@@ -42,7 +42,7 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
   }
 }
 
-/** A sign-in that has not returned from the provider. Only its browser has it, in a cookie. */
+/** A sign-in whose browser is at the provider. It is stored only in a cookie of that browser. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
@@ -105,7 +105,7 @@ export function openReveal(reveal: SealedReveal, session: BrowserToken): string 
   return openText(reveal.sealedKey, deriveKey(session.token, PURPOSE), session.hash);
 }
 
-/** Reseals a key that was not saved yet for the browser's next session, so that it is not lost. */
+/** Encrypts an unsaved trial key again for the browser's next session, so that it is not lost. */
 export function moveReveal(
   reveal: SealedReveal,
   move: { readonly from: BrowserToken; readonly to: BrowserToken },

@@ -171,7 +171,7 @@ export class Sessions {
     return (await store.findReveal(token.hash, clock.nowMs())) !== undefined;
   }
 
-  /** Returns the key to show until `endReveal` is called; undefined if there is none. */
+  /** Returns the session's trial key; undefined after `endReveal`, or if the session has none. */
   async reveal(
     cookieHeader: string | undefined,
     from?: AskedFrom,

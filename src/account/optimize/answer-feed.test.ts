@@ -27,7 +27,7 @@ test("every answer is handed over in its order, and again to one who asks again"
   expect(promptsOf(feed, 0)).toEqual([0, 1, 2]);
   expect(promptsOf(feed, 0)).toEqual([0, 1, 2]);
   expect(feed.since(2)).toMatchObject({ next: 3, lost: 0, hasMore: false });
-  // One who has it all, or claims more, is given nothing.
+  // A reader that has read all three events, or claims to have read more, gets none.
   for (const after of [3, 9]) {
     expect(feed.since(after)).toEqual({ events: [], next: after, lost: 0, hasMore: false });
   }
@@ -39,10 +39,10 @@ test("the memory is bounded: the oldest answers go, and a reader sees how many",
   const held = feed.since(0);
   expect(held.events.length).toBe(5);
   expect(held).toMatchObject({ lost: 45, next: 50 });
-  // One who has been there all the time has lost nothing.
+  // A reader that had read the first 47 events has lost none.
   expect(feed.since(47)).toMatchObject({ lost: 0, next: 50 });
   expect(promptsOf(feed, 47)).toEqual([47, 48, 49]);
-  // An answer that is larger than the whole memory is not held.
+  // An answer that is larger than the feed's limit is not held.
   feed.push(answer(50, 5_000));
   expect(feed.since(0)).toEqual({ events: [], next: 51, lost: 51, hasMore: false });
 });

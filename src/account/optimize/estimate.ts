@@ -72,7 +72,7 @@ async function sumQuotes(
   return { mostMicroUsd, message };
 }
 
-/** Prices each of the judge's calls as if its question were the longest one. */
+/** Prices each of the judge's calls as if its question were the longest one possible. */
 function judgeMost(
   quote: Quote,
   principal: Principal,

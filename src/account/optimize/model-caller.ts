@@ -35,7 +35,7 @@ export type CallOutcome =
    * wait.
    */
   | { readonly kind: "wait"; readonly waitMs: number }
-  /** What is left of a cap or of the balance does not cover the highest cost of this call. */
+  /** The rest of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
   /** No later call can succeed; `message` is for people. */
   | { readonly kind: "unusable"; readonly message: string }
@@ -103,7 +103,7 @@ function toCallOutcome(
 /** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // The wait is limited: a pool's window can last an hour, but other models may be free much
+  // The wait is limited: a pool's window can last an hour, but another model may have capacity much
   // earlier.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;

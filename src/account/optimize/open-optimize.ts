@@ -46,8 +46,8 @@ export interface OptimizeOptions {
 
 /**
  * Searches for the best model for an organization's own prompts. Each search has a managed key; its
- * cap is the budget, and it is disabled when the search ends. Every method takes the organization
- * and treats a search of another one as unknown. A job ends searches whose process has died as
+ * cap is the budget, and it is disabled when the search ends. A method that gets an organization
+ * treats searches of other organizations as unknown. A job ends searches whose process has died as
  * `interrupted`.
  */
 export class OptimizeRuns {

@@ -42,7 +42,7 @@ export interface OptimizeResult {
   /** The share of its judged prompts that the model won, 0 to 1; null if none was judged. */
   readonly winRate: number | null;
   /**
-   * The place by the objective, 1 is best; null if the model did not answer, or if the judge
+   * The model's rank by the objective; 1 is best. Null if the model did not answer, or if the judge
    * decided too few prompts.
    */
   readonly rank: number | null;
@@ -101,8 +101,8 @@ export interface SearchEstimate {
   /** The highest cost of all calls; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
   /**
-   * The least duration of the search: the gaps between its calls. Answers that take longer than two
-   * gaps add to it.
+   * The least duration of the search: the sum of the gaps between its calls. Two calls run at once,
+   * so the search takes longer if answers take longer than two gaps.
    */
   readonly leastMs: number;
 }

@@ -40,7 +40,7 @@ export interface RunOptions {
 type End = Pick<SearchEnd, "state" | "message">;
 
 export class SearchRun {
-  /** Resolves when no call is running and, if possible, the end has been written. */
+  /** Resolves when no call is running and, if possible, the end of the search has been stored. */
   readonly done: Promise<void>;
   readonly feed: AnswerFeed = new AnswerFeed();
   readonly #options: RunOptions;
@@ -100,8 +100,8 @@ export class SearchRun {
   }
 
   /**
-   * Makes a call, and repeats it if it has to wait or to run alone; undefined if the search has
-   * ended.
+   * Makes a call. Repeats it after a wait if the outcome is `wait`, and with no other call in
+   * flight if it is `uncovered`. Undefined if the search has ended.
    */
   async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
     let mustBeAlone = false;
@@ -147,8 +147,8 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // The loop checks again after each wait, so that this call does not start while another one
-    // must run alone.
+    // Waits while another call must run alone, and checks again after each wait, because a further
+    // such call may have begun.
     for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
     return await this.#sendNow(task);
   }

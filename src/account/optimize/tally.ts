@@ -42,7 +42,7 @@ export class Tally {
     });
   }
 
-  /** If the judge decided fewer than half of the prompts, no candidate is ranked. */
+  /** False if the judge decided fewer than half of the prompts; then no candidate is ranked. */
   #isDecided(): boolean {
     if (this.#objective !== "best_judged") return true;
     const prompts = Math.max(...[...this.#counts.values()].map(({ calls }) => calls));

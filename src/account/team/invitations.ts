@@ -27,7 +27,7 @@ export interface SentInvitation {
 export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
-  /** Limits the e-mails of all organizations together. */
+  /** The most e-mails per hour over all organizations, confirmations of alerts included. */
   readonly mailsPerHourMax: number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;

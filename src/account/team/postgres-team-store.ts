@@ -80,7 +80,7 @@ export class PostgresTeamStore {
     return rows.map(invitationColumns.read);
   }
 
-  /** The e-mail addresses of accounts in the organization's change log that are or were members. */
+  /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
@@ -104,7 +104,7 @@ export class PostgresTeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
-  /** Finds active keys and webhooks in the change log, so those before its retention are missing. */
+  /** Lists the active keys and webhooks whose creation by the account is in the change log. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>

@@ -41,7 +41,7 @@ export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
 const ROWS_MAX = 100;
 
-/** SQL that uses these columns must name `org_member` `m` and `console_account` `a`. */
+/** SQL with these columns must use the aliases `org_member m` and `console_account a`. */
 export const memberColumns = columns({
   accountId: text("account_id"),
   email: computed("a.email", text("email")),
@@ -71,7 +71,7 @@ export const invitationColumns = columns({
 /** An invitation that was neither accepted nor revoked; it may have expired. */
 export type Invitation = RecordOf<typeof invitationColumns>;
 
-/** SQL that uses these columns must name `org_invitation` `i` and `org` `o`. */
+/** SQL with these columns must use the aliases `org_invitation i` and `org o`. */
 export const receivedColumns = columns({
   invitationId: text("invitation_id"),
   orgName: computed("o.name", text("org_name")),

@@ -16,11 +16,11 @@ export interface CopiedFile {
 }
 
 export interface BackupManifest {
-  /** The instant of the restore point. A restore replays the log up to that point. */
+  /** The instant of the restore point, up to which a restore replays the write-ahead log. */
   readonly finished_at: string;
   readonly restore_point: string;
   readonly postgres_version: string;
-  /** Sums over all accounts in micro-dollars at the restore point, as a text to compare. */
+  /** The totals of all accounts in micro-dollars at the restore point, as one text to compare. */
   readonly sums: string;
   readonly folders: readonly string[];
   readonly files: readonly CopiedFile[];

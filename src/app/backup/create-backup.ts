@@ -34,9 +34,10 @@ const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
 
 /**
- * Copies the data folder of a running PostgreSQL server, and its log up to a named restore point,
- * and records the exact sums of all accounts at that point. It needs only SQL and file access. The
- * backup is complete when its folder has its final name; a failure leaves nothing behind.
+ * Copies the data folder of a running PostgreSQL server and its write-ahead log up to a named
+ * restore point, and records the totals of all accounts at that point. It needs only SQL and file
+ * access. The backup is complete when its folder has its final name; a failure leaves nothing
+ * behind.
  */
 export async function createBackup(
   server: BackupServer,
@@ -131,8 +132,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its log until this connection ends. Because the replication slot has a
- * fixed name, two backups of one database cannot run at the same time.
+ * Makes the server keep its write-ahead log until this connection ends. Because the replication
+ * slot has a fixed name, two backups of one database cannot run at the same time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -156,7 +157,7 @@ async function stopBackup(client: Client): Promise<string> {
   throw new BackupFault("PostgreSQL did not end the base copy as expected");
 }
 
-/** Copies the log segments between two positions. `pg_switch_wal` has already completed them. */
+/** Copies the complete segments of the write-ahead log from one position to another. */
 async function copyLog(
   client: Client,
   { cluster, target }: CopyTask,
@@ -182,8 +183,8 @@ interface RestorePoint {
 }
 
 /**
- * Writes a named restore point into the log, and reads the sums of all accounts at exactly that
- * point: the lock on the table prevents changes in between.
+ * Writes a named restore point into the write-ahead log, and reads the totals of all accounts at
+ * exactly that point: a lock on the table `account` prevents changes in between.
  */
 async function markPoint(client: Client, name: string): Promise<RestorePoint> {
   for (let tried = 1; ; tried++) {
@@ -194,8 +195,8 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
       const sums = await readSums(client);
       const { rows } = await client.query<{ lsn: string; at: string }>(POINT_SQL, [name]);
       await client.query("commit");
-      // Ends the log segment that contains the restore point, so that the whole segment can be
-      // copied.
+      // Ends the segment of the write-ahead log that contains the restore point, so that the whole
+      // segment can be copied.
       await client.query("select pg_switch_wal()");
       return { name, sums, lsn: rows[0]?.lsn ?? "", at: rows[0]?.at ?? "" };
     } catch (fault) {
@@ -210,7 +211,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
 const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
   to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
 
-/** Reads all sums in one statement, so from one snapshot. */
+/** Reads the totals over all accounts in one statement, and therefore from one snapshot. */
 export async function readSums(client: Pick<Client, "query">): Promise<string> {
   const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
   return rows[0]?.sums ?? "";
@@ -221,7 +222,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** Folders that are copied without their content: a starting server creates it. */
+/** Folders that are copied without their content, because a starting server creates it. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -250,12 +251,12 @@ const LEFT_OUT = new Set([
   "backup_manifest",
 ]);
 const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
-/** The file that is copied last: it has the position up to which the log must be replayed. */
+/** The file that is copied last: it records up to where the write-ahead log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
 /**
  * Copies the data folder of a running server between `pg_backup_start` and `pg_backup_stop`. Files
- * may change and vanish meanwhile; replaying the log repairs both.
+ * may change or vanish during the copy; replaying the write-ahead log repairs both.
  */
 async function copyCluster(
   cluster: string,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 
-/** A backup has every customer's data, so other users of the machine must not read it. */
+/** A backup contains every customer's data, so other users of the machine must not read it. */
 export const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const AT_ONCE = 8;
@@ -11,7 +11,7 @@ export async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: FOLDER_MODE });
 }
 
-/** Hashes the written bytes. The copy is durable only after `flushPath`. */
+/** Copies a file and hashes the written bytes. The copy is durable only after `flushPath`. */
 export async function copyFile(
   from: string,
   to: string,
@@ -27,8 +27,8 @@ export async function copyFile(
 }
 
 /**
- * Reuses one buffer for all pieces, because a database has thousands of small files: use a piece
- * before you ask for the next.
+ * Yields the content of a file in chunks. All chunks share one buffer, because a database has
+ * thousands of small files, so a chunk must be used before the next one is requested.
  */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();

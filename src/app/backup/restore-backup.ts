@@ -35,7 +35,7 @@ interface Restored {
   readonly manifest: BackupManifest;
   /**
    * The folder of the restored database. It differs from the requested folder if PostgreSQL's user
-   * cannot enter that one.
+   * has no access to that one.
    */
   readonly dataDir: string;
 }
@@ -71,7 +71,7 @@ async function findNewest(from: string): Promise<string> {
     if (isMissing(fault)) return [];
     throw fault;
   });
-  // The names are times, so alphabetical order is chronological.
+  // The folder names contain the time of the backup, so alphabetical order is chronological.
   const newest = names
     .filter((name) => BASE_NAME.test(name))
     .sort()
@@ -96,7 +96,7 @@ async function layFiles(
   onProgress: (line: string) => void,
 ): Promise<void> {
   for (const path of manifest.folders) await makeFolder(join(cluster, path));
-  // `PG_VERSION` is written last: without it, no program takes the folder for a database.
+  // `PG_VERSION` is written last: without it, no program mistakes the folder for a database.
   const files = manifest.files.filter(({ path }) => path !== "PG_VERSION");
   let done = 0;
   await sideBySide(files, async (file) => {
@@ -134,14 +134,15 @@ export interface VerifiedBackup {
 }
 
 /**
- * The audit's checks of the age of open attempts. They are ignored, because in a restored copy
- * every open attempt fails them.
+ * Ids of the audit's checks that limit how long an attempt may be open. Their failures are ignored,
+ * because in a restored copy open attempts are at least as old as the backup.
  */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
- * Restores a backup into a temporary folder, starts a server on it, compares the sums, audits the
- * books, and removes the folder. A copy that cannot be restored is the answer and no fault.
+ * Restores a backup into a temporary folder, starts a server on it, compares the totals of the
+ * accounts with those in the manifest, audits the ledger, and removes the folder. A backup that
+ * cannot be restored gives a failed check, not an exception.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
   const { log, scratchDir } = options;
@@ -149,7 +150,7 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   await mkdir(scratchDir, { recursive: true });
   await removeLeftovers(scratchDir);
   const dataDir = await mkdtemp(join(scratchDir, `verify-${ownIdentity()}-`));
-  // PostgreSQL's user must enter this folder; the folders below it belong to that user.
+  // PostgreSQL's user must be able to enter this folder, to reach the folders below, which it owns.
   await chmod(dataDir, 0o711);
   let home: string | undefined;
   try {
@@ -166,14 +167,14 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
     return { folder: from, checks: [{ id: "copy", ok: false, detail: fault.message }] };
   } finally {
     await rm(dataDir, { recursive: true, force: true });
-    // If PostgreSQL's user could not enter `dataDir`, the restored database is in another folder.
+    // If PostgreSQL's user has no access to `dataDir`, the restored database is in another folder.
     if (home !== undefined) await rm(home, { recursive: true, force: true });
   }
 }
 
 /**
- * Removes what runs that were killed left behind: each a whole database. Its server, if one still
- * runs, ends by itself without its files.
+ * Removes the folders that killed runs left behind, each with a whole database. If the server of
+ * such a database still runs, it ends by itself once its files are gone.
  */
 async function removeLeftovers(scratchDir: string): Promise<void> {
   for (const name of await readdir(scratchDir)) {

@@ -310,11 +310,11 @@ export type Manifest = Accepted<typeof manifest>;
 
 /**
  * The one source of the manifest's types, published schema, validator and reference page. A schema
- * node with a rule has the rule's id in `x-rule` and in `x-help` what the author must do.
+ * node with a rule has the rule's id in `x-rule` and an instruction to the author in `x-help`.
  */
 export const manifestSchema: TSchema = manifest;
 
-/** The schema as published: plain JSON Schema 2020-12 with rule ids in `$comment`. */
+/** Returns the published schema: plain JSON Schema 2020-12 with rule ids in `$comment`. */
 export function publishedSchema(): Record<string, unknown> {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

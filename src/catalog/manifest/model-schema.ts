@@ -119,8 +119,8 @@ const PER_TYPE: readonly TSchema[] = [
 ];
 
 /**
- * The values that a request parameter may have on a listing. `unknown` declares that the parameter
- * exists, without its values.
+ * The values that a request parameter may have on a listing. `unknown` means that the listing has
+ * the parameter but does not say which values it may have.
  */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }

@@ -1,7 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
 import { type Accepted, has, oneOf, patterns, rule } from "./schema-parts.ts";
 
-/** The SKUs that `pricing` can have, in the order in which manifests are written. */
+/** The SKUs that `pricing` can have, in the order in which a manifest is written. */
 export const MANIFEST_SKUS = [
   "prompt",
   "cached_prompt",

@@ -57,7 +57,7 @@ function pick<T>(items: readonly T[], index: number): T | undefined {
   return items[index % items.length];
 }
 
-/** Changes one place; `move` copies another part of the document there. */
+/** Changes one place of the document; `move` copies another part of the document there. */
 function mutate(document: Json, { place, act, word, from }: Mutation): void {
   const slots = slotsOf(document);
   const slot = pick(slots, place);

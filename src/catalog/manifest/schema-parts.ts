@@ -13,7 +13,7 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
-/** Marks a schema node with its rule. A problem's message is the field's name, then `help`. */
+/** Marks a schema node with a rule. A problem's message is the field's name followed by `help`. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
@@ -22,8 +22,8 @@ export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /**
- * Accepts one of `words`. Because of `type: "string"`, a validator finds a word by hash instead of
- * comparing it with each.
+ * Accepts one of `words`. Because of `type: "string"`, a validator can look a word up by its hash
+ * instead of comparing it with each.
  */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
@@ -33,8 +33,8 @@ export function oneOf<const Words extends readonly string[]>(
 }
 
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // Built from pairs, because the linter refuses an object literal with a member `then`: `await`
-  // would take the object for a promise.
+  // The linter refuses an object literal with a member `then`, because `await` would take the
+  // object for a promise. So the object is built from pairs.
   return Object.fromEntries(
     new Map([
       ["if", condition],

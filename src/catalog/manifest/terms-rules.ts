@@ -3,7 +3,7 @@ import type { ManifestProblem } from "./schema-parts.ts";
 import { EXTRA_SKUS, MANIFEST_SKUS } from "./price-schema.ts";
 import { fixedBodyProblems } from "./wire-profile-rules.ts";
 
-/** Rules of `listing_terms` that the schema cannot express: each compares two parts. */
+/** Rules of `listing_terms` that compare two parts of a manifest, which the schema cannot do. */
 export const TERMS_RULES = {
   "terms-unknown-model": "must be terms of a model that the manifest lists",
   "terms-tiers-ascending": "must have tiers with ascending above_prompt_tokens",

@@ -32,7 +32,7 @@ const hourlySheets: fc.Arbitrary<PriceSheet> = fc
   .tuple(sheets, price)
   .map(([sheet, cacheWrite1h]) => ({ ...sheet, cacheWrite1h }));
 
-/** Up to eight tiers, dearer and cheaper ones in any order, with bounds near each other too. */
+/** Sheets with up to 8 tiers, dearer or cheaper in any order, with bounds that may be adjacent. */
 const tieredSheets: fc.Arbitrary<PriceSheet> = fc
   .tuple(
     sheets,
@@ -61,13 +61,13 @@ const usages: fc.Arbitrary<Usage> = fc.record({
 const input = fc.integer({ min: 0, max: 11_000_000 });
 const output = fc.integer({ min: 1, max: 32_768 });
 
-/** All input tokens at one price, all output tokens at another. */
+/** Returns a sheet with one price for all input tokens and one for all output tokens. */
 function flatSheet(prompt: bigint, completion: bigint): PriceSheet {
   const rates = { cachedPrompt: prompt, cacheWrite: prompt, internalReasoning: completion };
   return { pinId: `${prompt}/${completion}`, prompt, completion, ...rates };
 }
 
-/** Cached tokens at a tenth of the price, written ones at twice the price. */
+/** Returns a sheet where cached tokens cost a tenth, and cache writes twice, the prompt price. */
 function cachingSheet(prompt: bigint, completion: bigint): PriceSheet {
   const rates = { cachedPrompt: prompt / 10n, cacheWrite: prompt * 2n };
   return { ...flatSheet(prompt, completion), ...rates };
@@ -77,7 +77,7 @@ function used(prompt: number, completion = 0, more: Partial<Usage> = {}): Usage 
   return { ...ZERO_USAGE, prompt, completion, ...more };
 }
 
-/** The cost as a listing states it, one token after the other. */
+/** Adds the prices of all tokens one by one, in the tier of the whole prompt. */
 function costByHand(sheet: PriceSheet, usage: Usage): bigint {
   let rate = sheet;
   let size = 0;
@@ -134,7 +134,7 @@ describe("prices, with or without tiers by the size of the prompt", () => {
     );
   });
 
-  // Gemini 3.1 Pro's shape: 2 and 12 dollars, above 200,000 tokens 4 and 18.
+  // Gemini 3.1 Pro costs $2 and $12 per million tokens, and $4 and $18 above 200,000 tokens.
   const pro: PriceSheet = {
     ...flatSheet(2_000_000n, 12_000_000n),
     tiers: [{ abovePromptTokens: 200_000, prices: flatSheet(4_000_000n, 18_000_000n) }],
@@ -159,7 +159,7 @@ describe("prices, with or without tiers by the size of the prompt", () => {
 
   test("lose no digit of the largest request at the largest price", () => {
     const largest = flatSheet(9_999_999_999_999n, 9_999_999_999_999n);
-    // 10,518,528 tokens at $9,999,999.999999 per million, rounded up to the micro-dollar.
+    // 10,518,528 tokens at $9,999,999.999999 per million, with the sum rounded up to micro-dollars.
     const tokens = { input: 10_485_760, output: 32_768 };
     expect(quoteWorstCase(largest, tokens)).toBe(105_185_279_999_990n);
     expect(exactCost(largest, used(10_485_760, 32_768))).toBe(10_518_528n * 9_999_999_999_999n);
@@ -199,7 +199,7 @@ describe("hour-long cache writes", () => {
 
 describe("the worst case of images", () => {
   test("is the ceiling once for each image, and the prompt once", () => {
-    // $5 per million prompt tokens, $40 per million output tokens.
+    // Prompt tokens cost $5 per million, and output tokens $40 per million.
     const sheet = flatSheet(5_000_000n, 40_000_000n);
     const asked = { input: 100, images: 1, ceiling: 6_208 };
     expect(quoteImages(sheet, asked)).toBe(500n + 248_320n);

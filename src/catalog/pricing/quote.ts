@@ -13,8 +13,8 @@ import {
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 
 /**
- * The most that a request can cost: all input at the highest input rate, all output at the highest
- * output rate. Rounded up once, over the sum.
+ * Returns the most that a request can cost: all input at the highest input rate, all output at the
+ * highest output rate. The sum is rounded up once.
  */
 export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { tiers } = prices;
@@ -66,8 +66,8 @@ function quoteAtRates(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
 
 /**
  * The most that `images` images can cost: all estimated input tokens, and `ceiling` output tokens
- * for each image. If the provider reports its own cost, `ceiling` and the prices are in
- * micro-dollars.
+ * for each image. If the provider reports its own cost, `ceiling` is in micro-dollars: input then
+ * has the price 0, and an output token the price of one micro-dollar.
  */
 export function quoteImages(
   prices: PriceSheet,
@@ -109,14 +109,14 @@ function dearest(first: bigint, ...others: bigint[]): bigint {
 
 /** Tokens of requests whose prompts are all in the same tier. */
 export interface TokensOfSize {
-  /** Exclusive lower bound of every prompt; 0: any size. */
+  /** Exclusive lower bound of the length of every prompt; 0: any length. */
   readonly abovePromptTokens: number;
   readonly usage: Usage;
 }
 
 /**
- * What `tokens` would have cost at `prices`, each entry in the tier of its prompts. The exact sum
- * is rounded down once.
+ * Returns the cost that `tokens` would have had at `prices`, each entry in the tier of its prompts.
+ * The exact sum is rounded down once.
  */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
@@ -146,8 +146,8 @@ function withCheapestWrite(prices: PriceSheet): PriceSheet {
 }
 
 /**
- * True if the sums of tokens do not determine the cost, because tiers depend on each prompt and
- * cache writes on their lifetime.
+ * True if token totals do not determine the cost, because the price tier depends on the length of
+ * each prompt, and the price of a cache write on its lifetime.
  */
 export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   const hasHours = pricesHourWrites(prices) && usage.cacheWrite > 0;

@@ -44,8 +44,8 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
 }
 
 /**
- * Warns of settings that sessions of a shared pool lack. A missing `synchronous_commit` is not
- * reported here, because the stores then refuse to open.
+ * Warns about PostgreSQL settings that sessions through a connection pooler lack. A missing
+ * `synchronous_commit` is not reported here, because the stores then refuse to open.
  */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =

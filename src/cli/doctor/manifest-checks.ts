@@ -51,7 +51,7 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "provider keys", level, detail }];
 }
 
-/** Warns of providers whose listings are all staged: even with a key they serve no request. */
+/** Warns about providers whose listings are all staged: even with a key they serve no request. */
 function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];
   const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));
@@ -64,8 +64,8 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
 }
 
 /**
- * Warns of routed listings whose prices were last checked too long ago. Reports nothing if no
- * manifest tells when its prices were checked.
+ * Warns about routed listings whose prices were last checked too long ago. Reports nothing if no
+ * manifest states when its prices were checked.
  */
 function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
   if (!loaded.ok) return [];

@@ -40,7 +40,7 @@ export function headsWithKey(keys: ProviderKeys): readonly ProviderHead[] {
   );
 }
 
-/** Reads `NAME=value` lines, as shells and most tools write them. Messages never have a value. */
+/** Reads `NAME=value` lines, as shells and most tools write them. Messages contain no value. */
 function readKeysFile(file: string): readonly (readonly [string, string])[] {
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --keys-file`);
   if (statSync(file).size > FILE_BYTES_MAX) {

@@ -24,7 +24,7 @@ export interface OpenedAccount {
   readonly key: string;
 }
 
-/** The reference of the credit: a repeated first run grants no second credit. */
+/** The fixed reference of the credit, so that a repeated first run grants no second credit. */
 const CREDIT_REF = "first-run";
 
 /** Creates an organization with credit and a key. A repeated run adds a key, but no credit. */
@@ -38,7 +38,7 @@ export async function openAccount(
   const { orgId } = known ?? (await accountStore.createOrg({ name, email }, by));
   const credit = { orgId, amountMicroUsd: creditMicroUsd, ref: `${CREDIT_REF}-${orgId}` };
   const { balanceMicroUsd } = await creditStore.grant(credit, by).catch((fault: unknown) => {
-    // An earlier run granted another amount under the reference.
+    // An earlier run granted a different amount under this reference.
     if (known !== undefined && fault instanceof CreditFault && fault.kind === "ref_taken")
       return known;
     throw fault;

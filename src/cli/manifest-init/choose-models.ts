@@ -5,7 +5,7 @@ export interface Choosable {
   readonly names: readonly string[];
 }
 
-/** The models with a name that matches a pattern (`*` is any text); all without patterns. */
+/** Returns the models whose names match a pattern (`*` is any text), or all without patterns. */
 export function chosenBy<T extends Choosable>(
   globs: readonly string[],
   models: readonly T[],

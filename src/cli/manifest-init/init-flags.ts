@@ -77,7 +77,7 @@ export interface InitResult {
   readonly skipped: readonly ModelNote[];
   readonly notes: readonly ModelNote[];
   readonly issues: readonly string[];
-  /** The command that checks the written manifest at the provider; undefined without a file. */
+  /** The command that checks the manifest at the provider; undefined if no file was written. */
   readonly conformance: string | undefined;
 }
 

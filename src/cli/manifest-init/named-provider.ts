@@ -62,7 +62,7 @@ export async function initNamedProvider(
   return { ...draft.result, notes: [...notes, ...draft.result.notes] };
 }
 
-/** The provider's shipped manifest. If there is none, throws a `UsageFault` with the next step. */
+/** The provider's shipped manifest. Throws a `UsageFault` that says what to do if there is none. */
 export function findShipped({ provider }: ProviderHead): Manifest {
   const manifest = shippedManifest(provider.id);
   if (manifest !== undefined) return manifest;

@@ -159,9 +159,7 @@ function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): Li
   return { ...model, contextLength: context, contextFrom: "as loaded now" };
 }
 
-/**
- * Returns a note if the context length is the model's maximum, because the server may offer less.
- */
+/** Returns a note if the context length is the model's maximum: the server may offer less. */
 function contextNote({ upstreamId, contextFrom }: ListableModel): readonly ModelNote[] {
   const isOwn = ["n_ctx_train", "the model file", "max_context_length"].includes(contextFrom ?? "");
   if (!isOwn) return [];

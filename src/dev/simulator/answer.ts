@@ -20,7 +20,7 @@ export interface SimUsage {
 
 export type SimFinish = "stop" | "length" | "tools" | "stop_sequence" | "refusal";
 
-/** What the simulated model answers, before a dialect writes it in the format of its wire. */
+/** The simulated model's answer, before a dialect writes it in the format of its wire. */
 export interface SimAnswer {
   /** Text of the reasoning; empty if the answer shows none. */
   readonly thinking: string;
@@ -121,8 +121,8 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
 }
 
 /*
- * Tools that the user's text names. With the word "both" or "parallel", returns two tools even if
- * the text names fewer.
+ * Returns the tools that the user's text names. If the text contains "both" or "parallel", returns
+ * two tools even if it names fewer.
  */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();

@@ -30,7 +30,7 @@ export interface ChatAsked {
   readonly dialect: Dialect;
   readonly body: JsonObject;
   readonly request: SimRequest;
-  /** Number of this answer among all answers of the simulator, from 1. */
+  /** Number of this answer among all answers to chats, images and decisions, from 1. */
   readonly number: number;
   /** Values that an answer stores for later answers. */
   readonly kept: Map<string, unknown>;
@@ -52,18 +52,18 @@ export interface ImageCheat {
   /** Returns the seed of a picture. Pictures with equal seeds are equal. */
   readonly seed?: (prompt: string, index: number) => string;
   readonly file?: (bytes: Buffer, call: number) => Buffer;
-  /** Changes the order from which the usage is computed. The images stay as ordered. */
+  /** Replaces fields of the request for the computation of usage, but not of the images. */
   readonly billed?: (order: ImageOrder) => Partial<ImageOrder>;
   readonly model?: string;
   readonly hidesUsage?: true;
 }
 
 export interface VideoCheat {
-  /** If set, the host accepts films that are longer than those that it renders. */
+  /** If set, the provider accepts requests for films that are longer than its own maximum. */
   readonly acceptsLong?: true;
   /** If set, every job fails but reports the cost of a completed one. */
   readonly billsFailed?: true;
-  /** Changes the order from which the cost is computed. The film stays as ordered. */
+  /** Replaces fields of the request for the computation of the cost, but not of the film. */
   readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
   readonly seconds?: (asked: number) => number;
   /** Seed of the film's content. Films with equal seeds and equal length are equal. */
@@ -72,13 +72,13 @@ export interface VideoCheat {
   readonly isFirst?: true;
   /** This text is sent as the file instead of a film. */
   readonly page?: string;
-  /** Share of the film's data that the file contains, from 0 to 1. */
+  /** Fraction of the film's data that the file contains, from 0 to 1. */
   readonly share?: number;
   readonly model?: string;
 }
 
 export interface DecisionCheat {
-  /** Changes the body from which the host decides. Usage is still that of the original body. */
+  /** Changes the body from which the provider decides. Usage is still that of the original body. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,

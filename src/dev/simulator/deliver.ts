@@ -62,7 +62,7 @@ export async function deliverJson(
   await deliverPieces(delivery, body);
 }
 
-/** A body that is generated while it is sent, so that it is never in memory as a whole. */
+/** A body that is generated in chunks while it is sent, so that it is never whole in memory. */
 export interface PiecedBody {
   readonly status: number;
   readonly type: string;
@@ -70,7 +70,7 @@ export interface PiecedBody {
   readonly pieces: Iterable<Buffer>;
 }
 
-/** Sends a body piece by piece. Of the faults, applies those for whole documents only. */
+/** Sends a body in chunks, and applies only those faults that act on whole documents. */
 export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promise<void> {
   const { faults, response } = delivery;
   await pause(delivery);
@@ -264,7 +264,7 @@ function breakOff(response: ServerResponse): never {
   throw new BrokenOff();
 }
 
-/** Answers that the fault `hold` stops. `release` lets all of them continue. */
+/** The answers that the fault `hold` has stopped. `release` lets all of them continue. */
 export class HeldAnswers {
   readonly #waiting = new Set<() => void>();
 

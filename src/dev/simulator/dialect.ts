@@ -3,7 +3,7 @@ import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 
-/** Kind of a streamed event: some faults drop or change only events of certain kinds. */
+/** Kind of a streamed event. Some faults drop or change only events of certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
 
 export interface Frame {
@@ -13,7 +13,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** What an answer states in addition to the model's words. */
+/** Facts that an answer states in addition to the model's words. */
 export interface Envelope {
   /** Unique part of the ids of this answer. */
   readonly serial: string;
@@ -37,7 +37,7 @@ export interface Dialect {
   readonly requestIdHeader: string;
 }
 
-/** Splits text into pieces of at most `charsMax`, never within a surrogate pair. */
+/** Splits text into parts of at most `charsMax` characters, never within a surrogate pair. */
 export function pieces(text: string, charsMax: number): readonly string[] {
   const parts: string[] = [];
   let part = "";

@@ -51,7 +51,7 @@ test("the examples are one catalog, beside the shipped manifests too", () => {
 
 const systemone = { urgent: { type: "noul", instructions: "Is it urgent?" } };
 
-/** Where the simulator plays the host of an example, and a request that such a host takes. */
+/** Each example manifest, the simulator's path for its provider, and a request that it accepts. */
 const hosts = [
   ["images-reference.json", "/img/v1", { prompt: "p", n: 1, size: "1024x1024", quality: "low" }],
   ["images-relay.json", "/imgor/v1", { prompt: "p", n: 1, aspect_ratio: "1:1", resolution: "1K" }],

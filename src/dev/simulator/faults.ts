@@ -11,7 +11,7 @@ export interface FaultPoint {
 }
 
 const isSet: Rule = be("true", (value) => value === true);
-/** A cost in USD, which is reported digit for digit. Null means that no cost is reported. */
+/** A cost in USD, reported digit for digit. Null, which `fields` does not check, means no cost. */
 const amount: Rule = be("an amount", conforms(Type.Union([Type.String(), Type.Number()])));
 
 export interface ImageFault {
@@ -153,7 +153,7 @@ const READERS = {
   /** Name of the question that gets no answer. If empty, the first question gets none. */
   missing_answer: (argument: string) => argument,
   extra_answer: parseFlag,
-  /** Answers that replace those of the host, by question name. */
+  /** Answers that replace those of the provider, by question name. */
   answers: objectReader(anything),
 };
 

@@ -18,7 +18,7 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const isOver = await isRefused(dialect, delivery, findProblem(generation));
   if (isOver || !isObject(body)) return;
   const read = dialect.read(body);
-  // With the fault `body`, a client that requested a stream gets one document.
+  // With the fault `body`, a client that requested a stream gets one whole document instead.
   const request = { ...read, stream: read.stream && faults.body === undefined };
   const { kept } = generation;
   const asked = { dialect, body, request, number: generation.nextChatAnswer(), kept };

@@ -32,7 +32,7 @@ const box = { type: "box", instructions: "Where?" };
 const photo = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
 const read = { model: "reader", text: "Ada is happy", schema: { entities: ["person"] } };
 
-/** A request that a real host of each kind refuses, and the simulator in its place. */
+/** Requests that real providers of each kind refuse, and that the simulator must refuse, too. */
 test.each([
   [CHAT, { ...said, models: ["b"] }, 400, "models"],
   [CHAT, { ...said, model: "unknown-x" }, 404, "model_not_found"],

@@ -19,7 +19,7 @@ export interface ReceivedCall {
   readonly serial: string;
   readonly createdS: number;
   readonly jobs: VideoJobs;
-  /** Returns the next number of a chat answer; the simulator counts all of them from 1. */
+  /** Returns the number of an answer; chats, images and decisions are counted together from 1. */
   readonly nextChatAnswer: () => number;
   readonly kept: Map<string, unknown>;
 }

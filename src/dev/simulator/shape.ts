@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { conforms, textOf } from "../../kernel/index.ts";
 import { isAbsent, isObject, wordSet } from "./json.ts";
 
-/** What is wrong with a value; undefined if the value is valid. */
+/** A sentence that says what is wrong with a value; undefined if it is valid. */
 export type Complaint = string | undefined;
 
 /** `path` is the place of the value in the body. The complaint names it. */

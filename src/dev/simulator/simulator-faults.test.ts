@@ -27,7 +27,7 @@ interface Answer {
 
 const base = { model: "m", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
 
-/** Posts with a fault; gives what arrived, or the error code of a connection that died early. */
+/** Posts with a fault; resolves with the answer, or the error code of a broken connection. */
 function post(path: string, fault: string, more: object = {}): Promise<Answer | string> {
   return new Promise((resolve) => {
     const call = httpRequest(simulator.url + path, {

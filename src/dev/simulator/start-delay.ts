@@ -5,8 +5,8 @@ import { makeSerial } from "./call-log.ts";
 const JITTER_DIGITS = 8;
 
 /**
- * Delays the start of answers. `jitter` acts like a host with many machines, `slow_start` like a
- * model that must be loaded first.
+ * Delays the start of answers. `jitter` acts like a provider with many machines, `slow_start` like
+ * a model that must be loaded first.
  */
 export class StartDelay {
   readonly #seed: string;

@@ -1,4 +1,4 @@
-/** The fields of a form by their paths, which `keyOf` writes: `a[b]` has the path `a`, `b`. */
+/** The fields of a form. The keys are paths as `keyOf` joins them: `a[b]` has the path `a`, `b`. */
 export type FormFields = ReadonlyMap<string, string>;
 
 const DEPTH_MAX = 8;

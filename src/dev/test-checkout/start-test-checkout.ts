@@ -32,7 +32,7 @@ export interface TestCheckoutOptions {
 }
 
 /**
- * What happens to a call that charges a card. `lost_before`, `lost_after`: the connection breaks
+ * The fault of a call that charges a card. `lost_before`, `lost_after`: the connection breaks
  * before or after the charge. `busy`: answers 429. `broken`: answers 500. The last two charge
  * nothing.
  */

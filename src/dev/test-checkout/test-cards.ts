@@ -3,7 +3,7 @@ import type { CheckoutDecline } from "./checkout-objects.ts";
 export interface TestCard {
   readonly brand: string;
   readonly last4: string;
-  /** What the card does, in the words that the payer reads on the page. */
+  /** The card's behavior, in the words that the payer reads on the page. */
   readonly does: string;
   /** How a charge is declined while the payer is absent; undefined if the charge succeeds. */
   readonly decline?: CheckoutDecline;

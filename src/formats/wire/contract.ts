@@ -48,7 +48,7 @@ export interface RequestCodec {
    * from a body for this deployment.
    */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
-  /** Edits a body sent and forwarded in this wire: applies the profile, writes the output bound. */
+  /** Edits a body that stays in this wire: applies the wire profile and writes the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
   /** True if the usage that providers report tells how many cache writes last an hour. */
   readonly countsHourWrites: boolean;
@@ -56,7 +56,7 @@ export interface RequestCodec {
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** True if the client runs tools of this type, so that they cost only tokens. */
   isClientTool(doc: JsonDocument, type: JsonNode): boolean;
-  /** Estimates the input tokens of a checked body. Fast for any length. */
+  /** Estimates the input tokens of a checked body. It is fast for a body of any length. */
   countTokens(doc: JsonDocument): number;
   /** `betas` are the names of the client's beta header that are forwarded. */
   headers(betas: readonly string[]): Readonly<Record<string, string>>;

@@ -35,8 +35,8 @@ interface KnownEdits {
   readonly edits: HistoryEdits;
 }
 
-// Edits by document. Routing reads the names of the fields that a body loses, and the encoder then
-// reads the edits, so both are computed only once.
+// Keeps the edits of each document. Routing reads the names of the fields that a body loses, and
+// the encoder then reads the edits, so both are computed only once.
 const known = new WeakMap<JsonDocument, KnownEdits>();
 
 function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
@@ -169,8 +169,8 @@ function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void
 }
 
 /**
- * Removes null members, which mean the same as absent ones. The arguments of a call are the client's
- * own data, in which a null has its own meaning.
+ * Removes null members, which mean the same as absent ones. Nulls in the arguments of a call are
+ * kept, because those are the client's own data.
  */
 function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);

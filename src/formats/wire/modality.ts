@@ -78,9 +78,9 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Never the client's own buffer, which is reused after the call. */
+  /** It is never the client's own buffer, because that one is reused after the call. */
   readonly body: Buffer | EditedBytes;
-  /** Set if the request marks hour-long cache writes that the listing prices. */
+  /** Set if the request asks for cache writes that last an hour and the listing prices those. */
   readonly asksHourWrites?: true;
   /** All fields that this deployment does not get, reported in `x-tm-dropped-params`. */
   readonly droppedParams: readonly string[];

@@ -7,7 +7,7 @@ import { isEmptyArray } from "./fields/check-shape.ts";
 import { isNoOp } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
-/** Priced fields that the answer depends on. Servers of either wire accept all of them. */
+/** Fields that the answer depends on and that can raise the price, in requests of either wire. */
 const REFUSED_FIELDS = [
   "audio",
   "container",
@@ -66,7 +66,7 @@ export interface PricedFields {
 export interface LongMark {
   readonly field: string;
   readonly object: JsonNode;
-  /** True for an hour-long write on a wire whose providers report such writes. */
+  /** True for a cache write that lasts an hour, on a wire whose providers report such writes. */
   readonly isHour: boolean;
 }
 
@@ -99,8 +99,8 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
 }
 
 /**
- * Fields that are not forwarded even if the customer pays the provider: they need a beta, or let
- * another model answer.
+ * Fields that are not forwarded even if the customer pays the provider: they need a beta header, or
+ * let another model answer.
  */
 const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
 

@@ -22,7 +22,7 @@ type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameter
 /** Top-level members that the gateway handles itself, so no listing declares them. */
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
-/** Other names under which a listing may declare a parameter: of the other wire, or older. */
+/** Other names by which a listing may declare a parameter: from the other wire, or older names. */
 const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   stop: ["stop_sequences"],
   stop_sequences: ["stop"],
@@ -216,8 +216,8 @@ export function lostParameters(
 }
 
 /**
- * The `provider` object for an aggregator: the client's controls, with members replaced by those of
- * a fixed `provider` member.
+ * The `provider` object for an aggregator: the client's controls, in which the members that the
+ * listing fixes replace the client's.
  */
 export function aggregatorControls(
   doc: JsonDocument,

@@ -138,7 +138,7 @@ const tooLong = {
   message: "prompt is too long: 9 tokens > 8 maximum",
 };
 const overflow = { type: "error", error: tooLong };
-/** An overflow that a provider of each wire reports in a stream that has begun. */
+/** For each wire, how its provider reports a context overflow in a stream that has begun. */
 const OVERFLOW = {
   wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
   wire_b: events(overflow),

@@ -87,8 +87,8 @@ export class PostgresAbuseRestrictionStore {
 
   /**
    * Lifts the organization's restrictions for one family of requests; undefined means all families.
-   * Returns the lifted restrictions, newest first; they no longer count as a first offense. `why`
-   * goes to the change log, which only operators see.
+   * Returns the lifted restrictions, newest first. The next finding then counts as a first one.
+   * `why` goes to the change log, which only operators see.
    */
   async lift(
     orgId: OrgId,

@@ -20,7 +20,7 @@ const REFUSED_LINE = 5;
 
 type Answer = AbuseRestriction | undefined | Error | "silence";
 
-/** A watch with a clock that the test moves, over a store that answers what the test says. */
+/** A monitor on a clock that the test moves, with a store whose answer the test sets. */
 function monitorFixture() {
   const recorded: UsageFinding[] = [];
   const logged: object[] = [];
@@ -59,11 +59,11 @@ function monitorFixture() {
     note,
     refuse: (principal = TRIAL, family: CallFamily = "chat") =>
       watch.refuse(principal, family, world.nowMs),
-    /** As many refused requests as are unusual, one per second. */
+    /** Notes, all at once, just enough refused requests to count as unusual use. */
     misbehave: (more: Partial<UsageEvent> = {}): void => {
       for (let n = 0; n < REFUSED_LINE; n += 1) note(more);
     },
-    /** Lets the store's answer come in. */
+    /** Waits until the monitor has received the store's answer. */
     answered: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
   };
 }
@@ -240,7 +240,7 @@ describe("the answer of the store", () => {
     }
     expect(triedAfterS).toEqual([1, 3, 7, 15, 31, 63, 127]);
     expect(logged).toHaveLength(recorded.length);
-    // A late report says when the finding was made, and how long it still limits.
+    // A late report states the age of the finding and the time left of its restriction.
     expect(recorded.at(-1)).toMatchObject({ ageMs: 127_000, limitedMs: LIMITED_MS - 127_000 });
   });
 });
@@ -290,10 +290,10 @@ describe("a notice that something of an organization changed", () => {
     watch.forget("org_other" as OrgId);
     world.nowMs += REQUESTS_ON_THEIR_WAY_MS;
     expect(refuse()).toMatchObject({ class: "usage_limited" });
-    // An operator lifted it.
+    // This is the notice that an operator lifted the restriction.
     watch.forget(TRIAL.orgId);
     world.nowMs += REQUESTS_ON_THEIR_WAY_MS - 1;
-    // Further notices prolong nothing.
+    // A further notice does not prolong the restriction.
     watch.forget(undefined);
     expect(refuse()).toMatchObject({ class: "usage_limited" });
     world.nowMs += 1;

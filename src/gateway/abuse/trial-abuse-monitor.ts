@@ -169,7 +169,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
       const nowMs = clock.nowMs();
       if (hold === undefined) this.#fresh.delete(key);
       else {
-        // Kept until every cached principal includes it.
+        // This process applies the restriction until every cached principal includes it.
         const goodUntilMs = nowMs + principalMs;
         const { orgId } = finding;
         this.#fresh.set(
@@ -238,8 +238,8 @@ const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
  * Returns the network by which clients are counted: an IPv4 address itself, or the first 64 bits of
- * an IPv6 address, because one subscriber owns all addresses with these bits and can change at
- * will.
+ * an IPv6 address, because one subscriber owns all addresses with these bits and can switch between
+ * them at will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;

@@ -46,7 +46,7 @@ describe("unusual use", () => {
   test("is not found in a few failed requests of a user who tries the service", () => {
     expect(linesOf({ failedRequests: 49 })).toEqual([]);
     expect(linesOf({ failedRequests: 50 })).toEqual(["error_percent"]);
-    // However many others were refused.
+    // Refused requests do not change the percentage of failed ones.
     expect(linesOf({ failedRequests: 50, refusedRequests: 150 })).toEqual(["error_percent"]);
     expect(linesOf({ failedRequests: 40, refusedRequests: 150 })).toEqual([]);
   });
@@ -143,7 +143,7 @@ test("the counts equal those of a plain list of requests, for any history", () =
         const counted = all.filter((each) => slice - Math.floor(each.atMs / SLICE_MS) < 60);
         expect(use.inWindow(nowMs)).toEqual(sumOf(counted));
         expect(use.sinceMs).toBe(counted[0]?.atMs);
-        // The count has nothing older than the window, and misses nothing of its last 59 parts.
+        // No counted request is older than the window, and all of its last 59 slices are counted.
         for (const each of counted) expect(nowMs - each.atMs).toBeLessThan(WINDOW_MS);
         const young = all.filter((each) => nowMs - each.atMs <= WINDOW_MS - SLICE_MS);
         expect(counted).toEqual(expect.arrayContaining(young));

@@ -25,9 +25,7 @@ export interface UsageEvent {
 /** Detects unusual use by organizations that have only trial credit, and restricts it. */
 export interface AbuseMonitor {
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
-  /**
-   * Counts an ended request; `nowMs` is wall-clock time. Never throws, and nothing waits for it.
-   */
+  /** Counts an ended request; `nowMs` is wall-clock time. Never throws; nothing waits for it. */
   note(event: UsageEvent, nowMs: number): void;
   /**
    * Called when an organization has changed and its principals will be read again; undefined means
@@ -53,9 +51,7 @@ export interface UnusualUsePolicy {
   readonly refusedRequests: number | undefined;
   /** From this many different client networks, use is unusual. */
   readonly clientAddresses: number | undefined;
-  /**
-   * From this percentage (1 to 100) of failed requests among the dispatched ones, use is unusual.
-   */
+  /** From this percentage (1 to 100) of failures among dispatched requests, use is unusual. */
   readonly errorPercent: number | undefined;
   /** With fewer dispatched requests than this, `errorPercent` is not checked. */
   readonly requestsMin: number;
@@ -159,8 +155,8 @@ export class WatchedUse {
 }
 
 /**
- * The number of slices of a window. Slices leave the window whole, so a request may leave one slice
- * too early.
+ * The number of slices of a window. A slice leaves the window as a whole, so a request may stop
+ * counting up to one slice too early.
  */
 const SLICES = 60;
 
@@ -171,7 +167,7 @@ export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicro
 
 interface Slice {
   readonly number: number;
-  /** When the first request in the slice ended. */
+  /** Wall-clock time at which the first request in the slice ended, in milliseconds. */
   readonly sinceMs: number;
   served: number;
   failed: number;
@@ -189,9 +185,7 @@ export class WindowUse {
   readonly #clientsMax: number;
   /** The slices that contain requests, oldest first. */
   readonly #slices: Slice[] = [];
-  /**
-   * For each client network, the number of the slice with its newest request, in ascending order.
-   */
+  /** For each client network, the number of the slice with its newest request, in that order. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;
@@ -206,7 +200,9 @@ export class WindowUse {
     return this.#lastMs;
   }
 
-  /** When the oldest request that still counts ended; undefined if no request counts. */
+  /**
+   * Wall-clock time at which the oldest request that still counts ended; undefined if none counts.
+   */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }

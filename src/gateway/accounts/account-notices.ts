@@ -4,9 +4,7 @@ import type { Client, Pool } from "pg";
 
 import { type Logger, type OrgId, type DatabaseAddress, openClient } from "../../kernel/index.ts";
 
-/**
- * PostgreSQL channel on which the triggers of `functions.sql` announce changes of organizations.
- */
+/** PostgreSQL channel on which the triggers of `functions.sql` announce changed organizations. */
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;
@@ -20,7 +18,8 @@ export type AccountListener = (orgId: OrgId | undefined) => void;
 /**
  * Listens on a separate connection for changes of organizations by this and other processes. The
  * database sends the notice with the commit of the change. While the connection is down, notices
- * are lost and cached facts can only expire; once it is back, all cached facts are dropped.
+ * are lost and cached records stay until they expire; once it is back, the listener is told that
+ * any organization may have changed.
  */
 export class AccountNotices {
   readonly #pool: Pool;
@@ -114,8 +113,7 @@ export class AccountNotices {
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Changes that were committed without a connection were missed, so any organization may have
-    // changed.
+    // Changes that were committed meanwhile were missed, so any organization may have changed.
     this.#listener(undefined);
   }
 

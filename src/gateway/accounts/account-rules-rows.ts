@@ -61,7 +61,7 @@ const ACCOUNT_RULES_COLUMNS: string = `
       where org_id = k.org_id and lifted_at is null and (until_at is null or until_at > now())
       order by family, until_at desc nulls first) h) as usage_holds`;
 
-/** The raw values of `keyRecordSql` that are not columns; a list without rows is null. */
+/** The values of a row of `keyRecordSql` besides `recordColumns`; a list without rows is null. */
 export interface KeyRecordRow {
   readonly digest: string;
   readonly is_trial: boolean;
@@ -200,8 +200,8 @@ export function valueFacts(limits: LimitValues): Facts {
   };
 }
 
-// Returns the changed row with its old values in `was`: a subquery sees the table as before the
-// statement.
+// Returns the changed row with its old values in `was`. The subquery reads the old values, because
+// it sees the table as it was before this statement.
 const CHANGE_LIMIT_SQL = `
   insert into limit_override as l
     (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)

@@ -44,7 +44,7 @@ interface Fixture {
   readonly options?: Partial<AuthenticatorOptions>;
 }
 
-/** Looking up thousands of keys takes longer on a busy machine than a store may take to answer. */
+/** A longer time limit, because a busy machine is slow to look up thousands of keys. */
 const PATIENT: Partial<AuthenticatorOptions> = { storeTimeoutMs: 60_000 };
 
 function open({ records, find, options }: Fixture = {}) {

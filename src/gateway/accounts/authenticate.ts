@@ -45,9 +45,7 @@ export interface Authenticator {
     authorization: string | undefined,
     xApiKey: string | undefined,
   ): AuthOutcome | Promise<AuthOutcome>;
-  /**
-   * Drops the cached keys of an organization that changed, or of all organizations if undefined.
-   */
+  /** Drops the cached keys of an organization that changed; undefined means all organizations. */
   forget(orgId: OrgId | undefined): void;
 }
 
@@ -129,8 +127,8 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
 
     forget(orgId) {
       changes += 1;
-      // A look-up in progress may have read the key before the change: later requests start a new
-      // one.
+      // A look-up in progress may have read the key before the change, so later requests start a
+      // new look-up.
       lookingUp.clear();
       keys.drop((known) => orgId === undefined || known.orgId === orgId);
       // The change may have created a key that is cached as unknown.

@@ -127,7 +127,7 @@ export async function editKeys(
 ): Promise<readonly KeySummary[] | undefined> {
   const { edit, where, values } = asked;
   const keyIds = [...new Set(asked.keyIds)];
-  // A changed cap locks the wallet, and rows of organizations are locked before wallets.
+  // A changed cap locks the wallet, and an organization's row must be locked before its wallet.
   await client.query(
     `select from org
     where org_id in (select org_id from api_key where key_id = any ($1) and ${where})

@@ -92,7 +92,7 @@ export const keyColumns = columns({
 });
 export type KeySummary = RecordOf<typeof keyColumns>;
 
-/** The caller has checked how many keys the organization may have. */
+/** Inserts a key. The caller has checked that the organization may have one more. */
 export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
   const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     createKeyId(),

@@ -16,9 +16,7 @@ import {
   type Public,
 } from "../../kernel/index.ts";
 
-/**
- * What a sealed key belongs to. A key can be opened only with the three values it was sealed with.
- */
+/** The owner of a sealed key. It opens only with the same three values with which it was sealed. */
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -57,7 +55,7 @@ export function openKeyVault(
 export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   const texts = keysBase64.split(",");
   const keys = texts.map((text) => Buffer.from(text, "base64"));
-  // Node skips characters that are not base64: compare the text with its own re-encoding.
+  // Node skips characters that are not base64, so the text is compared with its re-encoding.
   const isValid = keys.every(
     (key, at) => key.length === KEY_BYTES && key.toString("base64") === texts[at],
   );
@@ -75,7 +73,7 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   return keys;
 }
 
-/** Bounded, because bytes that do not open are tried with every key. A rotation needs two keys. */
+/** The most keys, because bytes that do not open are tried with every key. A rotation needs two. */
 const KEYS_MAX = 8;
 
 /**
@@ -104,8 +102,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
 /**
- * First byte of format version 1, which does not name the encryption key. Every released program
- * can open it.
+ * First byte of format version 1, which does not name the encryption key. Every release of the
+ * gateway can open it.
  */
 const UNNAMED = 1;
 /** First byte of format version 2, which is followed by the name of the encryption key. */
@@ -123,9 +121,8 @@ function ringKey(bytes: Buffer): RingKey {
 
 /**
  * Encrypts customers' own provider keys, so that the result can be stored anywhere.
- *
  * The format of sealed bytes: version, name of the key (version 2), nonce, tag, encrypted key. The
- * bytes before the nonce and the context are authenticated too. A single key seals in version 1, so
+ * context and the bytes before the nonce are authenticated too. A single key seals in version 1, so
  * that the previous release can open it.
  */
 class AesVault {
@@ -220,9 +217,7 @@ export interface SealedRow {
 export interface SealedRows {
   /** Lists the sealed rows of at most `max` ids after `after`, in the order of the ids. */
   listSealed(after: string, max: number): Promise<readonly SealedRow[]>;
-  /**
-   * Replaces the bytes of each row that still has its old bytes; returns how many were replaced.
-   */
+  /** Replaces the bytes of each row that still has its old bytes; returns how many it replaced. */
   reseal(
     changed: readonly (SealedRow & { readonly resealed: Buffer })[],
     by: ChangedBy,

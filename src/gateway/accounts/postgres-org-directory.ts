@@ -36,7 +36,8 @@ export const ORG_AND_WALLET_SQL =
   "from org o join account w on w.account_id = 'wallet:' || o.org_id";
 
 /**
- * Inserts an organization with an empty wallet. $1 id, $2 name, $3 e-mail, $4 e-mail is verified.
+ * Inserts an organization with an empty wallet. $1 id, $2 name, $3 e-mail, $4 true if the e-mail is
+ * verified.
  */
 export const CREATE_ORG_SQL = `
   with made as (
@@ -126,8 +127,7 @@ const listedColumns = columns({
 });
 export type ListedOrg = RecordOf<typeof listedColumns>;
 
-// Selects the rows of the page first, so that the subqueries of the columns run only for these
-// rows.
+// Selects the page first, so that the columns' subqueries run only for its rows.
 const PAGE_SQL = `
   with o as (
     select * from org

@@ -51,7 +51,7 @@ export class PostgresRulesStore {
     this.#changes = changes;
   }
 
-  /** Reads a key and its rules from the database, past every cache. */
+  /** Reads a key and its rules from the database, never from a cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
     const { rows } = await this.#read<KeyRecordRow>(
       keyRecordSql("k.key_id = $1 and s.digest = k.digest"),

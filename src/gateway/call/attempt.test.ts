@@ -34,7 +34,10 @@ interface Noted {
   readonly isImpossible?: boolean;
 }
 
-/** The counts of one answer; undefined: none, not even the answer itself. */
+/**
+ * Returns the breaches (`BREACH` bits) that `noteConduct` counts for one answer; undefined if it
+ * does not count the answer at all.
+ */
 function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = false }: Noted) {
   const seen: number[] = [];
   const standing = {
@@ -157,7 +160,10 @@ describe("an attempt of a call", () => {
   const choice = { message: { role: "assistant", content: "Hi" }, finish_reason: "stop" };
   const answer = JSON.stringify({ id: "1", model: "m/other", choices: [choice] });
 
-  /** The counts when the provider answers with another model and without usage. */
+  /**
+   * Makes one call whose provider answers with another model and without usage. Returns listing,
+   * organization and breaches of each answer that was counted.
+   */
   async function countedOf(change: Partial<CallKind<ParsedChatRequest>>): Promise<unknown[]> {
     const { deps, sent } = openRecipe(systemClock, [manifest]);
     const counted: unknown[] = [];

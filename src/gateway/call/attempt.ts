@@ -24,7 +24,7 @@ import { observedTokens, computeSettlement, lacksUsage } from "./settle.ts";
 
 export type AttemptEnd =
   | EndedAttempt
-  /** A provider's job that continues after the call; `body` is the client's answer. */
+  /** The provider accepted a job that continues after the call; `body` is the client's answer. */
   | { readonly kind: "job"; readonly body: Output };
 
 export interface CandidateAttempt<R extends CallRequest> {
@@ -54,8 +54,7 @@ export async function attemptCandidate<R extends CallRequest>(
       ? { ok: false, result: ran }
       : await acceptJob(accept, ran, { reserve, deployment, startedAtMs });
   if (job.ok) {
-    // The job outlives the request, so the attempt stays open while the request's limits are
-    // released.
+    // The job outlives the request: its attempt stays open, and the request's limits are released.
     hold.keepOpen();
     hold.release(call.tokens);
     noteConduct(ports, { ...noted, result: ran, isImpossible: false });
@@ -121,8 +120,9 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Counts repeats of one failed request as one strike, so that a client that resends what a provider
- * cannot process does not open the circuit for other callers. A probe always counts.
+ * Returns the outcome to report to the deployment's circuit. If a failed request is sent again and
+ * fails again, only its first failure counts, so that a client that resends what a provider cannot
+ * process does not open the circuit for other callers. A failed probe of a circuit always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
@@ -144,9 +144,7 @@ type JobOutcome =
   | { readonly ok: true; readonly body: Output }
   | { readonly ok: false; readonly result: AttemptResult };
 
-/**
- * Stores a job that the provider accepted. If it cannot be stored, the attempt counts as failed.
- */
+/** Stores a job that the provider accepted. If that fails, the attempt counts as failed. */
 async function acceptJob(
   accept: NonNullable<CallKind<CallRequest>["accept"]>,
   result: AttemptResult,
@@ -258,8 +256,8 @@ export interface NotedAnswer {
 
 /**
  * Records which promises of its listing (`BREACH`) a provider's answer broke. Ignores an answer
- * that is not 2xx or timed out, and a failed answer that is not malformed: there the provider is
- * not certainly at fault.
+ * that timed out or is not 2xx, and a failed answer that is not malformed, because the provider is
+ * not certainly at fault for these.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;

@@ -35,8 +35,9 @@ export interface CallKind<R extends CallRequest> extends Modality<R> {
 export interface CallTokens extends TokenCount {
   /**
    * Estimated prompt tokens minus the bytes of the request body; absent means 0. A refusal
-   * subtracts it to name the bytes that fit. Not 0 for requests with media, and for decisions whose
-   * provider reads the state once per question.
+   * subtracts it from the largest number of prompt tokens that fits, to name the largest body that
+   * fits. Not 0 for requests with media, and for decisions whose provider reads the request's state
+   * again for each question.
    */
   readonly besideBytes?: number;
   /** True for modalities without `max_tokens`, whose clients cannot bound the output. */

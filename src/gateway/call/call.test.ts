@@ -43,7 +43,7 @@ interface Running extends TestRecipe {
   readonly client: RecordedExchange;
 }
 
-/** A call on a clock that only the test moves. */
+/** Starts a call on a clock that only the test moves. */
 function start(
   change: (recipe: TestRecipe, clock: { ms: number }) => Partial<TestRecipe["deps"]> = () => ({}),
   principal: Principal = RECIPE_PRINCIPAL,
@@ -76,7 +76,7 @@ test("the next candidate is tried at once after a failed attempt, without a time
   const failures: ((call: Dispatched) => void)[] = [
     (call) => call.breaks("ECONNREFUSED"),
     (call) => call.answer(500, "{}"),
-    // A provider that asks to wait is not asked again, and the request does not wait for it.
+    // A provider that answers with `retry-after` is not tried again, and the call does not wait.
     (call) => call.answer(429, "{}", { "retry-after": "30" }),
     (call) => call.answer(401, "{}"),
   ];
@@ -149,7 +149,7 @@ test("a candidate that is skipped because its pool is full releases the probe of
   const { id, pool } = last(recipe).deployment;
   for (let strikes = 0; strikes < 10; strikes += 1) health.report(id, "strike", clock.ms, clock.ms);
   await call();
-  // The circuit is half open, so one request at a time may test it.
+  // By now the circuit is half open: it admits one request at a time, as a probe.
   clock.ms += 600_000;
   full.add(pool.id);
   await call();
@@ -159,7 +159,7 @@ test("a candidate that is skipped because its pool is full releases the probe of
 });
 
 describe("the routing deadline", () => {
-  /** Finding a place in a pool takes this long. */
+  /** Moves the clock by `tookMs` whenever the cooldown of a pool is looked up. */
   const slowPools = (tookMs: number) => (recipe: TestRecipe, clock: { ms: number }) => {
     class SlowBoard extends PoolBoard {
       override cooldownMs(poolId: string, nowMs: number): number {

@@ -68,7 +68,7 @@ export async function serveCall<R extends CallRequest>(
 
 /**
  * Returns the refusal that this request would get now; undefined if it would be admitted. `looking`
- * must be read-only, as `lookingPorts` are.
+ * must be ports that change nothing, such as those that `lookingPorts` returns.
  */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
@@ -192,7 +192,8 @@ async function attemptUntilServed<R extends CallRequest>(
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // If there is no money for the next candidate, the client gets the error of the previous one.
+    // If the ledger refuses to hold the next candidate's cost, the client gets the error of the
+    // previous candidate.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;

@@ -18,7 +18,8 @@ export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "cl
 export interface Candidate {
   readonly step: Step;
   /**
-   * The claims in the provider's pool and in the marketplace's limits; undefined if there are none.
+   * The claims in the provider's pool and, if this call needed one, in the limits for organizations
+   * without credit (`MarketplaceClaim`); undefined if there are none.
    */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
@@ -47,8 +48,8 @@ export class CandidateList {
   }
 
   /**
-   * Encodes the request for the next deployment, because only the encoding shows whether that
-   * deployment can be tried.
+   * Returns true if a deployment is left that can be tried. Encodes the request for it, because
+   * only the encoding shows whether the deployment's format can express the request.
    */
   hasNext(): boolean {
     this.#ready = this.next();
@@ -98,8 +99,8 @@ export interface WantedCandidate extends PoolClaim {
 
 /**
  * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
- * the refusal of the full pool with the shortest wait; if no pool was full, the refusal that the
- * deployments are cooling down.
+ * the refusal of the full pool with the shortest wait; if no pool was full, the refusal because
+ * circuits are open, or else because no deployment's format can express the request.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -119,8 +120,8 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // A limit store that does not answer says nothing about this pool, so its refusal is returned
-    // and no other candidate is tried.
+    // The limit store did not answer. That says nothing about this pool, and the next candidate's
+    // claim would fail too, so no other candidate is tried.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
@@ -182,8 +183,8 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
 }
 
 /**
- * Returns the refusal with the shorter wait. A pool that is too small for the request never admits
- * it, so its wait counts as infinite.
+ * Returns the refusal with the shorter wait. The wait counts as infinite for a pool that is too
+ * small for the request, because it never admits it.
  */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>

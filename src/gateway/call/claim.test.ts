@@ -33,7 +33,7 @@ const CALLER = {
   keyOrigin: "console",
 } as const;
 
-/** A request whose input costs 90 and each output token 10 micro-dollars. */
+/** A request whose input costs 90 micro-dollars and each of whose output tokens costs 10. */
 function asking(needed: bigint): HoldAsked {
   const outputWithin = (micros: bigint) => Math.max(0, Number((micros - 90n) / 10n));
   return { needed: microUsd(needed), outputWithin };
@@ -41,7 +41,10 @@ function asking(needed: bigint): HoldAsked {
 
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
-/** Answers slot after slot as scripted and records what it was asked: the port's edge. */
+/**
+ * Returns a function that makes a claim with one part per answer, in a limit store that gives these
+ * answers in order, and the list of the store's calls.
+ */
 function scripted(answers: readonly Answer[]) {
   const asked: string[] = [];
   let at = 0;
@@ -258,7 +261,8 @@ test("after the wait that a pool reports, a lone request passes, however many 42
       const deployment = { ...first, pool };
       for (const { waitMs, throttles, input, output } of steps) {
         at.ms += waitMs;
-        // A pool that cools tells when it has cooled, and asks no window.
+        // The clock moves past each cooldown, because a pool that is cooling down refuses with the
+        // time left and does not look at its windows.
         for (let n = 0; n < throttles; n += 1, at.ms += 1_000) pools.throttled(pool, 1, at.ms);
         const tokens = tokenCount(input, output);
         const asked = { deployment, tokens, marketplace: undefined };

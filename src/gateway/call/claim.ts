@@ -76,8 +76,8 @@ export function claimParts(
 }
 
 /**
- * Builds one part of a claim. If `scopes` limit concurrency, adds the scopes to which the claim
- * moves when its client leaves.
+ * Builds one part of a claim. If `scopes` limit concurrency, adds the scopes for calls whose
+ * clients have left: the claim's concurrency place moves there when its client leaves.
  */
 export function toClaimPart(
   slot: string,
@@ -88,7 +88,10 @@ export function toClaimPart(
   return departed.length === 0 ? { slot, scopes } : { slot, scopes, departed };
 }
 
-/** Memoized, because the Redis store caches by the array's identity. */
+/**
+ * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
+ * identity.
+ */
 const scopesOfEndpoint = memoizeByObject((endpoint: DedicatedEndpoint) => [
   endpointScope(endpoint),
 ]);
@@ -106,9 +109,9 @@ export interface ClaimInput {
   /** The parts are claimed in this order, and the first that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
-  /** Wall clock, for `retry_at`. */
+  /** Wall-clock time in milliseconds, from which `retry_at` is computed. */
   readonly nowMs: number;
-  /** Monotonic clock, for the windows, because a step of the wall clock must not empty them. */
+  /** Monotonic milliseconds for the windows, which a step of the wall clock must not empty. */
   readonly monotonicMs: number;
   /**
    * Returns the monotonic time by which this process will have finished reading `count` answers of
@@ -118,10 +121,10 @@ export interface ClaimInput {
 }
 
 /**
- * Claims the limits of all parts of a request, each in its slot; if one part refuses, undoes the
- * others. Runs before money is held, because limits are cheaper to check than the database. A
- * request that is larger than a limit gets the refusal for its size even if another limit is full
- * now.
+ * Claims the limits of all parts of a request, each in its slot (`LimitClaim.slot`); if one part
+ * refuses, undoes the others. Runs before money is held, because limits are cheaper to check than
+ * the database. A request that is larger than a limit gets the refusal for its size even if another
+ * limit is full now.
  */
 export async function claimScopes(
   limits: LimitStore,
@@ -134,7 +137,7 @@ export async function claimScopes(
     const { slot, scopes, departed } = part;
     const claim = { orgId: input.principal.orgId, slot, scopes, departed, ...input.tokens };
     const answer = limits.claim({ ...claim, nowMs: input.monotonicMs });
-    // A store in memory answers synchronously; `await` would cost a turn of the event loop.
+    // A store in memory answers synchronously; `await` would still defer the rest to a microtask.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
       claimed.add(outcome.lease, departed);
@@ -148,8 +151,8 @@ export async function claimScopes(
 }
 
 /**
- * If calls whose clients have left fill a limit, sets the wait until the gateway will have read
- * enough of their answers.
+ * If calls whose clients have left fill a limit, sets the refusal's wait to the time until the
+ * gateway has read enough of their answers to the end.
  */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
@@ -163,8 +166,9 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * Sets the wait for a throttled window. It may be too small for the request even if no other
- * request uses it: the wait then lasts until the throttle ends.
+ * Sets the wait if a scope is throttled, that is, if its limits are lowered for a while after a
+ * provider's 429. A lowered limit may be too small for the request even when unused; the wait then
+ * lasts until the full limits apply again.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -254,7 +258,7 @@ export class MarketplaceClaim {
     return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
   }
 
-  /** Prevents a second claim after a candidate with the marketplace's key was admitted. */
+  /** Records that a candidate with the marketplace's key was admitted: no second claim is made. */
   admitted({ ownKey }: Deployment): void {
     this.#isClaimed ||= ownKey === undefined;
   }
@@ -278,8 +282,8 @@ export function marketplaceClaim(
 
 /**
  * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, or when the client
- * leaves or this process shuts down. The shared timer is coarse: a request may start one tick late,
- * never early.
+ * leaves or this process shuts down. The timer that all waits share is coarse, so a request may
+ * start up to one of its ticks late, never early.
  */
 export function waitForPacing(
   ports: { readonly clock: Clock; readonly deadlines: Deadlines },

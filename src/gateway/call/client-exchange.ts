@@ -25,9 +25,7 @@ export interface ClientExchange {
   /** The documented path of the route, such as `/v1/models/{id}`. */
   readonly route: string;
   readonly body: Buffer;
-  /**
-   * The client's IP address; undefined if it is unknown, such as after its connection has closed.
-   */
+  /** The client's IP address; undefined if unknown, such as after its connection has closed. */
   readonly clientAddress: string | undefined;
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
@@ -44,11 +42,12 @@ export interface ClientExchange {
   /** Sets the only listener. It runs once if the client disconnects before the answer ends. */
   onGone(listener: () => void): void;
   /**
-   * Sets the only listener. It runs when the client can take bytes after `write` returned false.
+   * Sets the only listener. It runs when the client can take bytes again after `write` returned
+   * false.
    */
   onWritable(listener: () => void): void;
   begin(contentType: string, headers: ServedHeaders): void;
-  /** Begins to pass through a provider's file. Names in `headers` are in lower case. */
+  /** Begins an answer that passes a provider's file on. Names in `headers` are in lower case. */
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void;
   /** Returns false if the client reads slowly; the bytes are buffered all the same. */
   write(output: Output): boolean;
@@ -63,9 +62,6 @@ export interface ClientExchange {
   settled?(debitMicroUsd: MicroUsd): void;
   /** Reports that an answer that had begun ends with an error. */
   brokeOff?(): void;
-  /**
-   * Reports a provider that could not be reached. The reason is logged and never sent to the
-   * client.
-   */
+  /** Reports a provider that was unreachable. The reason is logged, never sent to the client. */
   unreached?(provider: string, reason: string): void;
 }

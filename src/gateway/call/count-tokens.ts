@@ -70,8 +70,8 @@ export async function serveCountTokens(
 }
 
 /**
- * Chooses the deployment that counts; undefined if the gateway must estimate. Refuses a model that
- * the caller cannot use.
+ * Chooses the deployment that is asked for the token count; undefined if the gateway must estimate.
+ * Refuses a model that the caller cannot use.
  */
 function chooseCounter(
   deps: CallPorts,
@@ -93,8 +93,7 @@ function chooseCounter(
     const { first } = plan;
     return { ok: true, deployment: counting.isAnsweredBy(first) ? first : undefined };
   }
-  // No tokens are generated, so the gateway estimates even if no provider can serve the request
-  // now.
+  // Nothing is generated, so the gateway estimates even if no provider can serve the request.
   const anyone = planRoute({
     ...asSent,
     servabilityProblem: () => undefined,
@@ -123,7 +122,7 @@ async function askProvider(
   const running = fetchJson({
     clock,
     deadlines,
-    // An estimate in time is worth more than a count that comes too late.
+    // The client gets an estimate if the provider takes longer than the shorter of these limits.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
     bytesMax: ERROR_BODY_BYTES_MAX,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
@@ -201,7 +200,10 @@ async function claimIn(
   });
 }
 
-/** Memoized, because the Redis store caches by the array's identity. */
+/**
+ * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
+ * identity.
+ */
 const requestsOnly = memoizeByObject((scopes: readonly ScopeClaim[]) =>
   scopes.map((scope) => {
     const { requestsPerMinute } = scope.limits;

@@ -110,7 +110,7 @@ export interface EndedCall {
   readonly debited: MicroUsd;
 }
 
-/** Called after settlement, because the end of the answer contains the final cost. */
+/** Ends the answer. Called after settlement, because the end contains the final cost. */
 export function answerClient(client: ClientExchange, call: EndedCall): void {
   const { delivery, ended, stream, debited } = call;
   const last = ended.at(-1);
@@ -132,7 +132,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   }
 }
 
-/** Prefers the last failure that is not a rate limit, because it explains more. */
+/** Returns the last refusal that is no rate limit, because it explains more, or else the last. */
 function chooseRefusal(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);

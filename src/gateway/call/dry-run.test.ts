@@ -34,7 +34,7 @@ const MANIFESTS = PROVIDERS.map((provider, priority) =>
   }),
 );
 const RESET_MS = Date.UTC(2026, 1, 1);
-/** The end of a week that ends after its month. */
+/** The end of the week in which the month ends; it is later than the month's end, `RESET_MS`. */
 const WEEK_RESET_MS = Date.UTC(2026, 1, 2);
 
 interface Caps<T> {
@@ -44,7 +44,7 @@ interface Caps<T> {
   readonly day: T;
 }
 
-/** The simplest ledger: whatever a hold takes, the dry run must have seen. */
+/** A minimal ledger, with the reads from which the dry run must predict each `reserve`. */
 class Books implements SpendReads {
   readonly #credit: bigint;
   readonly #caps: Caps<MicroUsd | null>;
@@ -122,7 +122,7 @@ const step = fc.oneof(
   fc.record({ what: fc.constant("wait" as const), ms: fc.nat(40_000) }),
 );
 
-/** The message for a request without enough balance. */
+/** Finds, in the refusal for too low a balance, how many output tokens the balance pays for. */
 const FITTING_OUTPUT = /what fits is at most (\d+) output tokens with this balance/;
 
 test("a request ends as its dry run predicts, and a lower max_tokens that it names is admitted", async () => {

@@ -22,7 +22,7 @@ const LEASE: LimitLease = { remainingRequests: 1, remainingTokens: 1, queueMs: 0
 interface Answers {
   readonly reserved?: ReserveOutcome;
   readonly rolled?: ReserveOutcome;
-  /** In place of `reserved`, where it changes. */
+  /** Replaces `reserved` if the answer changes between calls. */
   readonly next?: () => ReserveOutcome;
 }
 

@@ -138,8 +138,7 @@ export class CallHold {
 
   release(tokens: TokenCount): void {
     this.leavePool(tokens);
-    // The unused part of the reserve is free again, so the ledger may accept what it refused
-    // before.
+    // The unused reserve is free again, so the ledger may accept what it refused before.
     if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
     this.limits.release(tokens, this.#ports.clock.monotonicMs());
   }
@@ -176,9 +175,9 @@ export class CallHold {
 }
 
 /**
- * Builds the hold of the next attempt, for the highest cost that the attempt can have. The attempt
- * is charged at the prices that are in force at the instant in its id (by the ledger's clock),
- * however long it runs.
+ * Builds the hold of the next attempt, for the highest cost that the attempt can have. The
+ * attempt's id contains the time of its creation by the ledger's clock. The attempt is charged at
+ * the prices in force at that time, however long it runs.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,

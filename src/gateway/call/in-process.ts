@@ -30,8 +30,8 @@ export interface InProcessRequest {
   readonly route: string;
   readonly body: Buffer;
   /**
-   * Aborted when the caller leaves. A running attempt is then settled by what the provider
-   * reported.
+   * Aborted when the caller leaves. A running attempt is then settled by the usage that the
+   * provider reports.
    */
   readonly signal: AbortSignal;
   /** Receives the answer's bytes as they arrive; must not throw. */
@@ -146,7 +146,7 @@ class InProcessExchange implements ClientExchange {
     this.#goneListener = listener;
   }
 
-  /** Never needed, because `write` never reports a slow client. */
+  /** Does nothing, because `write` never returns false. */
   onWritable(): void {}
 
   begin(_contentType: string, served: ServedHeaders): void {
@@ -173,7 +173,7 @@ class InProcessExchange implements ClientExchange {
     this.write(last);
   }
 
-  /** Does nothing: without an end mark the caller recognizes the answer as incomplete. */
+  /** Does nothing, because the caller recognizes an answer without an end mark as incomplete. */
   cut(): void {}
 
   answer(contentType: string, served: ServedHeaders, body: WholeBody): void {

@@ -43,7 +43,7 @@ export interface EndedRequest {
 
 type RequestEnd = "served" | "refused" | "failed" | "gone";
 
-/** The histograms of one route, found without building label text for each request. */
+/** The histograms of one route, kept so that no label text is built for each request. */
 interface RouteSeries {
   readonly overhead: Histogram;
   readonly durations: Map<RequestEnd, Histogram>;
@@ -78,7 +78,7 @@ export class GatewayMetrics {
   readonly #firstOutputs = new HistogramFamily("tm_first_output_seconds");
   readonly #outputTokens = new HistogramFamily("tm_output_token_seconds");
   readonly #routes: Map<string, RouteSeries> = new Map();
-  /** Two nested maps find a listing without building a key. */
+  /** By provider, then by model: nested maps need no combined key for each attempt. */
   readonly #byProvider: Map<string, Map<string, ListingSeries>> = new Map();
   readonly #listings: Map<ListingLabels, ListingSeries> = new Map();
 
@@ -300,7 +300,7 @@ interface ListingSeries {
   overrunMicroUsd: bigint;
 }
 
-/** What one attempt costs the customer, and what the provider is owed for it. */
+/** The cost of one attempt to the customer, and the amount that is owed to its provider. */
 interface Cost {
   readonly costPicoUsd: PicoUsd;
   readonly owedPicoUsd: PicoUsd;

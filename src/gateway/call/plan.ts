@@ -133,7 +133,7 @@ export function callPlanInput<R extends CallRequest>(
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
  * its messages. Returns undefined if the request has neither, or if no deployments have equal
- * priority, because the digest would have no use. Two organizations never share a digest.
+ * priority, because the digest only chooses among these. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,

@@ -72,7 +72,7 @@ test("a key whose window of refused requests is full is read again after the ann
         clock.ms += waitMs % ((full.retryAfterSeconds ?? 0) * 1_000);
         clock.ms += (opened.check(UNFUNDED)?.retryAfterSeconds ?? 0) * 1_000;
         expect(opened.check(UNFUNDED)).toBeUndefined();
-        // It is not full at once again: what was told has left its window.
+        // Even if one more refused request fills the window again, the wait is at most 61 seconds.
         refuse(UNFUNDED, 1);
         expect(opened.check(UNFUNDED)?.retryAfterSeconds ?? 0).toBeLessThanOrEqual(61);
       }
@@ -91,7 +91,7 @@ test("a change drops the caller's own full minute, but not its window of refused
   opened.note(UNFUNDED, full, {});
   opened.forget("org_b" as OrgId);
   expect(opened.check(UNFUNDED)).toMatchObject({ limit: full.limit });
-  // The limit was raised.
+  // Simulates a notice that the organization changed, for example that its limit was raised.
   opened.forget(UNFUNDED.orgId);
   expect(opened.check(UNFUNDED)).toBeUndefined();
   refuse(UNFUNDED, 20);
@@ -190,7 +190,7 @@ function open(nowMs = RESET_MS - 10_000) {
     nowMs: () => nowMs + passedMs,
     monotonicMs: () => passedMs,
   });
-  /** The ledger's answer to this hold, at this moment. */
+  /** Notes `outcome` as the ledger's answer to a hold that was sent to it just now. */
   const answered = (row: ReserveRow, outcome: ReserveOutcome): void =>
     shortfalls.note(row, outcome, shortfalls.asking(row.orgId));
   const refused = (row: ReserveRow, outcome: ReserveOutcome): void => {
@@ -230,7 +230,7 @@ describe("a remembered refusal", () => {
     expect(shortfalls.find(hold(40n))).toBeUndefined();
     expect(shortfalls.find(hold(41n))).toBe(what);
     expect(shortfalls.find(hold(50n))).toBe(what);
-    // It may be over a cap, which the ledger names before the balance.
+    // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
     expect(shortfalls.find(hold(51n))).toBeUndefined();
   });
 
@@ -271,7 +271,7 @@ describe("a change", () => {
     shortfalls.forget("org_a" as OrgId);
     shortfalls.note(hold(50n), LOW, asked);
     expect(shortfalls.find(hold(50n))).toBeUndefined();
-    // Neither when another refusal has come in between.
+    // The previous `note` has put the organization under watch again, but `asked` is older.
     shortfalls.note(hold(50n), LOW, asked);
     expect(shortfalls.find(hold(50n))).toBeUndefined();
   });

@@ -24,27 +24,29 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** The most refused requests of one key; an organization has `ORG_FACTOR` times as many. */
+  /** Most refused requests of a key per minute; an organization has `ORG_FACTOR` times as many. */
   readonly refusalsPerMinute: number;
-  /** The most refused requests of an organization without credit, and of each of its keys. */
+  /** Like `refusalsPerMinute`, for an organization without credit and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
 }
 
 /**
  * Bounds the refused requests of a caller per minute. Refused requests are free and use no other
- * window, but reading them is work: while this window is full, requests are refused before their
- * bodies are read. A full window is remembered here, so that further requests need no store.
+ * window, but reading their bodies costs time. So while this window is full, requests are refused
+ * before their bodies are read. A full window is remembered here, so that these refusals need no
+ * call to the limit store.
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /**
-   * For each organization without credit, its requests that are neither admitted nor refused yet.
-   */
+  /** For each organization without credit, its requests that are not admitted or refused yet. */
   readonly #undecided = new Map<OrgId, Set<object>>();
   /** For each organization without credit, how many more refused requests its window allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /** Memoized, because the Redis store caches by the array's identity. */
+  /**
+   * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
+   * identity.
+   */
   readonly #scopesOf = memoizeByObject((principal: Principal) => this.#listScopes(principal));
 
   constructor(options: RefusalWindowOptions) {
@@ -188,12 +190,13 @@ interface FullWindow {
 }
 
 const ORG_FACTOR = 3;
-/** A request can count in a one-minute window for up to 61 seconds. */
+/**
+ * An earlier request can still count for up to 61 seconds, because the one-minute window is counted
+ * in whole seconds.
+ */
 const MEMORY_MS = 61_000;
 
-/**
- * Returns a key that includes the credit state, so that buying credit ends a remembered refusal.
- */
+/** Returns a key that includes the credit state: buying credit then ends a remembered refusal. */
 function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
@@ -203,7 +206,10 @@ function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/** True if the minute of all requests is full; changes of settings have a minute of their own. */
+/**
+ * True if the limit of all requests per minute of the key or the organization is full. Changes of
+ * settings have a separate limit.
+ */
 function isFullMinute({ limit }: Refusal, { keyId, orgId }: Principal): boolean {
   return limit?.kind === "rpm" && (limit.id === `key:${keyId}` || limit.id === `org:${orgId}`);
 }
@@ -267,8 +273,8 @@ export class Shortfalls {
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // A larger reserve may break a rule that the ledger checks earlier, and must be refused by that
-    // rule.
+    // A larger reserve may break a rule that the ledger checks earlier, and must then be refused by
+    // that rule.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
     return this.#isOver(outcome) ? undefined : outcome;

@@ -22,7 +22,7 @@ export interface RefusedCall {
   readonly family?: CallFamily;
 }
 
-/** Refuses a request before any dispatch and records the refusal under its id. Nothing is owed. */
+/** Refuses a request before any dispatch and records the refusal under the request id. */
 export function refuseCall(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   recordRefused(ports, client, input);
   if (NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
@@ -89,8 +89,8 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
 }
 
 /**
- * A store that does not answer is a 503; any other fault is a bug and is logged with the request
- * id.
+ * Logs a fault under the request id and returns its refusal: 503 if a store did not answer, or else
+ * 500, because any other fault is a bug.
  */
 export function reportFault(
   log: Pick<RequestLog, "storeFailed" | "crashed">,

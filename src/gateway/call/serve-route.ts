@@ -47,7 +47,7 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** Binds the dry run to one kind of call. */
+/** Returns the dry run of one kind of call. */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
   return (ports, client) => runDry(ports, client, kind);
 }
@@ -66,8 +66,8 @@ async function runDry<R extends CallRequest>(
   const looking = lookingPorts(ports, ports.records);
   const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
   const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
-  // `read` returns the request that was read above, so only the later checks can refuse this
-  // preview.
+  // The body is not read again. `read` returns the request from above, so only the later checks can
+  // refuse this preview.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
   const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
   const { remainingRequests } = counted;
@@ -142,8 +142,9 @@ function quoteReserve<R extends CallRequest>(
 }
 
 /**
- * Ports of a dry run: a call is accepted, claimed and held as usual, but leaves nothing behind. A
- * claim is undone at once, no circuit is probed, and a hold is only compared with the balance.
+ * Returns the ports of a dry run, with which a call is checked as usual but leaves nothing behind:
+ * each claim is undone at once, no circuit is probed, and a hold is only compared with the balance
+ * and the spend caps.
  */
 export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
   return {
@@ -179,7 +180,7 @@ function lookingHealth(health: DeploymentHealth): DeploymentHealth {
   };
 }
 
-/** Reads remembered shortfalls as a call does, but adds none. */
+/** Wraps the memory of refused holds, so that a dry run reads it but does not change it. */
 function lookingShortfalls(shortfalls: CallPorts["shortfalls"]): CallPorts["shortfalls"] {
   return {
     find: (row) => shortfalls.find(row),
@@ -203,8 +204,8 @@ function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
 }
 
 /**
- * Repeats the ledger's checks in its order: the key's caps, the one that resets last first, the
- * organization's cap, the balance.
+ * Repeats the ledger's checks in its order: the key's caps (first the one that resets last), then
+ * the organization's cap, then the balance.
  */
 async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
   const { orgId, keyId, reserveMicroUsd: needed } = row;

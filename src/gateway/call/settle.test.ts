@@ -63,7 +63,7 @@ describe("the debt of an attempt", () => {
         costPicoUsd: others + 300n + 2_000n,
       },
     );
-    // A provider that bills an hour without being asked is not believed.
+    // One-hour cache writes that the request did not ask for are charged as ordinary ones.
     expect(computeSettlement(result({ usage: hourly }), listing)).toEqual({
       usage: USAGE,
       basis: "reported",
@@ -124,7 +124,7 @@ describe("the debt of an attempt", () => {
     const usage = { ...ZERO_USAGE, prompt: 1_000_000 };
     const settled = computeSettlement(result({ usage }), dear as Deployment);
     expect(settled).toMatchObject({ costPicoUsd: 0n, flag: "usage_impossible" });
-    // Ten million dollars were held for it: then it is what the request may cost.
+    // The same usage is believed if ten million dollars were held for the request.
     const held = computeSettlement(result({ usage }), dear as Deployment, {
       reserveMicroUsd: microUsd(10n ** 13n),
     });

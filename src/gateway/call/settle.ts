@@ -35,12 +35,12 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 
 /**
  * Computes the cost from what the provider reported and nothing else; if a stream broke, from the
- * part that was reported before. Refused content and answers that cannot be represented cost
- * nothing, whatever they report. A complete image answer without usage costs what its listing
- * declares. Any other answer without usage costs nothing, unless it is billed by its reported cost.
- * Impossible usage or cost is ignored, so that a wrong report can neither distort the accounts nor
- * prevent the attempt from closing. One-hour cache writes that the request did not ask for are
- * charged as ordinary cache writes.
+ * part that was reported before. A refusal for content, and an answer that the gateway cannot
+ * present to the client, cost nothing, whatever they report. A complete image answer without usage
+ * costs what its listing declares. Any other answer without usage costs nothing, unless it is
+ * billed by its reported cost. Impossible usage or cost is ignored, so that a wrong report can
+ * neither distort the accounts nor prevent the attempt from closing. One-hour cache writes that the
+ * request did not ask for are charged as ordinary cache writes.
  */
 export function computeSettlement(
   result: AttemptResult,
@@ -83,13 +83,12 @@ export function computeSettlement(
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
 }
 
-/**
- * True if the reported usage can be right: it fits into the context window plus one full output.
- */
+/** True if the reported usage is possible: it fits into the context window plus a full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
-  // For images the output bound is a price ceiling, and the context length does not limit pictures.
-  // With one prompt per question, each prompt fits into the context window, but not all together.
+  // For images, `maxOutputTokens` is a price ceiling for each image, and the context length does
+  // not limit pictures. With one prompt per question, each prompt fits into the context window, but
+  // all of them together may not.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
@@ -109,10 +108,7 @@ export function lacksUsage(
   return modality !== "video" && (usage ?? declaredUsage) === undefined && !hasCost;
 }
 
-/**
- * Returns the tokens to count in token windows. A complete answer without usage counts as
- * estimated.
- */
+/** Returns the tokens that token windows count: `estimate` for a complete answer without usage. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

@@ -14,7 +14,7 @@ export interface TracedRequest {
   readonly requestId: RequestId;
   readonly method: string;
   readonly route: string;
-  /** Monotonic, like every time in a trace. */
+  /** Monotonic milliseconds, like every time in a trace. */
   readonly startedMs: number;
 }
 
@@ -22,15 +22,15 @@ export interface TracedRequest {
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
   /**
-   * Called when the gateway begins to serve the call. Other notes may follow until `served`, even
-   * after the client has left.
+   * Called when the gateway begins to serve the call. Other methods may still be called until
+   * `served`, even after the client has left.
    */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
   claiming(): void;
   claimed(refused: Refusal | undefined): void;
-  /** Called when the pacing delay is over, which began at `claimed`. */
+  /** Called when the pacing delay, which begins at `claimed`, is over. */
   queued(): void;
   attempt(held: TracedAttempt): AttemptTrace;
   debited(debitMicroUsd: MicroUsd): void;

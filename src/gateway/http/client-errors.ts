@@ -39,8 +39,7 @@ export function answerClientErrors(server: Server, options: ClientErrorOptions):
   const answered = new WeakSet<Duplex>();
   server.on("clientError", (fault: ClientFault, socket) => {
     if (!socket.writable) {
-      // A connection that was answered here is closed a moment later; any other is destroyed at
-      // once.
+      // A connection that was answered here is closed after `lingerMs`; any other is destroyed now.
       if (!answered.has(socket)) socket.destroy();
       return;
     }

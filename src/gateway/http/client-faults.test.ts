@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { connectionsOf, Listeners, NO_TIMEOUTS } from "../../../test/support/http-listener.ts";
 import { get, post, type Route } from "./route-table.ts";
 
-/** A limit that holds is met a hundred times sooner. */
+/** How long a test waits; a server that works needs about a hundredth of this time. */
 const PATIENCE = { timeout: 5_000, interval: 10 };
 const SOON = { ...NO_TIMEOUTS, lingerMs: 50 };
 
@@ -84,7 +84,7 @@ describe("bytes that are not a request get the documented error body", () => {
     expect(parsed).toMatchObject({ request_id: id, error: { message: expect.any(String) } });
     expect(parsed["type"]).toBe(wire === "wire_b" ? "error" : undefined);
     await vi.waitFor(() => expect(logged()).toContain(id), PATIENCE);
-    // The client has not closed its half: the server does not wait for it.
+    // The server does not wait for the client to close its side of the connection.
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 

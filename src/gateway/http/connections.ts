@@ -114,7 +114,10 @@ export interface ClientTimeouts {
    * answer.
    */
   readonly lingerMs: number;
-  /** How often all connections are checked, so a late request is cut off up to this much later. */
+  /**
+   * Milliseconds between two checks of all connections. A late request may be cut off by this much
+   * later.
+   */
   readonly checkEveryMs: number;
 }
 
@@ -192,7 +195,7 @@ export class UnreadAnswers {
 }
 
 export interface ArrivingBody {
-  /** The organization that sends the body, or the network of a client that is not known. */
+  /** The organization that sends the body or, for the console, the client's IP network. */
   readonly owner: string;
   /** How many bytes have arrived so far. */
   bytes: number;
@@ -206,7 +209,7 @@ export interface ArrivingBody {
  */
 export class ArrivingBodies {
   readonly #bytesMax: number;
-  /** The bodies of each owner, in the order of their last bytes. */
+  /** The bodies of each owner; the one that has waited longest for its next byte comes first. */
   readonly #bodies = new Map<string, Set<ArrivingBody>>();
   #bytes = 0;
 

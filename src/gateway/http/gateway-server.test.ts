@@ -22,7 +22,7 @@ import type { GatewayServerOptions } from "./gateway-server.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 import { get, post, type Route } from "./route-table.ts";
 
-/** A limit that holds is met a hundred times sooner. */
+/** How long a test waits; a server that works needs about a hundredth of this time. */
 const PATIENCE = { timeout: 20_000, interval: 10 };
 
 const listeners = new Listeners();
@@ -39,7 +39,7 @@ async function listen(
   return await listeners.listen(routes, change);
 }
 
-/** Resolves when everything that is due now was noticed. */
+/** Resolves after all deadlines that are due now have been called. */
 function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const mark: Deadline = {
@@ -54,7 +54,7 @@ function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
   });
 }
 
-/** A minute to read an answer, by a clock that only the test moves. */
+/** Options that give a client a minute to read an answer, on a clock that only the test moves. */
 function minuteToRead() {
   const time = { ms: 0 };
   const clock = { ...systemClock, monotonicMs: () => time.ms };
@@ -65,10 +65,7 @@ function minuteToRead() {
 }
 
 describe("a connection is closed when its client is too slow", () => {
-  /**
-   * Clients that request a whole answer of so many MiB and read none of it. Returns how many are
-   * connected.
-   */
+  /** Opens `count` clients that request an answer of `mib` MiB each and read none of it. */
   async function unread(count: number, change: Partial<GatewayServerOptions>, mib = 8) {
     const body = "x".repeat(mib * 1024 * 1024);
     let answered = 0;

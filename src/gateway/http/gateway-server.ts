@@ -37,9 +37,7 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly clientTimeouts: ClientTimeouts;
-  /**
-   * The most connections open at once in this process; further ones are answered 503 and closed.
-   */
+  /** The most open connections of this process; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
   readonly unread: UnreadAnswers;
   readonly arriving: ArrivingBodies;
@@ -62,15 +60,13 @@ export interface GatewayServerOptions {
 const KEEP_ALIVE_MS = 65_000;
 /**
  * The headers that a browser may send. Without credentials, `*` allows every header except
- * `authorization` (Fetch standard), so this needs no echo of the request.
+ * `authorization` (Fetch standard), so the answer need not repeat the requested headers.
  */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/livez", "/healthz", "/readyz"]);
 
-/**
- * Creates the gateway's listener: Node's strict parser, with bounds on time, size and connections.
- */
+/** Creates the gateway's listener: a strict parser, with bounds on time, size and connections. */
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { headersMs, bodyMs, lingerMs, checkEveryMs } = options.clientTimeouts;
   const server = createServer(
@@ -92,8 +88,9 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       else walk.refuseLast(refused);
     },
   );
-  // Node would answer any other expectation than 100-continue with a bare 417, without a request id
-  // and past the bound on connections. It may be ignored (RFC 9110, section 10.1.1).
+  // Node would answer any other `expect` header than 100-continue with a bare 417, without a
+  // request id and without the check for too many connections. A server may ignore such a header
+  // (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (...exchange) => server.emit("request", ...exchange));
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
   const { clock, metrics, log, routes } = options;

@@ -22,11 +22,11 @@ export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly isLeaseHeld: () => boolean;
   /**
-   * True if the database has lost committed ledger entries, such as by restoring an old backup,
-   * until an operator reopens the books. No instance takes traffic meanwhile.
+   * True if the database has lost committed ledger entries, for example because an old backup was
+   * restored, until an operator runs `ledger reopen`. No instance takes traffic meanwhile.
    */
   readonly isStopped?: () => boolean;
-  /** Rejects if the database does not answer. Called only while the lease is lost. */
+  /** Rejects if the database does not answer. Called only while the ledger's lease is lost. */
   readonly pingDatabase: () => Promise<void>;
   readonly waitingSettings?: () => readonly string[];
 }

@@ -18,11 +18,11 @@ afterEach(() => listeners.close());
 
 interface Sent {
   readonly text: string;
-  /** The client's view of the connection's end: orderly, or a reset. */
+  /** How the connection ended for the client: `orderly`, or the message of the fault. */
   readonly end: string;
 }
 
-/** A client that reads nothing until its whole body is sent, as many libraries do. */
+/** Sends a request, and reads only after its whole body is sent, as many libraries do. */
 async function sendAll(port: number, head: string, body: readonly Buffer[]): Promise<Sent> {
   return await new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });
@@ -84,7 +84,7 @@ test("a body that arrives byte by byte needs no more memory than its bytes", () 
   });
   const [first, ...others] = Buffer.from(text);
   request.emit("data", Buffer.of(first ?? 0));
-  // What is kept of a piece is a copy: the piece itself takes 200 times the memory of its byte.
+  // Reusing the buffer shows that its byte is copied: keeping the chunk takes 200 times the memory.
   const piece = Buffer.alloc(1);
   for (const byte of others) {
     piece[0] = byte;

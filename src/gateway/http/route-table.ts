@@ -23,7 +23,7 @@ export interface RequestTarget {
 
 export class RouteTable {
   readonly routes: readonly Route[];
-  /** The wires in whose formats errors are written, also of paths without a route. */
+  /** The wires in whose formats errors are written, also for paths without a route. */
   readonly wires: Pick<WireTable, "ofPath">;
   readonly #fixed = new Map<string, Route>();
   readonly #patterns: { readonly pattern: RegExp; readonly route: Route }[] = [];

@@ -41,7 +41,7 @@ function withLimits(...limits: readonly StoredLimit[]): LimitedKey {
   return { ...consoleKey, rules: { limits } };
 }
 
-/** The strictest of each limit over all scopes of this name. */
+/** Returns the lowest value of each limit among all claims in scopes of this kind. */
 function least(scopes: readonly ScopeClaim[], scope: ScopeClaim["scope"]): LimitValues {
   const found = scopes.filter((each) => each.scope === scope).map(({ limits }) => limits);
   return Object.fromEntries(

@@ -107,8 +107,8 @@ export interface LimitRow {
   /** The id that customers see; often the same as `id`. */
   readonly shownId: string;
   /**
-   * Set if the row limits a model under one key; `shownKeyId` is the id of that key that customers
-   * see.
+   * Set if the row limits a model under one key; `shownKeyId` is the id of the key as customers see
+   * it.
    */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
@@ -118,7 +118,7 @@ export interface LimitRow {
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
   /**
-   * The limits that apply: the lower of `self` and `ceilings`, or for a model of `self` and
+   * The limits that apply: the lower of `self` and `ceilings`; for a model, the lower of `self` and
    * `contract`.
    */
   readonly limits: LimitValues;

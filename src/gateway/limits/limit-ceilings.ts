@@ -7,7 +7,7 @@ export interface LimitValues {
 }
 
 /**
- * A limit that replaces or lowers a default of one organization.
+ * A limit that replaces or lowers a default for one organization.
  *
  * - `self`: set by the customer; can only lower the default.
  * - `contract`: set by the operator; replaces the default, and the ceiling of a key.
@@ -26,15 +26,13 @@ export type LimitTarget = Pick<StoredLimit, "source" | "scope" | "keyId" | "mode
 export interface EndpointLimits extends LimitValues {
   /** A hard limit (`rps`): one more request in the same second is refused. */
   readonly requestsPerSecond?: number;
-  /**
-   * Requests are sent at this even rate, each after a wait of at most `waitMsMax` (`rps_queue`).
-   */
+  /** Requests are sent at this even rate, each after at most `waitMsMax` ms (`rps_queue`). */
   readonly paced?: { readonly perSecond: number; readonly waitMsMax: number };
 }
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
-  /** If above 0, replaces the ceiling of every key. */
+  /** If above 0, replaces the ceiling on requests per minute of every key. */
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;

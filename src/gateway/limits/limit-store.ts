@@ -15,8 +15,8 @@ export interface TokenCount {
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * The window has 60 buckets: of a second, a minute or 24 minutes. A charge counts for the length
-   * of the window, and at most one bucket longer.
+   * The window has 60 buckets of a second, a minute or 24 minutes each. A charge counts for the
+   * length of the window, and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
@@ -66,8 +66,8 @@ export interface ScopeClaim {
 export interface LimitClaim extends TokenCount {
   readonly orgId: OrgId;
   /**
-   * The slot under which a shared store keeps the claim: `orgSlot(orgId)`, `{pool:<id>}` or
-   * `{platform}`. A scope is always claimed under the same slot.
+   * The slot under which a shared store keeps the claim: `orgSlot(orgId)`, `{endpoint:<id>}`,
+   * `{pool:<id>}` or `{platform}`. A scope is always claimed under the same slot.
    */
   readonly slot: string;
   /** Narrowest scope first, because the refusal names the first that refuses. */
@@ -122,8 +122,8 @@ export interface LimitStore {
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
    * Moves the concurrency place of a call whose client has left from the claimed scopes to
-   * `departed`, scopes of the same slot, even if they are full. Other charges stay. At most once
-   * for each lease.
+   * `departed`, scopes of the same slot, even if they are full. The other charges of the lease do
+   * not change. Call this at most once for each lease.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
@@ -254,11 +254,11 @@ const builtScopes = new WeakMap<
 >();
 
 /**
- * Returns the concurrency scopes of calls whose clients have left: for each model as many calls as
- * the widest of `scopes` allows in flight, and four times that for all models together. A provider
- * that sends nothing then blocks its own model only, and the number of unread answers is bounded.
- * Empty if concurrency is not limited. Returns the same array on every call, because the Redis
- * store caches what it derives from it.
+ * Returns the concurrency scopes of calls whose clients have left. They allow as many calls of one
+ * model as the widest of `scopes` allows in flight, and four times that for all models together. A
+ * provider that sends nothing then blocks its own model only, and the number of unread answers is
+ * bounded. Empty if concurrency is not limited. Returns the same array on every call, because the
+ * Redis store caches what it derives from it.
  */
 export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,

@@ -32,7 +32,7 @@ function fixture(): Fixture {
   return { board: new PoolBoard({ limits, onCooldown }), cooled, reported };
 }
 
-/** Most in flight of the pool, and of one organization in it. */
+/** Returns how many requests may be in flight in the pool, and how many of one organization. */
 function inFlight(board: PoolBoard, nowMs: number): readonly (number | undefined)[] {
   const scopes = board.buildClaim(pool, org, nowMs)?.scopes ?? [];
   return [scopes[1]?.limits.concurrent, scopes[0]?.limits.concurrent];
@@ -139,7 +139,7 @@ describe("a pool after another instance's 429", () => {
     expect(reported).toEqual([]);
     board.throttled(pool, 2.5, 500);
     expect(reported).toEqual([["p", 2_500]]);
-    // A cooldown that the others know of is over: the next one is news, however short.
+    // The cooldown that other instances know of is over, so the next one is broadcast.
     board.throttled(pool, 0.1, 3_000);
     expect(reported).toHaveLength(2);
   });
@@ -185,7 +185,7 @@ describe("claims", () => {
   });
 });
 
-/** The 429s at these seconds, each with a cooldown of one second. */
+/** Returns the throttle after 429s at these seconds, each with a cooldown of one second. */
 function throttledAt(...seconds: number[]): PoolThrottle | undefined {
   return seconds.reduce<PoolThrottle | undefined>(
     (known, second) => afterTooMany(known, { cooldownMs: 1_000, nowMs: second * 1000 }),

@@ -22,7 +22,7 @@ export interface PoolClaim {
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;
-  /** Called with each cooldown that a 429 to this process began, to tell the other instances. */
+  /** Called when a 429 to this process begins a cooldown that other instances do not know of. */
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
@@ -149,7 +149,10 @@ const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
 /** Concurrent requests get their 429s together, so 429s within this time count as one. */
 const TOGETHER_MS = 1_000;
-/** Tolerance for notices of other instances, which arrive late and by another clock. */
+/**
+ * Tolerance for the cooldown ends that other instances report: notices arrive late, and each
+ * instance has a clock of its own.
+ */
 const REMOTE_NOTICE_MS = 1_000;
 
 export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
@@ -194,7 +197,7 @@ export function shouldBroadcast(
   return broadcastUntilMs <= nowMs || cooldownUntilMs - broadcastUntilMs >= TOGETHER_MS;
 }
 
-/** True once even a late notice of the cooldown can have no effect. */
+/** True once all of the pool is usable and even a late notice of its cooldown has no effect. */
 export function isOver(throttle: PoolThrottle, nowMs: number): boolean {
   const hasCooledDown = nowMs > throttle.cooldownUntilMs + REMOTE_NOTICE_MS;
   return hasCooledDown && usablePercent(throttle, nowMs) === 100;
@@ -256,7 +259,7 @@ export function hasLimits(pool: Pool): boolean {
 export function portion(limit: number, percent: number): number {
   assert(Number.isSafeInteger(limit) && limit > 0, "a pool's limit is a whole number above 0");
   assert(Number.isInteger(percent) && percent >= 1 && percent <= 100, "a portion is 1 to 100 %");
-  // Computed in hundreds plus the rest, because the product of a large limit would not be exact.
+  // Computed in hundreds plus the rest, because `limit * percent` is not exact for a large limit.
   const rest = limit % 100;
   const hundreds = (limit - rest) / 100;
   return Math.max(1, hundreds * percent + Math.floor((rest * percent) / 100));

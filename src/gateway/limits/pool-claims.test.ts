@@ -129,7 +129,7 @@ test("however a pool is declared and shrunk, a share fits in the pool and the po
   );
 });
 
-/** Every number of a set of limits, by name. */
+/** Returns every number of a set of limits by name; a window is named by its kind and seconds. */
 function flat(limits: LimitSet | undefined): Record<string, number> {
   const { windows = [], paced: _none, ...plain } = limits ?? {};
   const named = windows.map(({ kind, seconds, limit }) => [`${kind} ${seconds}`, limit] as const);

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
-/** A charge of the last minute against some limit scopes of one slot, summed over one second. */
+/** The sum of the charges that went, in one second of the last minute, to exactly these scopes. */
 export interface RecentCharge extends TokenCount {
   /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;
@@ -98,7 +98,7 @@ export class PostgresRecentUse {
 }
 
 interface RecentRow {
-  /** The columns by which queries group; a query returns only those of its own grouping. */
+  /** The columns by which queries group; each query returns only the ones that it groups by. */
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;

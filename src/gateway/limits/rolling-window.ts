@@ -1,6 +1,6 @@
 import type { DeclaredWindow } from "./limit-store.ts";
 
-/** A charge counts while `now - bucket <= 60` seconds. */
+/** A charge counts while the second in which it was made is at most 60 seconds ago. */
 export const WINDOW_SECONDS = 60;
 
 const RING_SLOTS = 64;
@@ -82,8 +82,9 @@ const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
 
 /**
  * Turns the caller's clock into seconds that never go backwards. After a small step back, as when
- * callers read the clock before they claim, the second stays. A step larger than the window is a
- * changed clock: time then continues from its last value instead of standing still for hours.
+ * a caller read the clock earlier than the caller before it, the second stays. A step back larger
+ * than the window means that the clock was changed: time then continues from its last value instead
+ * of standing still for hours.
  */
 export class SteadySeconds {
   #latestMs = 0;

@@ -117,8 +117,8 @@ export const providerActivityColumns = columns({
 export type ProviderActivity = RecordOf<typeof providerActivityColumns>;
 
 /**
- * Reads the same attempts as `PROVIDER_ACTIVITY_SQL`. The share must come from many organizations,
- * because a customer that knows its own part could compute the rest.
+ * Reads the same attempts as `PROVIDER_ACTIVITY_SQL`. The share of substituted answers must come
+ * from many organizations, because a customer that knows its own part could compute the rest.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

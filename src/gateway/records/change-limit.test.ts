@@ -5,7 +5,7 @@ function read(body: unknown): ReturnType<typeof readLimitRequest> {
   return readLimitRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
 }
 
-/** The message of the 400. */
+/** Returns the message of the 400 that this body gets. */
 function refusedFor(body: unknown): string {
   const outcome = read(body);
   if (outcome.ok) throw new Error(`taken: ${JSON.stringify(outcome)}`);

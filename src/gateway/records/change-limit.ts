@@ -68,7 +68,7 @@ export async function planLimitChange(
   const { orgId } = actor;
   const { scope, modelId, change } = request;
   const keyId = actor.kind === "key" ? actor.keyId : asked.named;
-  // Read from the database past every cache.
+  // All of these are read from the database, never from a cache.
   const [limits, endpoints, key] = await Promise.all([
     deps.rules.listLimits(orgId),
     deps.rules.listEndpoints(orgId),

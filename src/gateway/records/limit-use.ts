@@ -46,7 +46,7 @@ export interface LimitUse {
   readonly scopes: readonly UsedScope[];
 }
 
-/** Reads the caller's rules past every cache, and the use of each of its scopes. */
+/** Reads the caller's rules, never from a cache, and the use of each of its scopes. */
 export async function readLimitUse(
   deps: LimitUseDeps,
   caller: Principal,

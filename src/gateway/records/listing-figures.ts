@@ -11,14 +11,12 @@ import {
 import { DAY_MS } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
 
-/** The counts of a listing's traffic: their names in code, and in columns. */
+/** Maps the counts of a listing's traffic from their names in code to their column names. */
 const COUNTS = {
   succeeded: "succeeded",
-  /**
-   * Calls that failed because of the provider, not because of the request or a client that left.
-   */
+  /** Calls that failed because of the provider, not of the request or a client that left. */
   failed: "failed",
-  /** Hours with calls. */
+  /** Hours in which at least one call succeeded or failed. */
   usedHours: "used_hours",
   /** Hours in which at least one call succeeded. */
   upHours: "up_hours",
@@ -46,8 +44,8 @@ export interface ListingSums extends Readonly<Record<CountName, number>> {
   readonly modelId: string;
   readonly fromMs: number;
   /**
-   * Histogram of the time to the first byte: the number of a bucket (SQL `first_byte_span`) to the
-   * number of answers in it.
+   * Histogram of the time to the first byte: maps the number of a bucket (SQL `first_byte_span`) to
+   * the number of answers in it.
    */
   readonly firstBytes: ReadonlyMap<number, number>;
 }

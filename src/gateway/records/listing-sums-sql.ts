@@ -62,8 +62,8 @@ const SUMS = [
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
 /**
- * Two arrays, the numbers and the counts of histogram buckets, from rows with one bucket (`span`)
- * each. Answers without a time to the first byte have no bucket.
+ * Returns SQL for two arrays, the numbers and the counts of histogram buckets, from rows with one
+ * bucket (`span`) each. Answers without a time to the first byte have no bucket.
  */
 export const spansSql = (count: string): string => `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
@@ -78,9 +78,7 @@ const HOURS_OF_PARTS_SQL = `
 
 const BIT_SQL = "1 << extract(hour from hour at time zone 'utc')::integer";
 
-/**
- * Sums one day. $1 organizations, $2 the day, $3 its first attempt id, $4 the id after its last.
- */
+/** Sums one day. $1 organizations, $2 day, $3 its first attempt id, $4 the id after its last. */
 export const SUM_DAY_SQL = `
   with ${partsSql("org_id = any ($1) and attempt_id >= $3 and attempt_id < $4")},
   hours as (${HOURS_OF_PARTS_SQL.replace(
@@ -100,10 +98,7 @@ export const SUM_DAY_SQL = `
   ) of_day
   group by 1, 2, 3, 4`;
 
-/**
- * Deletes the sums that a previous run stored for a day and its hours. $1 organizations, $2 the
- * day.
- */
+/** Deletes the sums of a day and its hours from an earlier run. $1 organizations, $2 the day. */
 export const FORGET_DAY_SQL: readonly string[] = [
   "delete from listing_day_sum where day = $2 and org_id = any ($1)",
   `delete from listing_hour_sum where org_id = any ($1)

@@ -44,7 +44,7 @@ const BOTH = {
   supported_parameters: { tools: { type: "boolean" }, stop: { type: "unknown" } },
 };
 
-/** Newest first: new, wide, both, plain. */
+/** The models `new`, `wide`, `both` and `plain`, newest first. */
 const models = modelsOf([
   manifestOf("dear", [
     listing("new", ["9", "30"], { released: "2026-05-01", ...BOTH }),
@@ -130,7 +130,7 @@ describe("the order of the list of models", () => {
     ["context", ["wide", "new", "both", "plain"]],
     ["prompt_price", ["plain", "both", "wide", "new"]],
     ["completion_price", ["plain", "wide", "both", "new"]],
-    // The lowest price of the providers that fit.
+    // A price counts only if its provider fits the filters.
     ["prompt_price&prompt_logging=none", ["wide", "both", "new"]],
   ])("%s", (order, ids) => {
     expect(found(`sort=${order}`)).toEqual(ids);

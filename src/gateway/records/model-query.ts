@@ -84,7 +84,7 @@ function sortedBy<K>(
 
 type Ranks = ReadonlyMap<ListedModel, number>;
 
-// Weak: the ranks of a replaced catalog are freed with it.
+// A WeakMap, so that the ranks of a replaced catalog are freed with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
 /** The most names that are sorted in one turn of the event loop, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
@@ -122,10 +122,10 @@ function fitsModel(model: ListedModel, { modality, deprecated }: ModelFilters): 
   );
 }
 
-/** Absent filters match everything. */
+/** Returns the check of a deployment against the filters; an absent filter matches everything. */
 function deploymentFilter(filter: ModelFilters, verdicts: Verdicts): (each: Deployment) => boolean {
   const { provider, prompt_logging: logging, min_context: contextMin = 0, verified } = filter;
-  // Micro-USD per million tokens, which is pico-USD per token.
+  // Micro-USD per million tokens are the same number as pico-USD per token.
   const [promptMax, completionMax] = [filter.max_prompt_price, filter.max_completion_price].map(
     (max) => (max === undefined ? undefined : parseUsd(max)),
   );

@@ -136,14 +136,13 @@ export function refusedCausesQuery(orgId: OrgId, fromMs: number): ReportQuery {
 }
 
 const factColumns = columns({
-  /** The causes of refusals in the last hour, of the newest thousand refused requests. */
+  /** Number of refusals by cause, among the newest thousand refused requests of the last hour. */
   refused: opaque<Readonly<Partial<Record<RefusalCause, number>>>>("refused"),
-  /**
-   * The smallest reserve that the balance refused in the last 15 minutes; null if there is none.
-   */
+  /** The smallest reserve that the balance refused in the last 15 minutes; null if none. */
   neededMicroUsd: orNull(micro("needed")),
   /**
-   * The smallest reserve that the organization's cap refused in the last 15 minutes; null if none.
+   * The smallest reserve that the organization's spend cap refused in the last 15 minutes; null if
+   * there is none.
    */
   neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),
   /**

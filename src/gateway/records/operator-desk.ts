@@ -29,7 +29,7 @@ export class PostgresOperatorDesk {
     this.#pool = pool;
   }
 
-  /** The overview, from daily and hourly sums and never from the journal. */
+  /** Reads the overview from wallets and from daily and hourly sums, never from the journal. */
   async read() {
     const [days, orgs, providers, empty, until] = await Promise.all([
       this.#rows(DAYS_SQL),
@@ -44,13 +44,13 @@ export class PostgresOperatorDesk {
       /** The ten organizations with the most spend in `days`. */
       orgs: orgs.map(orgColumns.read),
       /**
-       * Providers with at least twenty calls in the last day of which a tenth or more failed; most
-       * failures first.
+       * Providers with at least twenty calls in the last 25 hours of which a tenth or more failed;
+       * most failures first.
        */
       providers: providers.map(providerColumns.read),
       /** The number of organizations that had credit and have less than a cent. */
       outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,
-      /** Ten of them. */
+      /** Ten of these organizations, those with the highest debits first. */
       empty: empty.map(emptyColumns.read),
       /** The time up to which calls are summed; null if no calls are summed yet. */
       untilMs: until.map(untilColumns.read)[0]?.untilMs ?? null,

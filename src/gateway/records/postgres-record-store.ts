@@ -204,7 +204,7 @@ async function readUsageGroups(
 ): Promise<readonly Row[]> {
   await client.query("set transaction isolation level repeatable read, read only");
   const { from, end } = toRequestSpan(query);
-  // The cursor is the last id of the previous page.
+  // The page ends before the cursor, which is the last id of the previous page.
   const { cursor = end } = query;
   const span = { from, end: cursor < end ? cursor : end };
   const values: unknown[] = [query.orgId, query.limit];

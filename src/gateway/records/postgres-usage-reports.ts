@@ -227,7 +227,7 @@ export interface RequestDetails extends Recorded {
   readonly request: ReportedRequest;
 }
 
-/** More than an organization can send in one millisecond. */
+/** More requests than an organization can send in one millisecond. */
 const REQUESTS_PER_MS_MAX = 1_000;
 
 const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";

@@ -25,7 +25,7 @@ import {
   usageColumns,
 } from "../../ledger/index.ts";
 
-/* Without usage, the sheet for the shortest prompts applies. */
+/* Finds an attempt's price sheet; without usage, the sheet for the shortest prompts applies. */
 const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
   (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
   order by s.above_prompt_tokens desc limit 1`;
@@ -61,8 +61,8 @@ const attemptColumns = columns({
       word("price_sheet_id"),
     ),
     /**
-     * The sheet applies to prompts above this number of tokens (prompt, cached and written
-     * together); 0 for the sheet of all other prompts.
+     * The sheet applies to prompts above this number of tokens (prompt, cached and cache-write
+     * tokens together); 0 for the sheet of all other prompts.
      */
     abovePromptTokens: computed(
       `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
@@ -134,8 +134,8 @@ export interface Recorded {
 }
 
 /**
- * Reads the attempts of a request, or why it was refused. `row` is the first of its rows. `query`
- * gets statements whose $1 is the organization and $2 the request.
+ * Reads the attempts of a request, or why it was refused. `row` is the first row that was found.
+ * `query` runs a statement with the organization as $1 and the request as $2.
  */
 export async function readRecorded(
   query: (text: string) => Promise<readonly Row[]>,

@@ -74,8 +74,8 @@ export interface UsageReport {
   readonly series: readonly ReportBucket[];
   /**
    * Groups, most spend first, at most 200; if there are more, the last one is `other`. Managed keys
-   * are `playground` and `optimize`. Requests without a value, such as the provider of a refused
-   * one, are `none`.
+   * are `playground` and `optimize`. Requests that have no value to group by are `none`: a refused
+   * request has no provider, for example.
    */
   readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
 }

@@ -65,9 +65,7 @@ function reportedRequest(row: Row) {
   };
 }
 
-/**
- * The value that requests are sorted by. Requests without the value come last in both directions.
- */
+/** The value that requests are sorted by. In both directions, requests without it come last. */
 export type RequestSortBy = keyof typeof SORTED_BY;
 
 const SORTED_BY = {
@@ -106,8 +104,8 @@ const UNION_SQL = "\n    union all ";
 
 /**
  * Builds the query for a page of requests, and for one row more, which tells whether there are
- * more. By time it is read from an index; in another order all matching requests are sorted.
- * `isAttempted` leaves out the requests that were refused.
+ * more. In order of time, the page is read from an index; for another order, all matching requests
+ * are sorted. `isAttempted` leaves out the requests that were refused.
  */
 export function requestsQuery(
   filter: ReportFilter,
@@ -142,7 +140,7 @@ export function requestsQuery(
 
 const OF_NO_END: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
 
-/** Reads what `requestsQuery` found. */
+/** Reads the rows of `requestsQuery`, and drops the row beyond the limit. */
 export function toRequestPage(
   found: readonly Row[],
   { limit, sort = NEWEST_FIRST }: RequestPageQuery,
@@ -189,7 +187,7 @@ function orderSql(
   return { sorted, order, behind };
 }
 
-/** In the order newest first, the cursor is the request id alone. */
+/** Returns the cursor after this row; for the order newest first it is the request id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");

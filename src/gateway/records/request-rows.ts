@@ -21,9 +21,7 @@ import {
   TOKENS_AND_DEBIT,
 } from "./report-parts.ts";
 
-/*
- * In all SQL of this file, $1 is the organization.
- */
+/* In all SQL of this file, $1 is the organization. */
 
 export interface ReportFilter {
   readonly orgId: OrgId;
@@ -45,9 +43,7 @@ export interface ReportFilter {
   readonly statuses?: readonly RequestStatus[];
 }
 
-/**
- * The end of a request as the daily sums store it; the public status is derived when they are read.
- */
+/** The end of a request as the daily sums store it; its public status is derived from it later. */
 export const END_SQL: string = `case when outcome = 'completed' then 'ok'
       when attempts = 0 then 'none/' || error_class
       else outcome || '/' || coalesce(error_class, '') end`;
@@ -93,9 +89,7 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
-/**
- * Selects requests that have ended. The row of the final attempt has the figures of its request.
- */
+/** Selects ended requests. The row of the final attempt has the figures of its request. */
 export function endedRequestsSql(where: string): string {
   return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = $1 and ${where}
       and request_id not in (select request_id from hold where org_id = $1 and not annulled)`;
@@ -180,7 +174,7 @@ export function matchSql(
   ].join(" and ");
 }
 
-/** Request ids from `from` to before `end`. */
+/** A range of request ids: `from` is inclusive, `end` exclusive. */
 export interface RequestSpan {
   readonly from: string;
   readonly end: string;

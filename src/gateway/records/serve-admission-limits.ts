@@ -45,7 +45,7 @@ export async function serveLimits(
 /**
  * Answers `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model
  * under it or, where the organization allows it, of the organization. The request is free and
- * counts in a separate window. A change that is not allowed has no effect and is not counted.
+ * counts in a separate window of setting changes, unless the change is not allowed.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,

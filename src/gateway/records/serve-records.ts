@@ -59,8 +59,8 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
 }
 
 /**
- * `GET /v1/usage` returns the balance, this month's spend, and the ledger's rows or their sums by
- * one grouping. As a CSV file it returns only the rows or sums.
+ * `GET /v1/usage` returns the balance, this month's spend, and the requests or their sums by one
+ * grouping. As a CSV file it returns only the requests or sums.
  */
 export async function serveUsage(
   deps: RecordDeps & { readonly csv: UsageCsv },
@@ -82,7 +82,7 @@ export async function serveUsage(
   json(exchange, printJson(usagePage.show({ balance, month, ...page })));
 }
 
-/** Groups have no cursor: a client that wants more of them sends a higher limit or a shorter range. */
+/** Groups have no cursor: a client that wants more sends a higher limit or a shorter range. */
 async function readGroups(records: RecordStore, query: UsageQuery, by: Grouping) {
   const { limit } = query;
   const found = await records.usageGroups({ ...query, limit: limit + 1 }, by);
@@ -137,7 +137,7 @@ interface KeptEntry {
   readonly text: string;
 }
 
-// Weak: the entries of a replaced catalog are freed with it.
+// A WeakMap, so that the entries of a replaced catalog are freed with it.
 const keptEntries = new WeakMap<ListedModel, KeptEntry>();
 
 /**

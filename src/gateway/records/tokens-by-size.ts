@@ -16,9 +16,9 @@ import type { ReportFilter } from "./request-rows.ts";
 
 /** Bounds that divide attempts into groups by size, in tokens; ascending and without repeats. */
 export interface SizeBounds {
-  /** The bounds of the tokens that were sent: prompt, cached and written together. */
+  /** Bounds of the input tokens of an attempt: prompt, cached and cache-write tokens together. */
   readonly promptTokens: readonly number[];
-  /** The bounds of the tokens that were sent and answered together. */
+  /** Bounds of the input and output tokens of an attempt together. */
   readonly totalTokens: readonly number[];
 }
 

@@ -12,7 +12,7 @@ import type { ReportedRequest } from "./request-pages.ts";
 import { serveUsage } from "./serve-records.ts";
 import { UsageCsv } from "./usage-csv.ts";
 
-/** A client that takes everything at once, and what became of its answer. */
+/** A client that takes every byte at once, and a list of how its answers ended. */
 function openExchange(): { readonly exchange: ClientExchange; readonly ends: string[] } {
   const ends: string[] = [];
   const exchange = {

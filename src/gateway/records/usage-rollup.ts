@@ -85,8 +85,8 @@ async function rollBatches(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Sums some organizations of one day, or moves the day to its next state. Returns false if nothing
- * is due, or the day's table is locked.
+ * Sums some organizations of one day, or begins to watch a due day, or marks it as done. Returns
+ * false if nothing is due, or the day's table is locked.
  */
 async function rollBatch(client: PoolClient): Promise<boolean> {
   const stale = await findDue<OrgsOfDay>(client, STALE_ORGS_SQL, [USAGE_ROLLUP_ORGS_MAX]);
@@ -183,8 +183,8 @@ async function rollListings(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Finds the newest day whose sums are due. $1 is how long after the end of a day they are due, an
- * interval.
+ * Finds the newest day whose sums are due. $1, an SQL interval, is the time from the end of a day
+ * until its sums are due.
  */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
@@ -231,7 +231,7 @@ const UNROLLED_ORGS_SQL = `
     limit $4
   ) unrolled having count(*) > 0`;
 
-/** Finds the organizations whose sums of the first such day are no longer valid. $1 is the most. */
+/** Finds at most $1 organizations with outdated sums, all of the oldest day that has any. */
 const STALE_ORGS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, (array_agg(org_id order by org_id))[:$1::integer] as orgs
   from (
@@ -242,8 +242,8 @@ const STALE_ORGS_SQL = `
   group by day order by day limit 1`;
 
 /**
- * Deletes the sums of a day, and only notes of changes that this snapshot sees. $1 organizations,
- * $2 the day.
+ * Deletes the sums of a day and its notes of changes, but only the notes that this snapshot sees.
+ * $1 organizations, $2 the day.
  */
 const FORGET_SQL = ["usage_stale", "usage_sum", "usage_rolled"].map(
   (table) => `delete from ${table} where day = $2 and org_id = any ($1)`,

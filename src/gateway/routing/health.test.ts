@@ -15,7 +15,7 @@ import {
 
 const even: HealthOptions = { random: () => 0.5 };
 
-/** Its circuit opened at 1,000 and is half-open from 6,000 on. */
+/** Opens the circuit of `sick` at 1,000 ms, so that it is half-open from 6,000 ms on. */
 function struck(options: HealthOptions = even): MemoryDeploymentHealth {
   const health = new MemoryDeploymentHealth(options);
   for (let n = 0; n < 3; n += 1) health.report("sick", "strike", 1_000);
@@ -106,7 +106,7 @@ describe("the memory of circuits", () => {
 
 const EVEN = 0.5;
 
-/* Each letter is an outcome, one a second unless spaced: s, x = strike, t, n, a. */
+/* The outcomes that `play` reads from a script, one letter for each `stepMs`. */
 const LETTERS: Readonly<Record<string, HealthOutcome>> = {
   s: "success",
   x: "strike",
@@ -115,7 +115,7 @@ const LETTERS: Readonly<Record<string, HealthOutcome>> = {
   a: "aborted",
 };
 
-/** The circuit after an attempt that ended at `nowMs`, by default the newest that was started. */
+/** Returns the circuit after an attempt that ended at `nowMs`, by default also started then. */
 function after(
   state: CircuitState,
   outcome: HealthOutcome,
@@ -259,7 +259,7 @@ describe("another instance's notice", () => {
 interface Happening {
   readonly what: HealthOutcome | "probe" | "notice";
   readonly waitMs: number;
-  /** Length of a notice; how long ago an attempt that ends was started. */
+  /** Milliseconds that a notice lasts, or that an ended attempt took. */
   readonly ms: number;
 }
 
@@ -287,8 +287,8 @@ test("no circuit stays open permanently: a healthy provider gets traffic after a
         else if (what !== "probe") state = after(state, what, nowMs, { startedMs: nowMs - ms });
         else if (permission(state, nowMs) === "probe") state = withProbe(state, nowMs, 20_000);
       }
-      // From here on every attempt succeeds, and another instance that reaches no provider always
-      // reports it.
+      // From here on every attempt succeeds, and another instance, which reaches no provider, sends
+      // a notice every second.
       const wellMs = nowMs;
       const lately: string[] = [];
       for (; nowMs < wellMs + 300_000; nowMs += 1_000) {

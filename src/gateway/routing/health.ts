@@ -13,8 +13,8 @@ export interface DeploymentHealth {
   /**
    * Reports the end of an attempt that `startProbe` admitted, exactly once; `aborted` if nothing
    * was sent, which frees the probe. `startedMs` is the time of `startProbe`: it tells a probe from
-   * an attempt that began before the circuit opened. Absent, the attempt counts as the newest
-   * probe.
+   * an attempt that began before the circuit opened. If it is absent, the attempt counts as the
+   * newest probe.
    */
   report(deploymentId: string, outcome: HealthOutcome, nowMs: number, startedMs?: number): void;
 }
@@ -187,7 +187,7 @@ const COOL_MS_MIN = 5_000;
 const COOL_MS_MAX = 60_000;
 const JITTER = 0.2;
 const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
-/** Longer than any notice lasts, so that a disproved notice has no effect later. */
+/** How long notices are ignored after probes disproved one; no notice lasts as long as this. */
 const IGNORE_REMOTE_MS = 600_000;
 /** An open circuit is dropped if nothing was sent for this long after its cooldown. */
 const FORGOTTEN_MS = 600_000;

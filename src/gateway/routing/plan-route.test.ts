@@ -123,7 +123,7 @@ describe("an organization's routing policy", () => {
   });
 });
 
-/** The standing of the named providers. */
+/** Distrusts the providers `suspects`, and routes only to `verified` if that is set. */
 function standingOf(of: { suspects?: readonly string[]; verified?: readonly string[] }) {
   const { suspects = [], verified } = of;
   return {

@@ -38,9 +38,7 @@ export interface PlanInput {
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
   readonly policy?: PlanPolicy;
-  /**
-   * Returns a copy of the deployment with the caller's own key; undefined if the caller has none.
-   */
+  /** Returns a copy of the deployment with the caller's own key; undefined if there is none. */
   readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
@@ -329,7 +327,7 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
 const SERVED_MS = 300_000;
 /**
  * The most remembered conversations. Above this number the oldest are forgotten; their next request
- * may meet a cold prompt cache.
+ * may go to a provider that has not cached the prompt.
  */
 const CONVERSATIONS_MAX = 20_000;
 

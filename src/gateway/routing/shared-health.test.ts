@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Clock } from "../../kernel/core/time.ts";
 import { type CooldownNotice, HealthExchange, type SharedHealth } from "./shared-health.ts";
 
-/** The reports of the others; a poll is answered when the test says so, or at once. */
+/** Cooldowns of other instances. If `isSlow`, a poll waits until the test calls its `answers`. */
 class TestShared implements SharedHealth {
   readonly published: CooldownNotice[] = [];
   notices: readonly CooldownNotice[] = [];

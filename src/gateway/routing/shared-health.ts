@@ -186,9 +186,7 @@ local function serverMs()
 end
 `;
 
-/**
- * Stores a cooldown. ARGV: time, member of the sorted set, milliseconds until the cooldown ends.
- */
+/** Stores a cooldown. ARGV: time, member of the sorted set, milliseconds until the end. */
 const PUBLISH = `
 local now = serverMs()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

@@ -16,7 +16,7 @@ interface Interval {
   readonly endedMs: number;
 }
 
-/** An ended span, before it is converted for an exporter. Times are monotonic. */
+/** An ended span, before it is converted for an exporter. Times are monotonic milliseconds. */
 export interface PlainSpan extends Interval {
   readonly name: string;
   readonly kind: "server" | "client" | "internal";
@@ -29,9 +29,7 @@ export interface PlainSpan extends Interval {
   readonly attributes: SpanAttributes;
 }
 
-/**
- * Builds the spans of a request: its own first, then the inner ones in the order of their starts.
- */
+/** Builds the spans of a request: its own first, then the inner ones in order of their starts. */
 export function buildSpans(notes: RequestNotes): readonly PlainSpan[] {
   const spans = [requestSpan(notes)];
   const { claimingMs, claimedMs, claimRefused, queuedMs, context } = notes;
@@ -183,8 +181,8 @@ const parseAddress = memoizeByObject(({ baseUrl }: Deployment) => {
 });
 
 /**
- * Every name that traces export, by version 1.41.0 of the semantic conventions. A newer version
- * that renames some changes only this file.
+ * Every name that traces export, by version 1.41.0 of the semantic conventions. If a newer version
+ * renames some of them, only this file must change.
  */
 
 export const SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.0";
@@ -240,7 +238,7 @@ const ATTRIBUTE = {
   translated: "tm.translated",
 } as const;
 
-/** Attributes must be numbers, so a huge amount may be inexact. */
+/** Converts an amount to a number, because attributes cannot be bigints; inexact above 2^53. */
 export function presentAmount(amount: MicroUsd): number {
   return Number(amount);
 }

@@ -16,7 +16,7 @@ import { openTracing, type OpenTracing } from "./open-tracing.ts";
 const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const SAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 const UNSAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-00`;
-/** The stop waits this long for a collector that responds, and for one that does not. */
+/** How long `close` waits for a collector that responds, and for one that does not. */
 const PATIENT_MS = 60_000;
 const IMPATIENT_MS = 50;
 const PRINCIPAL = { orgId: "org_1", keyId: "key_1" } as unknown as Principal;
@@ -45,7 +45,7 @@ async function openAt(
   return { ...tracing, figures: tracing.figures, logged };
 }
 
-/** One request from its first byte to its last; gives the trace's id if it is kept. */
+/** Traces one whole request; returns the id of its trace, or undefined if it is not kept. */
 function request(
   tracing: OpenTracing,
   call: {
@@ -139,7 +139,7 @@ const REQUESTS = 4_500;
 test("a collector that never answers costs only its spans, which are counted", async () => {
   const receiver = await startOtlpReceiver({ answer: "never" });
   const tracing = await openAt(receiver.url, FLOOD, IMPATIENT_MS);
-  // Far above the queue, all at once: what has no place is dropped, and nothing waits for it.
+  // Far more traces at once than the queue holds: the rest is dropped, and no request waits.
   const kept = Array.from({ length: REQUESTS }, () => request(tracing)).filter(Boolean).length;
   expect(kept).toBe(REQUESTS);
   const { figures } = tracing;

@@ -6,7 +6,7 @@ import { encodeSpans, exportingProcess, sdkSpan } from "./otlp-exporter.ts";
 
 const RESOURCE = { "service.name": "market" };
 
-/** These spans as a collector reads them. */
+/** Encodes the spans and returns them as a collector decodes them. */
 function collected(spans: readonly PlainSpan[], sinceEpochMs = EPOCH_MS): unknown {
   const of = exportingProcess(RESOURCE, "1.2.3");
   const request = encodeSpans(spans.map((span) => sdkSpan(span, sinceEpochMs, of)));

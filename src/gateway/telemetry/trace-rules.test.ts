@@ -29,7 +29,7 @@ describe("the share that is kept by chance", () => {
 });
 
 describe("the ceiling of a second", () => {
-  /** Takes as often as asked, evenly over the time, and gives when it was allowed. */
+  /** Calls `take` at an even rate; returns the times at which it allowed a trace. */
   function takenMs(
     ceiling: KeepCeiling,
     burst: { readonly perSecond: number; readonly seconds: number; readonly isFailure: boolean },

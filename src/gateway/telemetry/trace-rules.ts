@@ -43,8 +43,9 @@ export class TraceRules {
   }
 
   /**
-   * True for failures and slow requests, and for others by chance, as far as the ceiling allows.
-   * The trace of a request without a valid key is kept only if the request failed.
+   * True for failures, slow requests, and requests that the caller or chance has chosen, as far as
+   * the ceiling allows. The trace of a request without a valid key is kept only if the request
+   * failed.
    */
   isKept(notes: JudgedRequest): boolean {
     const { end, startedMs, isAccepted } = notes;
@@ -56,9 +57,7 @@ export class TraceRules {
   }
 }
 
-/**
- * True if the gateway or a provider failed. Callers' faults and cancelled requests do not count.
- */
+/** True if the gateway or a provider failed. Callers' mistakes and cancellations do not count. */
 function hasFailed({ end, lastAttempt }: JudgedRequest): boolean {
   if (end === undefined || end.isGone) return false;
   const { refusal } = end;
@@ -90,11 +89,14 @@ const RANDOM_VALUES = 1n << 56n;
 
 /**
  * Samples traces by the last seven bytes of their ids, so that every service that reads an id
- * decides alike: a trace is kept if these bytes, as a fraction, are at least 1 − the share.
- * Hexadecimal texts of equal length sort like their numbers.
+ * decides alike: a trace is kept if these bytes, as a fraction, are at least 1 minus the share to
+ * keep. Hexadecimal texts of equal length sort like their numbers.
  */
 export class KeepChance {
-  /** The smallest end of a request id that is kept: two digits, a hyphen and twelve digits. */
+  /**
+   * The smallest value of the last 15 characters of a request id (`xx-xxxxxxxxxxxx`) with which the
+   * request is sampled.
+   */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {

@@ -12,9 +12,7 @@ export function listingKey({ providerId, modelId }: ListingName): string {
 }
 
 export interface ConductPolicy {
-  /**
-   * If more than this percentage of a listing's answers break a promise, the listing is suspect.
-   */
+  /** If more than this percentage of a listing's answers break a promise, it is suspect. */
   readonly badPercent: number;
   /** With fewer answers than this, `badPercent` does not apply. */
   readonly answersMin: number;
@@ -40,7 +38,7 @@ function byBreach(count: (name: BreachName) => number): Record<BreachName, numbe
   return Object.fromEntries(NAMES.map((name) => [name, count(name)])) as Record<BreachName, number>;
 }
 
-/** How many of `answers` live answers broke each promise of the listing. */
+/** `answers` is the number of live answers; every other field counts those that broke a promise. */
 export type LiveBreaches = Readonly<Record<"answers" | BreachName, number>>;
 
 /** A sum of `BREACH` values; 0 if the answer kept all promises of its listing. */

@@ -63,8 +63,9 @@ export class PostgresVerdictStore {
   }
 
   /**
-   * Records all of these verdicts or none, and none twice. A pass or a warning ends an older
-   * suspicion of the listing.
+   * Records all of these verdicts, or none on a fault; skips those that are recorded already. If a
+   * run passed, or only warned, its listing is no longer suspect, unless it became so after the
+   * run.
    */
   async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
@@ -116,10 +117,7 @@ export class PostgresVerdictStore {
     return rows.map(suspectColumns.read);
   }
 
-  /**
-   * Records that live answers make a listing suspect. Does nothing if the listing is suspect
-   * already.
-   */
+  /** Records that live answers make a listing suspect; does nothing if it is suspect already. */
   async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
     const values = [providerId, modelId, JSON.stringify(breaches)];
     await this.#changes.write(LIVE_CHECKS, async (client, note) => {
@@ -144,7 +142,7 @@ const VERSION_SQL = "select version from verdict_version";
 
 const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8)`;
 
-/** An inconclusive run does not replace an earlier result. */
+/** Inconclusive verdicts sort last, so that they do not replace an earlier conclusive one. */
 const LATEST_SQL = `
   select distinct on (provider_id, model_id) ${verdictColumns.sql}
   from listing_verdict

@@ -23,9 +23,7 @@ export class PostgresWatchStore {
     this.#pool = pool;
   }
 
-  /**
-   * Opens the session for scheduled conformance runs; undefined if another process has the session.
-   */
+  /** Opens the session for scheduled conformance runs; undefined if another process has it. */
   async open(): Promise<WatchSession | undefined> {
     const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
     return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
@@ -45,7 +43,7 @@ class PostgresWatchSession {
     this.#lock = lock;
   }
 
-  /** Every time is by the clock of the database. */
+  /** Returns the newest runs of each listing. Every time is by the database's clock. */
   async state(intervalMs: number) {
     const pool = this.#pool;
     const [verdicts, attempts, suspects, now] = await Promise.all([
@@ -69,8 +67,8 @@ class PostgresWatchSession {
       /** The runs of each listing, by `listingKey`. */
       known,
       /**
-       * The cost of the scheduled runs of the last interval. A run that has not ended counts with
-       * its whole budget.
+       * The cost of the scheduled runs that began in the last `intervalMs`. A run that has not
+       * ended counts with its whole budget.
        */
       spentMicroUsd: microUsd(first.spent),
     };
@@ -130,7 +128,7 @@ export interface KnownRuns extends Partial<RecordOf<typeof suspectColumns>> {
 /**
  * - `recorded`: the verdict of the run is stored;
  * - `unrecorded`: the run ended without a stored verdict;
- * - `ended`: an operator ended the run, and the listing is as due as before.
+ * - `ended`: an operator ended the run, which leaves the time of the next run as it was.
  */
 export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";
 
@@ -156,7 +154,7 @@ const NOW_SQL = `
     where started_at > now() - $1 * interval '1 millisecond'
   ), 0) as spent`;
 
-/** Runs are kept for longer than the longest interval. */
+/** Runs are kept for 90 days, longer than the longest interval between two runs of a listing. */
 const FORGET_SQL = "delete from watched_run where started_at < now() - interval '90 days'";
 
 const BEGIN_SQL = `

@@ -49,9 +49,7 @@ export interface VerificationOptions {
   readonly onCleared?: (listingId: string) => void;
 }
 
-/**
- * The verdicts and suspicions of all listings as this process knows them, read every `REFRESH_MS`.
- */
+/** All listings' verdicts, and the suspect listings, as this process read them last. */
 export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();
@@ -101,7 +99,8 @@ export class Verification {
   }
 
   /**
-   * True if the listing is tried last, because live answers or its newest run broke its promises.
+   * True if the listing is tried last: it is suspect because of live answers, or its newest run
+   * failed.
    */
   isDistrusted(listing: Pick<KnownListing, "id">): boolean {
     return this.isSuspect(listing) || this.#verdicts.get(listing.id)?.verdict === "fail";
@@ -130,9 +129,7 @@ export function judgeVerdict(
   return verdict.verdict === "warn" ? "verified_in_part" : "verified";
 }
 
-/**
- * The highest overbilling that is shown: a signed report of another program could claim any number.
- */
+/** The highest percentage that is shown: a signed report of another program could claim any. */
 const PERCENT_MAX = 100_000;
 
 /**

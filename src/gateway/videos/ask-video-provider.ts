@@ -30,7 +30,7 @@ export async function findDeployment(
   return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
 }
 
-/** Asks the provider about a job, or once to cancel it (`delete`), which it may ignore. */
+/** Asks the provider for a job's state, or with `delete` to cancel the job, which it may ignore. */
 export function askProvider(
   { clock, deadlines, upstream, videos }: AskDeps,
   deployment: Deployment,

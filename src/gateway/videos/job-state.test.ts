@@ -19,7 +19,7 @@ function poll(job: TakenJob, seen: PollResult, random = EVEN): JobVerdict {
   return evaluatePoll(job, seen, random);
 }
 
-/** The text for a poll that ended a job, or the state in which it continues. */
+/** Returns the error code of an ended job, `completed` if it has none, or else its state. */
 function resultOf(verdict: JobVerdict): string {
   if (verdict.kind === "continues") return verdict.update.state;
   return verdict.ended.errorCode ?? "completed";

@@ -17,8 +17,8 @@ export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
   | { readonly kind: "missing" }
   /**
-   * The poll had no result: time-out, 429, 5xx, or the job cannot be polled. `isPaused`: the
-   * provider was not asked, because its account is not polled at the moment.
+   * The poll had no result: time-out, 429, 5xx, or the job cannot be polled. `isPaused` is true if
+   * the provider was not asked, because polls with this deployment and key are paused.
    */
   | { readonly kind: "failure"; readonly retryAfterMs?: number; readonly isPaused?: true };
 
@@ -78,7 +78,7 @@ function findEnd(job: TakenJob, poll: PollResult): EndedJob | undefined {
   return poll.kind === "missing" && missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
 }
 
-/** How a job ended that is in this state; undefined if it has not ended. */
+/** The error code of a job that ended in this state; undefined if the job has not ended. */
 const ENDS: Readonly<Record<ReportedJob["state"], VideoErrorCode | null | undefined>> = {
   completed: null,
   failed: "video_generation_failed",

@@ -29,7 +29,7 @@ import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 
 type WrittenJob = Omit<NewVideoJob, "options" | "startedAtMs" | "deadlineMs">;
 
-/** The columns of a new job that are written as they are. */
+/** The columns of a new job that contain its fields unchanged. */
 const newProperties: ColumnsOf<WrittenJob> = {
   jobId: text("job_id"),
   orgId: text("org_id"),
@@ -94,9 +94,9 @@ export class PostgresJobStore {
 
   /**
    * Stores an accepted job together with its attempt's provider job id, before the client is
-   * answered. Returns false and stores nothing if recovery has closed the attempt, or will close it
-   * because another instance has declared this one dead. May be repeated with the same job after a
-   * lost answer: the result is the same.
+   * answered. Returns false and stores nothing if the attempt is closed already, or is about to be
+   * closed because another instance has declared this one dead. May be repeated with the same job
+   * after a lost answer: the result is the same.
    */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");

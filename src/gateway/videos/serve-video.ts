@@ -54,7 +54,7 @@ function noSuchVideo(): Refusal {
   return refusal("not_found", "no video has this id; send the id that POST /v1/videos returned");
 }
 
-/** The fields of a job that are known as soon as the job is accepted. */
+/** The part of a job that the client is shown. */
 export type ShownVideo = Omit<NewVideoJob, "deadlineMs"> &
   Pick<VideoJob, "completedAtMs" | "expiresAtMs" | "errorCode" | "costMicroUsd">;
 

@@ -45,13 +45,9 @@ export interface VideoDeps extends CallPorts {
 export class VideoMetrics {
   /** Number of polls by `provider|result`; the result is `reported`, `missing` or `failure`. */
   readonly polls: Map<string, number> = new Map();
-  /**
-   * Number of ended jobs by `provider|model|result`; the result is `completed` or the error code.
-   */
+  /** Ended jobs by `provider|model|result`; the result is `completed` or the error code. */
   readonly ended: Map<string, number> = new Map();
-  /**
-   * Number of videos without a reported cost, which were therefore not billed, by `provider|model`.
-   */
+  /** Number of videos without a reported cost, and so not billed, by `provider|model`. */
   readonly costMissing: Map<string, number> = new Map();
   /**
    * Number of videos that cost more than their reserve, by `provider|model`. The platform pays the

@@ -12,7 +12,7 @@ import type {
 /** `completed` and `failed` are final. */
 export type VideoState = "queued" | "in_progress" | "completed" | "failed";
 
-/** How an attempt with this error ended, and our message: a provider's is not passed on. */
+/** For each error: the attempt's outcome, and the message that replaces the provider's message. */
 export const VIDEO_ERRORS = {
   video_generation_failed: {
     outcome: "failed",

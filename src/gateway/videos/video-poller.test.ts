@@ -18,7 +18,7 @@ const ERROR_CODES: readonly VideoErrorCode[] = [
   "video_timeout",
 ];
 
-/** The result of a closing in the ledger. */
+/** Closes the attempt in the ledger's model; returns the debit and the overrun. */
 function settle(close: CloseRow, reserve: bigint): { debit: bigint; overrun: bigint } {
   const model = new BooksModel();
   model.addOrg("org", ["key"]);
@@ -124,7 +124,7 @@ test("no debit is above its reserve, and a failed job never has one", () => {
       const isBelieved = (costPicoUsd ?? 0n) <= reserve * 1_000_000n + 10n ** 18n;
       const owed = errorCode === null && isBelieved ? (costPicoUsd ?? 0n) / 1_000_000n : 0n;
       expect(debit).toBe(owed < reserve ? owed : reserve);
-      // The platform's loss stays within what its accounts can hold.
+      // The platform pays at most a million dollars for a job, because a higher cost is ignored.
       expect(overrun).toBeLessThanOrEqual(10n ** 12n);
     },
   );

@@ -38,8 +38,8 @@ export class VideoPoller {
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /**
-   * For each polling account, the monotonic time until which it is not polled, because its provider
-   * asked for a pause or did not answer.
+   * For each account (see `toPollAccount`), the monotonic time until which it is not polled,
+   * because its provider asked for a pause or did not answer.
    */
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Deployments for which an unknown job state was logged; it is logged once. */
@@ -140,7 +140,8 @@ export class VideoPoller {
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
       // A poll that was not made, or that the shutdown aborted, says nothing about the job, so it
-      // must not end the job, even at the job's deadline. The job stays leased until its lease ends.
+      // must not end the job, even at the job's deadline. The job stays leased until its lease
+      // ends.
       const saysNothing =
         poll.kind === "failure" && (poll.isPaused === true || this.#job.isStopping);
       return saysNothing ? job : await this.#finish(job, verdict.ended);

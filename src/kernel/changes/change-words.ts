@@ -14,9 +14,7 @@ export class Told {
   readonly #after: Facts;
   readonly #name: string | null;
 
-  /**
-   * `name` is the name of the changed thing; null if it never had one or it is no longer stored.
-   */
+  /** `name` is the name of the changed thing; null if it never had one or it is not stored. */
   constructor(before: Facts | null, after: Facts | null, name: string | null) {
     this.#before = before ?? {};
     this.#after = after ?? {};
@@ -57,9 +55,7 @@ export class Told {
     return changed.length === 0 ? "" : ` to ${changed.join(", ")}`;
   }
 
-  /**
-   * Returns the value after the change: null if it was removed, undefined if it was not recorded.
-   */
+  /** Returns the value after the change: null if removed, undefined if it was not recorded. */
   now(fact: string): Facts[string] {
     return this.#after[fact];
   }

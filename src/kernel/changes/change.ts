@@ -3,29 +3,24 @@ import type { OrgId } from "../core/ids.ts";
 import type { ActionName } from "./actions.ts";
 import type { Facts } from "./change-words.ts";
 
-/**
- * The author of a change is an operator at a command line. `user` is the operating system's user.
- */
+/** Describes an operator as the author of a change. `user` is the operating system's user. */
 export function byOperator(user: string): ChangedBy {
   return { kind: "operator", id: user, requestId: null, clientNetwork: null };
 }
 
-/** The author of a change is this program itself. `part` is the component that made the change. */
+/** Describes this program as the author of a change. `part` is the component that made it. */
 export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/**
- * The author of a change is a payment provider that reported something, in a webhook or in an
- * answer.
- */
+/** Describes a payment provider as the author of a change reported in a webhook or an answer. */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
 
 /**
- * The author of a change is a person with a console session, a program with a virtual key, or an
- * operator on the console's operator pages (by account id).
+ * Describes as the author of a change a person with a console session (`account`), a program with a
+ * virtual key (`key`), or an operator on the console's operator pages (`operator`, by account id).
  */
 export function byCaller(caller: {
   readonly kind: "account" | "key" | "operator";
@@ -49,7 +44,7 @@ export function wideNetwork(address: string | undefined): string | null {
   return `${groups.join(":")}::/48`;
 }
 
-/** Masks an address as `a…@example.com`, which still distinguishes most addresses. */
+/** Masks an e-mail address as `a…@example.com`, which still distinguishes most addresses. */
 export function maskedEmail(email: string): string {
   const at = email.lastIndexOf("@");
   return at < 1 ? "…" : `${email.slice(0, 1)}…${email.slice(at)}`;
@@ -79,7 +74,7 @@ export interface Change {
   readonly before: Facts | null;
   /** Only the changed fields; null if the target was removed. */
   readonly after: Facts | null;
-  /** Set if values differ that look the same after masking: the change is recorded nevertheless. */
+  /** True if the values differ but look the same after masking: the change is recorded anyway. */
   readonly isMaskedChange?: boolean;
 }
 

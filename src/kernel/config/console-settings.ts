@@ -191,9 +191,7 @@ export const MAIL_SETTINGS = {
 
 export type MailConfig = ConfigOf<typeof MAIL_SETTINGS>;
 
-/**
- * Returns the problem if e-mail is on and no setting gives a sender address; otherwise undefined.
- */
+/** Returns the problem if e-mail is on and no setting gives a sender address, else undefined. */
 export function mailProblem(mail: MailConfig): string | undefined {
   const { smtpHost, smtpUser, smtpFrom } = mail;
   if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;

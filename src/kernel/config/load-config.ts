@@ -14,7 +14,7 @@ import {
 export interface ConfigSources {
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Reasons why a file that `X_FILE` names cannot be read, by variable `X`. */
+  /** Maps a variable `X` to the reason why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly yamlText?: string;
   /** The name of the file with `yamlText`, for messages. */
@@ -84,8 +84,8 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * For shorter variables, only two swapped characters are reported as a misspelling: `TM_DATA` with
- * another character may be a different real word.
+ * For a setting with a shorter variable, only two swapped characters are reported as a misspelling:
+ * `TM_DATE`, which has one character unlike `TM_DATA`, may be a variable of another tool.
  */
 const SHORT_NAME_CHARS = 8;
 
@@ -142,7 +142,7 @@ function readYaml(
 }
 
 function flatten(value: unknown, path: string, into: Map<string, unknown>): void {
-  // All settings of this group are commented out.
+  // A group is null if all of its settings are commented out.
   if (value === null && GROUPS.has(path)) return;
   const group = asObject(value);
   if (group === undefined && path !== "") into.set(path, value);

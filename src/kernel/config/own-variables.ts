@@ -28,9 +28,7 @@ function ownNames(): ReadonlySet<string> {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Returns the values that no log line may contain. A variable's name tells whether it is secret.
- */
+/** Returns the values that no log line may contain. A variable's name tells that it is secret. */
 export function secretsIn(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => /(?:KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || isSecretSetting(name))

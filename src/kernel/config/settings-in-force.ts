@@ -19,9 +19,7 @@ const OF_COMMANDS: ReadonlySet<SettingName> = new Set([
 ]);
 
 export interface ReadSettings {
-  /**
-   * The settings that are in force after `use`. Settings that need a restart keep their old value.
-   */
+  /** The settings in force after `use`. Settings that need a restart keep their old value. */
   readonly config: Config;
   /** Paths of settings that take effect now. */
   readonly changed: readonly string[];

@@ -103,9 +103,9 @@ class Loan implements LentBuffer {
 }
 
 /**
- * Keeps bytes without joining them. Large pieces are kept as they are. Small ones are copied into
- * pages, so that bytes in tiny pieces need no more memory than in large pieces: a piece of one byte
- * would occupy more than 200. The first piece is kept as it is, because it is often the only one.
+ * Keeps bytes without joining them. Large chunks are kept as they are. Small ones are copied into
+ * pages, because a chunk of one byte, kept as a buffer of its own, would occupy more than 200
+ * bytes. The first chunk is kept as it is, because it is often the only one.
  */
 export class HeldBytes {
   length = 0;

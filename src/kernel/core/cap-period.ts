@@ -51,7 +51,7 @@ export function mondayOf(day: number): number {
   return day - ((((day + 3) % 7) + 7) % 7);
 }
 
-/** The periods in the order of their ends after `nowMs`, the last end first; equal ends as listed. */
+/** Sorts the periods by their next end after `nowMs`, latest first. Equal ends keep their order. */
 export function periodsByEnd(nowMs: number): readonly CapPeriod[] {
   return CAP_PERIODS.toSorted((a, b) => periodEndMs(b, nowMs) - periodEndMs(a, nowMs));
 }

@@ -34,7 +34,7 @@ test("only the last 32 entries and 2,048 characters of a long header are read", 
   const chain = ["198.51.100.1", ...Array.from({ length: 100 }, () => "10.0.0.7")];
   expect(PROXIES.of("10.1.2.3", chain.join(","))).toBe("10.0.0.7");
   expect(PROXIES.of("10.1.2.3", `${"x".repeat(100_000)}, 198.51.100.1`)).toBe("198.51.100.1");
-  // The rest of an entry that was cut off could read as another address.
+  // An entry that the length bound cuts is dropped, because its rest could be another address.
   expect(PROXIES.of("10.1.2.3", `1${"9".repeat(2_000)}8.51.100.1`.padStart(2_050))).toBe(
     "10.1.2.3",
   );
@@ -86,7 +86,7 @@ test("random networks contain the same addresses as Node's BlockList", () => {
   const property = fc.property(fc.oneof(...inputs), ([of, other, length]) => {
     const family = isIP(of) === 4 ? "ipv4" : "ipv6";
     const prefix = Math.min(length, family === "ipv4" ? 32 : 128);
-    // Node's list counts a mapped address as IPv6, ours as IPv4.
+    // `BlockList` treats an IPv4 address mapped into IPv6 as IPv6, `IpNetworks` as IPv4.
     const parts = family === "ipv4" ? 4 : 8;
     fc.pre(parseIp(of)?.length === parts && parseIp(other)?.length === parts);
     const networks = new IpNetworks();

@@ -52,7 +52,7 @@ export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
 /**
- * Calls whose client has disconnected count against separate limits: for each model, the
+ * Calls whose client has disconnected count against limits of their own: for each model, the usual
  * concurrency limit; for all models together, this multiple of it.
  */
 export const DEPARTED_MODELS_MAX: number = 4;
@@ -85,7 +85,7 @@ export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 
-/** The default size of a process's pool, without the connections of reports and of the ledger. */
+/** Default size of a process's database pool, except connections for reports and the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
 /**
  * Connections per process that bypass a pooler, for locks, snapshots and migrations. They are
@@ -98,13 +98,10 @@ export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
 
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
-/**
- * The default of a setting: how many bytes of finished answers a process keeps for clients that
- * have not read them yet.
- */
+/** Default of `unread_bytes_max`: bytes per process of answers that clients have not read yet. */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
-/** The default of a setting: bytes of request bodies that have not arrived whole, per process. */
+/** Default of `arriving_bytes_max`: bytes of incomplete request bodies, per process. */
 export const ARRIVING_BYTES_MAX: number = 512 * MiB;
 /**
  * Longer answers are written in slices of this size, because each slice that goes out shows that
@@ -116,7 +113,7 @@ export const LINGER_MS: number = 1_000;
 
 export const CONNECTIONS_MAX: number = 10_000;
 export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
-/** Connections over `max_connections` that get an answer with a refusal; others are just closed. */
+/** The most connections over `max_connections` that get a refusal; others are closed without. */
 export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 /** Bytes of a refused body that the gateway reads and discards before it closes the connection. */
 export const DISCARD_BYTES_MAX: number = 128 * MiB;
@@ -136,10 +133,7 @@ export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
  */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
-/**
- * The most attempts that a period may have if a page compares it with a provider's statement line
- * by line.
- */
+/** The most attempts of a period that a page compares with a provider's statement line by line. */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
 /**
  * Bytes of a JSON body that contains a provider's statement. It may be larger than the statement,
@@ -165,10 +159,7 @@ export const REPORT_FINE_HOURS_MAX: number = 3;
  * reports on longer ranges, of one day.
  */
 export const REPORT_HOURS_MAX: number = 48;
-/**
- * If a range is longer than this, its chart covers only the time from the first request to the
- * last.
- */
+/** For a range of more days, the chart covers only the time from the first request to the last. */
 export const REPORT_DAYS_MAX: number = 400;
 
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
@@ -177,10 +168,10 @@ export const REPORT_FILE_PAGE_ROWS: number = 2_000;
 export const SIZED_ATTEMPTS_MAX: number = 100_000;
 
 export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;
-/** How long after a day its rollup starts: requests of its last minute have ended by then. */
+/** A day's rollup starts this long after the day, when requests of its last minute have ended. */
 export const USAGE_ROLLUP_DELAY_HOURS: number = 3;
 
-/** How long after a month its statement closes: all its attempts are in the journal by then. */
+/** A month's statement closes this long after the month, when all attempts are in the journal. */
 export const STATEMENT_DELAY_MS: number = 6 * 3_600_000;
 
 export const USAGE_ROLLUP_ORGS_MAX: number = 20;
@@ -197,7 +188,7 @@ export const LISTING_DAYS_KEPT: number = 35;
 export const LISTING_HOURS_KEPT: number = 72;
 
 /**
- * A listing's sums of an hour are computed this long after the hour ends, and again after
+ * The hourly totals of a listing are computed this long after the hour ends, and again after
  * `LISTING_HOUR_AGAIN_HOURS`, to include attempts that ended late.
  */
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
@@ -226,10 +217,7 @@ export const UNKNOWN_KEY_MS: number = 250;
 
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
-/**
- * After a look-up of an unknown key, the next look-up waits this long, so that a flood of random
- * keys costs little.
- */
+/** Wait between two look-ups of unknown keys, so that a flood of random keys costs little. */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
 /** How long the gateway remembers that the ledger refused a reserve for lack of money. */
 export const SHORTFALL_MS: number = 250;

@@ -4,10 +4,7 @@ export function monthName(month: string): string {
   return at.toLocaleDateString("en-US", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
-/**
- * Returns the rows of a receipt, without its amounts. The receipt's page and its PDF file share
- * them.
- */
+/** Returns the rows of a receipt, without amounts, for both the receipt's page and its PDF file. */
 export function receiptFacts(of: {
   readonly number: string;
   readonly paid: string;

@@ -49,7 +49,7 @@ test("isEmail refuses invalid, invisible and look-alike characters, and what mai
   for (const text of [...forms, ...parsed, ...domains, ...dots, ...long]) {
     expect({ text, isEmail: isEmail(text) }).toEqual({ text, isEmail: false });
   }
-  // Characters outside visible ASCII, in every place: letters of other scripts look like it.
+  // Refuses non-ASCII and invisible characters at each position: some look like ASCII letters.
   const others = [...Array.from({ length: 33 }, (_, code) => code), 127, 0xa0, 0xad, 0x430, 0x200b];
   const more = [0x200d, 0x200e, 0x202e, 0x2028, 0x2060, 0x2066, 0xfeff, 0xff41, 0xe0061, 0xe4];
   for (const code of [...others, ...more]) {

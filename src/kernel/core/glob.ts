@@ -1,6 +1,6 @@
 /**
- * Matches a whole text: `*` is any characters, `?` is one. The time is at most proportional to the
- * product of both lengths.
+ * True if `glob` matches the whole text: `*` matches any number of characters, `?` matches one. The
+ * time is at most proportional to the product of both lengths.
  */
 export function matchesGlob(glob: string, text: string): boolean {
   let at = 0;

@@ -25,10 +25,7 @@ export function printJson(value: unknown): string {
   return `{${texts.join(",")}}`;
 }
 
-/**
- * The members of an object or list, with their names or indexes; undefined for any other value. A
- * walk through a value of unknown form goes on with these.
- */
+/** The members of an object or list, with names or indexes; undefined for any other value. */
 export function membersOf(value: unknown): readonly [string, unknown][] | undefined {
   return typeof value === "object" && value !== null ? Object.entries(value) : undefined;
 }

@@ -1,6 +1,6 @@
 import { KEY_TAGS_MAX } from "./constants.ts";
 
-/** A tag must be one word on a command line and in a CSV file. */
+/** A tag must be one word, both on a command line and in a CSV file. */
 const TAG = /^[A-Za-z0-9._:/-]{1,32}$/;
 
 /** Checks the tags of a key. Returns them sorted and without duplicates, or the problem. */

@@ -1,6 +1,9 @@
 import type { KeyId } from "./ids.ts";
 
-/** Features that call models with managed keys. Their calls are billed, the keys never shown. */
+/**
+ * Features that call models with managed keys, which the gateway makes itself. Their calls are
+ * billed like others; the keys are never shown.
+ */
 export const MANAGED_ORIGINS = ["playground", "optimize"] as const;
 
 export type ManagedOrigin = (typeof MANAGED_ORIGINS)[number];

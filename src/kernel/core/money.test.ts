@@ -141,7 +141,7 @@ describe("a Decimal", () => {
         const point = scale === 0 ? padded : `${padded.slice(0, cut)}.${padded.slice(cut)}`;
         const text = plain(`${point}e${exponent}`, places);
         const [whole = "", fraction = ""] = text.split(".");
-        // Both sides times 10^200.
+        // Multiplies both sides by 10^200, so that integers are compared.
         const left = BigInt(whole + fraction.padEnd(200, "0"));
         expect(left).toBe(digits * 10n ** BigInt(200 - scale + exponent + places));
         expect(text).not.toMatch(/^0\d|\.$|\.\d*0$/);

@@ -135,7 +135,7 @@ export function parseDecimal(raw: string): Decimal | undefined {
   const written = whole + fraction;
   const significant = written.replace(/^0+/, "");
   const digits = withoutLastZeros(significant);
-  // An exponent that a float cannot hold exactly is beyond every bound that callers check.
+  // `Number` may round a huge exponent, but such a number exceeds every bound that callers check.
   const point = significant.length - fraction.length + Number(exponent);
   return { negative: sign === "-" && digits !== "", digits, point: digits === "" ? 0 : point };
 }
@@ -164,7 +164,7 @@ export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: numb
   return kept === "" ? whole : `${whole}.${kept}`;
 }
 
-/** A loop: a regular expression such as /0+$/ would try every run of zeros in the number. */
+/** Uses a loop, because a regular expression such as /0+$/ would try every run of zeros. */
 function withoutLastZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;

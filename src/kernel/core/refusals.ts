@@ -200,11 +200,11 @@ export interface LimitDetail {
 export interface RefusalFigures {
   /** `limit`, `used` and `asked` are in requests or in tokens. */
   readonly limit?: number;
-  /** `used` is the use under the limit when the request came, `asked` what the request adds. */
+  /** `used` is how much of the limit was used when the request came; `asked`, how much it adds. */
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
-  /** What has been spent in the cap's current period. */
+  /** The amount spent in the cap's current period. */
   readonly spent?: MicroUsd;
   /** Reserved by requests in flight that count against the cap, or against the balance. */
   readonly inFlight?: MicroUsd;
@@ -241,7 +241,7 @@ export interface Refusal {
 
 export type RefusalDetail = Partial<Omit<Refusal, "class" | "message">>;
 
-/** Makes the refusal of a gateway that cannot serve any such request now: a 503 to be retried. */
+/** Makes a 503 that tells the client to retry, because the gateway itself cannot serve it now. */
 export function unavailable(message: string, limit?: RefusalDetail["limit"]): Refusal {
   return refusal("gateway_error", message, {
     status: 503,
@@ -285,9 +285,7 @@ export function refusalTimes({
   };
 }
 
-/**
- * Every 429 and 503 has a `retry-after`. If a retry would not help, it is the longest possible one.
- */
+/** Every 429 and 503 has a `retry-after`: the longest possible one if a retry would not help. */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };

@@ -12,7 +12,7 @@ export interface ModelNames {
   readonly resolvesTo: readonly string[];
 }
 
-/** Longer than any id that a listing can have: a cut name would count as substituted. */
+/** Longer than any id that a listing can have, because a name that is cut counts as substituted. */
 const NAME_CHARS_MAX = 200;
 
 /** Reads the model that a provider reports; undefined if it reports no name. */

@@ -47,7 +47,7 @@ const TICK_MS = 50;
  * One coarse timer for all running requests, instead of one timer each. `onDue` is called at most
  * one tick (50 ms) late, never early.
  *
- * Watched work is in a dense array in which each entry has its own index. A Set would keep ended
+ * Watched work is in a dense array, and each entry knows its index in it. A Set would keep ended
  * requests in memory: the old tables of a busy Set reference each other until a full garbage
  * collection.
  */

@@ -15,9 +15,7 @@ export const TOKEN_BUCKETS = {
 export type TokenBucket = keyof typeof TOKEN_BUCKETS;
 export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBucket[];
 
-/**
- * The token buckets, and the part of `cacheWrite` that is cached for an hour and has its own price.
- */
+/** The token buckets, and the separately priced part of `cacheWrite` that is cached for an hour. */
 export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
 export type Sku = keyof typeof SKU_NAMES;
 export type SkuName = (typeof SKU_NAMES)[Sku];
@@ -75,10 +73,7 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/**
- * Drops the count of one-hour cache writes, so that their tokens cost as much as other cache
- * writes.
- */
+/** Drops the count of one-hour cache writes, so that they cost as much as other cache writes. */
 export function withoutHourWrites(usage: Usage): Usage {
   const { [HOUR_SKU]: _hour, ...buckets } = usage;
   return buckets;

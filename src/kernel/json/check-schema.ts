@@ -21,8 +21,8 @@ export interface SchemaWords {
   /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
   /**
-   * If present, text is converted to a number where the schema requires one: a query has only
-   * texts.
+   * If present, text is converted to a number where the schema requires one, because a query
+   * contains only text.
    */
   readonly readsText?: true;
 }
@@ -73,7 +73,7 @@ function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
 
 const STEP_CHARS_MAX = 64;
 
-/** Formats a path as `state.items[2]`. Steps are cut to 64 characters. */
+/** Formats a path as `state.items[2]`. Each name in it is cut to 64 characters. */
 export function pathText(path: SchemaFault["path"]): string {
   return path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
@@ -135,7 +135,7 @@ interface Checked {
 
 function toSchemaFault(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
   const path = [...parsePointer(outer, of.value), ...stepInside(outer)];
-  // ajv reports the fault inside a property name first, then that a name is at fault.
+  // For a bad property name, ajv first reports what is wrong with it, then that a name is at fault.
   const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
   return { path, message: describeError(cause, all, of.words) };
 }
@@ -154,8 +154,8 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
 }
 
 /**
- * ajv reports some errors at an object or array instead of the member at fault. Returns the step
- * from there to that member; no step for other errors.
+ * ajv reports some errors at an object or array instead of the member at fault. Returns the key or
+ * index of that member; nothing for other errors.
  */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];

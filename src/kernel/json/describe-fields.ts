@@ -6,8 +6,8 @@ export interface DescribedDocument {
 }
 
 /**
- * Copies an OpenAPI document, and adds a description to every field and parameter that has none.
- * Takes it from `words`: under `parent.name`, or else under `name`. A parent is a field or a named
+ * Copies an OpenAPI document, and adds a description to every field and parameter that has none. It
+ * is the entry `parent.name` of `words`, or else the entry `name`. A parent is a field or a named
  * schema.
  */
 export function describeFields(

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { foldName } from "./fold-name.ts";
 
-/** The rule without the short cuts for plain names. */
+/** Folds a name by the full rule of `foldName`, without its fast paths. */
 function foldedByRule(name: string): string {
   return name.normalize("NFKC").toUpperCase().toLowerCase().replaceAll("\u0307", "");
 }

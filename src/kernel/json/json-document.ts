@@ -70,9 +70,7 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /**
-   * Returns the offset of the node's first byte in the body. A string starts at its opening quote.
-   */
+  /** Returns the offset of the node's first byte in the body, which is a string's opening quote. */
   start(node: JsonNode): number {
     return this.#entry(node + 1);
   }

@@ -243,8 +243,8 @@ export class JsonBudget {
   allows(text: string): boolean {
     let depth = 0;
     let at = 0;
-    // The offset at which the text has used up its steps. Each skipped string moves this offset on
-    // by its length, because it costs no steps.
+    // The offset at which the text has used up its steps, one for each character. A skipped string
+    // costs no steps, so it moves this offset on by its length.
     let endAt = this.#stepsLeft;
     while (at < text.length) {
       if (at >= endAt) return false;

@@ -9,8 +9,8 @@ export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
 export interface KeyRules {
   readonly forbidden: readonly string[];
   /**
-   * Paths to free data (states, tool arguments), in which customers choose the names. A path lists
-   * the keys from the root on; `""` matches any item of an array.
+   * Paths to free data, such as tool schemas, in which customers choose the names. A path lists the
+   * keys from the root on; `""` matches any item of an array.
    */
   readonly freeData?: readonly (readonly string[])[];
   /** A top-level member that clients send again and again with the same bytes, such as `tools`. */

@@ -21,23 +21,21 @@ export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
  * Containers nested deeper are checked, but each is a single value on the tape. The gateway reads
- * nothing deeper than an image in a document in a tool result, which is at 10.
+ * nothing deeper than an image in a document in a tool result, which is at depth 10.
  */
 export const READ_DEPTH_MAX = 10;
 
 /**
  * The most values and keys in texts that are parsed as a whole and share one `JsonBudget`, such as
- * the texts of a provider's answer. With the next two bounds, parsing takes about 0.1 s, and an
- * answer of 1,600 tokens with twenty alternatives each still passes.
+ * the texts of a provider's answer. With `PARSED_KEYS_MAX` and `PARSED_STEPS_MAX`, parsing takes
+ * about 0.1 s, and an answer of 1,600 tokens with twenty alternative tokens each still passes.
  */
 export const PARSED_VALUES_MAX = 400_000;
-/**
- * The most keys in all texts of one `JsonBudget`. Each may be a new name, which takes most time.
- */
+/** The most keys in all texts of one `JsonBudget`. New names take the most time to parse. */
 export const PARSED_KEYS_MAX = 120_000;
 /**
  * The most characters outside strings, and the most backslashes before quotes inside strings, in
- * all texts of one `JsonBudget`. Functions that scan a text later stop at each of them.
+ * all texts of one `JsonBudget`. Functions that scan a text later look at each of these singly.
  */
 export const PARSED_STEPS_MAX = 4_000_000;
 

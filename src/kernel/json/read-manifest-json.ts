@@ -29,7 +29,7 @@ export function readJson(text: string): JsonReading {
   return { ok: true, value: JSON.parse(text), duplicateKeys: scan.duplicateKeys };
 }
 
-/** The text of a number as written: "2e-07". */
+/** A JSON number as the document writes it, such as `2e-07`, so that no digit is lost. */
 export class RawNumber {
   readonly raw: string;
   constructor(raw: string) {
@@ -226,7 +226,7 @@ export function pointerTo(path: readonly (string | number)[]): string {
     .join("");
 }
 
-/** The last step of a pointer, for people: `base_url`, `pricing[1]`, `the manifest`. */
+/** Names the end of a pointer for people: `base_url`, `pricing[1]`, `the manifest`. */
 export function placeName(pointer: string): string {
   const steps = pointer.split("/").slice(1);
   const last = steps.at(-1);

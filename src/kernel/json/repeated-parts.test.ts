@@ -16,7 +16,7 @@ function scan(text: string): ScannedJson {
   return scanJson(Buffer.from(text), words, rules);
 }
 
-/** All that a document reports about a value and its children. */
+/** Collects everything that a document reports about a value and its children. */
 function shown(doc: JsonDocument, node: JsonNode = 0): unknown {
   const own = [doc.kind(node), doc.raw(node), doc.count(node)];
   if (doc.isArray(node)) return [...own, doc.items(node).map((item) => shown(doc, item))];

@@ -43,7 +43,7 @@ export class RepeatedParts {
     return found;
   }
 
-  /** Notes a part that was just scanned. `tape` is called only if the part is remembered. */
+  /** Records a part that was just scanned. `tape` is called only if the part is remembered. */
   note(
     body: Buffer,
     { start, end }: { readonly start: number; readonly end: number },

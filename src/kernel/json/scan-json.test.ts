@@ -41,7 +41,7 @@ function isTakenByJsonParse(text: string): boolean {
   }
 }
 
-/** JSON of at most the readable depth, without the key that is refused. */
+/** JSON that is not too deep for the tape, and without the refused key `__proto__`. */
 const json = fc
   .jsonValue({ maxDepth: 6, noUnicodeString: false })
   .filter((value) => !JSON.stringify(value).includes("__proto__"));

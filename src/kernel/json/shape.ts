@@ -21,8 +21,8 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
 };
 
 /**
- * Builds an object's schema and the function that shows a record, which lists the fields in the
- * order of `make`.
+ * Builds the schema of an object, and `show`, which makes that object from a record. Both have the
+ * fields in the order of `make`.
  */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,

@@ -22,7 +22,7 @@ export function readPublicKey(text: string): KeyObject | undefined {
 /** A document of strings only, so that nothing in it can be rounded or read in two ways. */
 export type TextDocument = { readonly [name: string]: string | TextDocument };
 
-/** Writes a document like RFC 8785: members sorted by name, no white space. */
+/** Writes a document in the form of RFC 8785: members sorted by name, no white space. */
 export function canonicalText(document: TextDocument): string {
   const members = Object.keys(document)
     .sort()

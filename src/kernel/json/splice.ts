@@ -45,7 +45,7 @@ export class Splice {
     this.removeFrom(0, words);
   }
 
-  /** Removes the members with these keys, even if they are all members of the inner object. */
+  /** Removes the members with these keys. An inner object may lose all its members. */
   removeFrom(object: JsonNode, words: readonly number[]): void {
     const doc = this.#doc;
     for (const key of doc.keys(object)) {

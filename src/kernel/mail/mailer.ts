@@ -58,8 +58,8 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // Mail programs could parse a text that is no plain address as a mailbox that was never
-    // checked.
+    // If `to` is not a plain address, mail programs could read another mailbox from it, one that
+    // was never checked.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;

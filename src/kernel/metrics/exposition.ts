@@ -31,10 +31,7 @@ export class Exposition {
     return this.#families.map(({ name }) => name);
   }
 
-  /**
-   * Makes a scrape in each text format, so that the code is compiled (10 ms) before requests
-   * arrive.
-   */
+  /** Makes a scrape in each format, so that the code is compiled (10 ms) before requests arrive. */
   async warmUp(): Promise<void> {
     await this.scrape(undefined);
     await this.scrape("application/openmetrics-text");

@@ -20,8 +20,8 @@ export class ReadFamily implements Family {
   readonly #read: () => Iterable<Sample>;
   readonly #names: readonly string[];
   /**
-   * Label values of series that are shown as 0 before their first sample: those of a counter whose
-   * labels all list their values.
+   * Label values of the series that are shown as 0 before their first sample: all series of a
+   * counter whose labels list all their values, unless its row has `mayBeEmpty`.
    */
   readonly #zeros: readonly (readonly string[])[];
 
@@ -144,8 +144,8 @@ interface Exemplar extends KeptTrace {
 }
 
 /**
- * One series of a histogram. `cells` has the count of each bucket, the count above the last bound,
- * and the sum. An observation without a trace allocates nothing.
+ * One series of a histogram. `cells` contains the count of each bucket, the count above the last
+ * bound, and the sum. An observation without a trace allocates nothing.
  */
 export class Histogram {
   readonly #bounds: readonly number[];
@@ -302,17 +302,14 @@ export class ListingFold {
     }
   }
 
-  /**
-   * Returns the model's id if one of its listings has or can still get series of its own, else
-   * `other`.
-   */
+  /** Returns the model's id if a listing of it has or can get series of its own, else `other`. */
   modelLabel(model: string): string {
     return this.#models.has(model) || this.#places.size < this.listingsMax ? model : OTHER;
   }
 
   /**
-   * Returns labels for all listings, used or not. Listings that do not have their own series get
-   * the remaining ones, but only in this result.
+   * Returns labels for all listings, used or not. Listings without a series of their own get the
+   * free ones, until `listingsMax` is reached, but only in this result; the others get `other`.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

@@ -19,12 +19,9 @@ export function plainPage(content: {
   readonly homeUrl?: string;
   /** True for two columns, if the window is wider than 60rem. */
   readonly isWide?: boolean;
-  /** The page must also work without this script, which only adds comfort. */
+  /** The page must also work without this script, which only adds convenience. */
   readonly script?: string;
-  /**
-   * Origins to which a form may be sent or then redirected: browsers apply `form-action` to
-   * redirects too.
-   */
+  /** Origins that a form may be sent or redirected to: `form-action` applies to redirects too. */
   readonly formTargets?: readonly string[];
 }): PlainPage {
   const { title, body, navigation = "", footer = "", homeUrl, isWide = false, script } = content;

@@ -19,7 +19,7 @@ export interface ServerAddresses {
    * this program alone.
    */
   readonly direct: DatabaseAddress;
-  /** The setting that has the direct address, for messages. */
+  /** The name of the setting that contains the direct address. Messages mention it. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
   /** The same database through a pooler in transaction mode; undefined without a pooler. */
   readonly shared: DatabaseAddress | undefined;

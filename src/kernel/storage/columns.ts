@@ -152,9 +152,7 @@ export function pico(name: string): Column<PicoUsd> {
   };
 }
 
-/**
- * A `timestamptz` column that is read as milliseconds since 1970. A batch writes these as `bigint`.
- */
+/** A `timestamptz` column that is read as milliseconds since 1970; a batch writes a `bigint`. */
 export function instantMs(name: string): Column<number> {
   const cells = [{ ...toCell<number>(name, "bigint"), write: Math.round }];
   return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
@@ -227,7 +225,7 @@ function quoteWord(value: string): string {
   return value.length === 4 && value.toLowerCase() === "null" ? `"${value}"` : value;
 }
 
-/** Drops zero characters, because PostgreSQL cannot store them. */
+/** Quotes a value and drops its NUL characters, which PostgreSQL cannot store. */
 function quoteValue(value: string): string {
   return `"${value.replaceAll("\0", "").replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }

@@ -24,7 +24,7 @@ test("sessions have the program's settings; those of a pooler have them from the
   expect(await missingSettings(own)).toEqual([]);
   const missing = await missingSettings(shared);
   expect(missing).toEqual(expect.arrayContaining(["jit", "synchronous_commit", "search_path"]));
-  // A setting of a report ends with its transaction.
+  // Settings that were applied to one transaction end with it.
   const lent = await shared.connect();
   await lent.query("begin read only");
   await beginLocally(lent, { statementTimeoutMs: 30_000 });

@@ -53,7 +53,7 @@ export function openClient(
   return new Made({ ...config, connectionString });
 }
 
-/** The driver ignores a password function if it also gets a connection string. */
+/** The driver ignores a password function beside a connection string, so it is set afterwards. */
 function askingClient({ password }: AskedAddress): typeof Client {
   return class extends Client {
     constructor(config?: string | ClientConfig) {
@@ -99,7 +99,7 @@ type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
   readonly onConnect?: (client: ClientBase) => Promise<void>;
 };
 
-/** Opens a pool for everything but the ledger's hot path. It reads int8 and numeric as bigint. */
+/** Opens a pool for everything but the ledger's batches. It reads int8 and numeric as bigint. */
 export function openPool(
   address: DatabaseAddress,
   log: Logger,

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 
 /**
- * Flushes a file, or the names in a folder, to disk. Write all files first and flush them
+ * Flushes a file, or the entries of a folder, to disk. Write all files first and flush them
  * afterwards: most of their data is then on disk already.
  */
 export async function flushPath(path: string): Promise<void> {

@@ -20,7 +20,7 @@ import { isAlive, ownIdentity } from "./process-identity.ts";
  * owns the rest.
  */
 export interface EmbeddedHome {
-  /** In the requested data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter it. */
+  /** Lies in the data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter that folder. */
   readonly folder: string;
   /**
    * PostgreSQL's data folder, with symbolic links resolved, because the system reports the working

@@ -10,7 +10,7 @@ import { quickOrDeep } from "../../../test/support/depth.ts";
 import { FRESH_NAMESPACE, hasNamespaces } from "../../../test/support/namespace.ts";
 import { withResource } from "../../../test/support/with-resource.ts";
 
-/** The first start creates the database. */
+/** The number of starts. The first one creates the database. */
 const STARTS = quickOrDeep(2, 11);
 
 const root = withResource(

@@ -34,11 +34,11 @@ const LOG_BYTES_MAX = 16 * 1024 * 1024;
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
-  /** `starting`: the server replays its log after a crash, or otherwise is not ready yet. */
+  /** `starting`: not ready yet, for example while it replays its write-ahead log after a crash. */
   readonly state: "starting" | "ready" | "stopping";
 }
 
-/** Returns the living server of this home. Cheap: it reads three small files. */
+/** Returns the running server of this home, if any. It is cheap, as it reads three small files. */
 export function findServer(home: EmbeddedHome): ServerProcess | undefined {
   const file = readPidFile(home);
   return file !== undefined && isRunning(file.pid) && isOwnPostmaster(home, file.pid)
@@ -66,7 +66,7 @@ export function initialize(home: EmbeddedHome, binaries: EmbeddedBinaries, passw
   );
   rmSync(passwordFile, { force: true });
   if (result.status === 0) return;
-  // The next start would mistake a half-made cluster for a database.
+  // The next start would take an incomplete cluster for a database.
   emptyCluster(home);
   throw new Error(`initdb failed: ${result.stderr}`, { cause: result.error });
 }
@@ -112,7 +112,7 @@ export async function launch(
     if (options.signal.aborted && !isAbandoned) isAbandoned = child.kill("SIGINT");
     await sleep(POLL_MS);
   }
-  // The server is not killed: it may be replaying a long log, and the next start finds it.
+  // The server stays: it may be replaying a long write-ahead log, and the next start finds it.
   throw new Error(`the embedded PostgreSQL is not ready yet; see ${logPath}, then start again`);
 }
 
@@ -142,7 +142,7 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
   const own = { ...settings(options.port), ...options.settings };
   const args = ["-D", home.cluster, ...toArguments(own)];
-  // Detached: Ctrl-C on the terminal must not stop the server before the gateway has settled.
+  // Ctrl-C on the terminal must not stop the server before the gateway has settled its requests.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,
     cwd: "/",
@@ -164,7 +164,7 @@ function settings(port: number): Record<string, string> {
     fsync: "on",
     synchronous_commit: "on",
     full_page_writes: "on",
-    // Bounds the log that a hung backup keeps: without it, the log would fill the disk.
+    // Limits the write-ahead log kept for a hung backup, which could otherwise fill the disk.
     max_slot_wal_keep_size: "16GB",
     timezone: "UTC",
     log_timezone: "UTC",
@@ -230,7 +230,8 @@ function isRunning(pid: number): boolean {
 /**
  * True if the process is the server of this home: its working folder is the data folder. In a
  * container, root often cannot see the working folder of another user's process, but can see its
- * arguments. Outside Linux neither is visible: returns true, and only a later login proves it.
+ * arguments. Outside Linux neither is visible: returns true, and only a later login shows whether
+ * it is the server of this home.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
@@ -239,7 +240,7 @@ function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
 }
 
 /**
- * Returns the arguments of a process, each ended by a zero character; "" if there is no such
+ * Returns the arguments of a process, each ended by a NUL character; "" if there is no such
  * process.
  */
 function readCommandLine(pid: number): string {

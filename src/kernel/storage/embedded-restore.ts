@@ -15,23 +15,24 @@ export interface EmbeddedRestore {
   /** The data folder, which must not contain a database. */
   readonly dataDir: string;
   readonly log: Logger;
-  /** Writes the files of a base backup and its log into the folder, except for `PG_VERSION`. */
+  /** Writes a base backup and its write-ahead log, but no `PG_VERSION`, into the folder. */
   readonly fill: (cluster: string) => Promise<void>;
   /** Content of `PG_VERSION`, which is written last: without it, the folder is not a database. */
   readonly version: string;
-  /** Restore point up to which the log is replayed. A log that ends before it is refused. */
+  /** The restore point at which the replay ends. A write-ahead log without it is refused. */
   readonly restorePoint: string;
 }
 
 /**
- * A restore waits this long, because replaying a long log may take hours. An operator must stop a
- * server that makes no progress.
+ * A restore waits this long, because replaying a long write-ahead log may take hours. An operator
+ * must stop a server that makes no progress.
  */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
- * Restores a base backup into an empty data folder and lets the server replay the log. Returns the
- * folder of the database, which later starts use. Empties the folder again after a failure.
+ * Restores a base backup into an empty data folder and lets the server replay the write-ahead log.
+ * Returns the folder of the database, which later starts use. Empties the folder again after a
+ * failure.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);
@@ -73,7 +74,7 @@ async function replay(home: EmbeddedHome, options: EmbeddedRestore): Promise<voi
     port,
     signal: new AbortController().signal,
     settings: {
-      // The folder has the whole log already, so there is nothing to fetch.
+      // The folder has the whole write-ahead log already, so there is nothing to fetch.
       restore_command: "false",
       recovery_target_timeline: "current",
       recovery_target_name: options.restorePoint,

@@ -60,7 +60,7 @@ interface Child extends EmbeddedPostgres {
   readonly process: ChildProcess;
 }
 
-/** Starts the server in another process, through `by`. */
+/** Starts the server in another process, which the command `by` runs if it is given. */
 async function startElsewhere(name: string, by: readonly string[] = []): Promise<Child> {
   const script = new URL("../../../test/support/embedded-child.ts", import.meta.url).pathname;
   const [program, ...args] = [...by, process.execPath, "--import", "tsx", script];

@@ -28,7 +28,7 @@ export interface EmbeddedPostgres {
   readonly connectionString: string;
   /** Connects as the superuser, for backups and tests. Contains that password: never print it. */
   readonly adminConnectionString: string;
-  /** Differs from the requested folder if PostgreSQL's user cannot enter that one. */
+  /** The subfolder `postgres` of the requested folder, or a folder in `/var/lib/tokenmarket`. */
   readonly dataDir: string;
   readonly cluster: string;
   /** False if the server was already running; it is then shared with other processes. */
@@ -54,8 +54,8 @@ const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
 /**
- * Longer than the statement timeout: sessions of a killed server may last that long, and block a
- * new server meanwhile.
+ * How long to wait for sessions of a killed server, which block a new one. It is longer than the
+ * statement timeout (30 s), up to which such sessions may run.
  */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
@@ -150,12 +150,12 @@ async function findAnswering(starter: Starter, signal: AbortSignal): Promise<num
     const server = findServer(home);
     if (server === undefined) return undefined;
     const address = { port: server.port, ...passwords };
-    // A server that is not ready may be replaying its log after a crash.
+    // A server that is not ready may be replaying its write-ahead log after a crash.
     if (server.state === "ready" && (await answers(address))) {
       await ensureDatabase(address);
       return server.port;
     }
-    // Another program's "smart" shutdown would wait for the last session: make it a fast one.
+    // Another program's "smart" shutdown would wait for the last session, so request a fast one.
     if (server.state === "stopping") interruptServer(server);
     signal.throwIfAborted();
     await sleep(POLL_MS);

@@ -35,7 +35,7 @@ beforeAll(() => {
 });
 afterEach(() => void said.splice(0));
 afterAll(() => {
-  // A failed test may have left a server.
+  // A failed test may have left a server running.
   for (const pid of postgresServers(join(root, "postgres"))) process.kill(pid, "SIGKILL");
   rmSync(root, { recursive: true, force: true });
 });
@@ -84,7 +84,7 @@ describe("a supervised server", () => {
     const session = new Client({ connectionString: server.connectionString });
     session.on("error", () => undefined);
     await session.connect();
-    // The session is busy without a wait, so it does not notice that its server is gone.
+    // The session runs a loop that never waits, so it does not notice that its server is gone.
     const work = session.query(busySql).catch(() => undefined);
     await expect.poll(() => isBusy(server), POLL).toBe(true);
     await expectBack(server, killPostmaster(server.dataDir));
@@ -133,13 +133,13 @@ describe("a supervised server", () => {
 
 describe("a deliberate stop", () => {
   test("during an outage leaves no process, whenever it comes", async () => {
-    const moments = ["", "has ended", "is available again"]; // the first: at once
+    const moments = ["", "has ended", "is available again"]; // The first one stops it at once.
     for (const words of moments) {
       const server = await startKeptUp();
       killPostmaster(server.dataDir);
       await expect.poll(() => said.join("\n"), POLL).toContain(words);
       await server.stop();
-      // The sessions of the killed server need a moment more.
+      // The sessions of the killed server end a moment later than the server.
       await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
       said.splice(0);
     }

@@ -17,7 +17,7 @@ import {
 import { transact } from "./transaction.ts";
 
 export interface MigrateOptions {
-  /** The steps to run; those of this program if absent. */
+  /** The steps (migrations) to run; those of this program if absent. */
   readonly steps?: readonly Migration[];
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;
@@ -134,7 +134,7 @@ function isLockConflict(error: unknown): boolean {
 }
 
 function stepFault(step: Migration, error: unknown): unknown {
-  // Left unchanged, because the caller that opened the database reports that it does not answer.
+  // A `SchemaFault` says what to do already, and the caller reports faults of the store.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(

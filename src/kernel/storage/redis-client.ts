@@ -16,7 +16,7 @@ export interface RedisServers {
    */
   readonly mode?: string;
   readonly master?: string;
-  /** PEM file of the certificate authority of `rediss:` servers. Empty: public authorities. */
+  /** PEM file of the certificate authority of `rediss:` servers; empty for public authorities. */
   readonly caFile?: string;
   /** Empty if the sentinels have no password. */
   readonly sentinelPassword?: string;
@@ -82,7 +82,7 @@ function commonOptions(first: URL, { caFile = "" }: RedisServers) {
     maxRetriesPerRequest: 0,
     maxLoadingRetryTime: RETRY_MS_MAX,
     disableClientInfo: true,
-    // The server has become a replica: a new connection finds the current master.
+    // A READONLY fault means that the server is now a replica; a new connection finds the master.
     reconnectOnError: (fault: Error) => fault.message.startsWith("READONLY"),
     ...(first.username === "" ? {} : { username: decodeURIComponent(first.username) }),
     ...(first.password === "" ? {} : { password: decodeURIComponent(first.password) }),
@@ -196,7 +196,7 @@ export class RedisLink {
     for (const server of servers) {
       const scan = { match: `${beginning}*`, count: SCAN_KEYS };
       for await (const keys of server.scanStream(scan) as AsyncIterable<string[]>) {
-        // One command per key, because the keys of one cluster server belong to different slots.
+        // One command per key, because a cluster server's keys belong to different hash slots.
         removed += (await Promise.all(keys.map((key) => server.unlink(key)))).length;
       }
     }

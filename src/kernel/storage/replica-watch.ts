@@ -4,12 +4,12 @@ import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
 import { queryInTime } from "./connection.ts";
 
-/** How often the log positions of primary and replica are read. */
+/** How often the positions of primary and replica in the write-ahead log are read. */
 const ASK_EVERY_MS = 1_000;
 /** A replica that has not answered for this long counts as down. */
 const ANSWERED_WITHIN_MS = 5_000;
 
-/** The primary's log position at an instant of this process's monotonic clock. */
+/** The primary's position in its write-ahead log, at an instant of our monotonic clock. */
 interface Mark {
   readonly atMs: number;
   readonly position: bigint;
@@ -26,9 +26,9 @@ interface Replica extends Primary {
 }
 
 /**
- * Measures the age of a streaming replica. Every second it reads the log position of the primary: a
- * replica that has replayed up to this position has all commits before that read. The measurement
- * writes nothing and relies on no server's clock. Ages are upper bounds.
+ * Measures the age of a streaming replica. Every second it reads the position of the primary in its
+ * write-ahead log: a replica that has replayed up to this position has all commits before that
+ * read. The measurement writes nothing and relies on no server's clock. Ages are upper bounds.
  */
 export class ReplicaWatch {
   readonly #primary: Pool;
@@ -47,7 +47,7 @@ export class ReplicaWatch {
   constructor(of: {
     readonly primary: Pool;
     readonly replica: Pool;
-    /** In milliseconds. A replica that is older is not used. */
+    /** The maximum age in milliseconds. An older replica is not used. */
     readonly ageMsMax: number;
     readonly clock: Clock;
     readonly log: Logger;
@@ -74,8 +74,8 @@ export class ReplicaWatch {
   }
 
   /**
-   * Returns the maximum age, in milliseconds, of what this connection reads from now on. Undefined
-   * if it exceeds `ageMsMax`, or if the server is not a replica of the primary.
+   * Returns the maximum age, in milliseconds, of the data that this connection reads from now on.
+   * Undefined if it exceeds `ageMsMax`, or if the server is not a replica of the primary.
    */
   async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
     await this.#askPrimary().catch(() => undefined);

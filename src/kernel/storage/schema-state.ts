@@ -28,7 +28,7 @@ export interface SchemaState {
    * level.
    */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
-  /** Unknown steps with a level that this program should know: another program created them. */
+  /** Unknown steps at a level that this program has too: a program with other steps ran them. */
   readonly foreign: readonly string[];
   /** Steps whose text in the database differs from that of this program. */
   readonly changed: readonly string[];
@@ -138,7 +138,7 @@ async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedS
   return rows;
 }
 
-/** SQL that every database runs once. */
+/** A step of the schema: SQL that every database runs once. */
 export interface Migration {
   readonly name: string;
   /** Position among the steps, from 1 on. A program has the level of its last step. */

@@ -5,8 +5,8 @@ export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 /**
  * The settings on which this program depends, whatever the defaults of the server, the database or
  * the role are. They affect the cost of a statement, the rows it sees, and the format of values.
- * `default_transaction_read_only` is not among them: it fences a server off, and no client may lift
- * it.
+ * `default_transaction_read_only` is not among them: an operator sets it to keep all clients from
+ * writing to a server.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement would take longer than running it.

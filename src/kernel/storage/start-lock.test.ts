@@ -70,7 +70,7 @@ test("a process that reuses the number of a killed one does not write into anoth
   const path = join(folder, "start.lock");
   writeFileSync(path, owner);
   const calledOff = new AbortController();
-  // The number of a lock grows with each one taken: the next ones are links of a killed process.
+  // Makes links that a killed process could have left, one with the name of the next lock file.
   for (let number = 0; number < 50; number += 1) {
     linkSync(path, `${path}.${process.pid}.${number}`);
   }

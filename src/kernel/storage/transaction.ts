@@ -2,8 +2,8 @@ import type { Pool, PoolClient, QueryConfig } from "pg";
 
 /**
  * Runs `work` in one transaction on its own connection. After a fault the connection is closed,
- * which rolls back, because its state is unknown. `answerTimeoutMs` bounds the wait for `begin` and
- * for `commit`.
+ * because its state is unknown; that also rolls back. `answerTimeoutMs` bounds the wait for `begin`
+ * and for `commit`.
  */
 export async function inTransaction<T>(
   pool: Pool,

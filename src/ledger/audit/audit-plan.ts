@@ -4,7 +4,7 @@ import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-
 
 /**
  * An audit divides the organizations into ranges of about this many journal lines at most, because
- * it sorts and replays the lines of a range as a whole.
+ * it sorts and replays a whole range at once. An attempt's hold is one line, its closing another.
  */
 const REPLAY_LINES_MAX = 20_000_000;
 /**

@@ -202,10 +202,10 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 }
 
 /**
- * Checks `final` and `earlier` of all attempts. A request with one attempt is right if this attempt
- * is `final` and has no `earlier`. For other requests, an audit that begins at a checkpoint looks
- * for attempts up to `TWO_DAYS_OF_IDS` before and after the known ones; an audit of all books reads
- * every attempt.
+ * Checks the columns `final` (true on the last attempt of a request) and `earlier` (on that
+ * attempt, the sums of the others). The only attempt of a request must be `final` and have no
+ * `earlier`. For other requests, an audit that begins at a checkpoint looks for attempts up to
+ * `TWO_DAYS_OF_IDS` before and after the known ones; an audit of all books reads every attempt.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -244,8 +244,8 @@ const NEAR_SQL = `many cross join lateral (
 
 /**
  * Compares the daily spend of keys with their attempts, but only on days of which the audit reads
- * all attempts. The day after a retired day is not such a day, because an attempt's id, by which
- * days are retired, can be of the day before its admission.
+ * all attempts. The day after a retired day is not such a day: the time in an attempt's id decides
+ * with which day it is retired, and can be of the day before its admission.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =
@@ -354,7 +354,7 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
   ];
 }
 
-/** Selects the finished and open attempts among which the caller compares those of one request. */
+/** Selects the finished and open attempts. The caller groups them by request, to compare them. */
 function requestAttempts(span: AuditSpan): string {
   return `(
         select request_id, org_id, key_id, ordinal from ${attemptsSql(hourEarlier(span))} ended

@@ -12,7 +12,7 @@ export interface AuditQuery {
 export const attemptDay = (id: string): string =>
   `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
-/** SQL expression for a transfer as text; `none` if the row `of` is missing. */
+/** SQL expression for the transfer with the table alias `of`, as text; `none` if it is missing. */
 export const transferText = (of: string): string => `case when ${of}.amount is null then 'none'
       else format('%s from %s to %s', ${of}.amount, ${of}.debit_account, ${of}.credit_account) end`;
 

@@ -61,12 +61,12 @@ const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivab
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
- * Selects the journal of some organizations in the order of positions. The sums of everything
- * before the journal come first. At one position, closings come before holds, because a hold may
+ * Selects the journal of some organizations in the order of positions, after the totals of
+ * everything before the journal. At one position, closings come before holds, because a hold may
  * need the credit that a closing of the same batch released. An attempt that was opened and closed
  * at the same position was annulled before it was opened: it never held anything and is left out.
- * Duplicates of an attempt are damage; the last sort columns order them, so that they are reported
- * the same way each time.
+ * If damaged books have an attempt twice, the last sort columns give the duplicates a fixed order,
+ * so that they are reported the same way each time.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);

@@ -35,7 +35,7 @@ export async function readJournalSize(client: PoolClient, span: AuditSpan): Prom
 
 export interface ReplayedRange {
   readonly checks: readonly AuditCheck[];
-  /** What transfers of the range's organizations added to each account of the platform. */
+  /** The sums that transfers of the range's organizations added to each account of the platform. */
   readonly shared: ReadonlyMap<string, ModelAccount>;
 }
 
@@ -76,7 +76,7 @@ async function compareBooks(
   }
 }
 
-/** Compares the accounts of the platform with what all ranges together have moved in them. */
+/** Compares the platform's accounts with the sums of the checkpoint and of all ranges. */
 export async function compareShared(
   client: PoolClient,
   span: AuditSpan,
@@ -113,8 +113,8 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
 }
 
 /**
- * The columns of a line after its kind: position, attempt, three texts, two integers, two exact
- * amounts. Their meaning depends on the kind.
+ * Reads one line of `journalSql`. The columns after its kind are the position, the attempt, three
+ * texts, two integers and two exact amounts; their meaning depends on the kind.
  */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;

@@ -26,7 +26,7 @@ export class AuditSessions {
       clients.push(first);
       await begin(first);
       // The table is locked before the snapshot is taken. Otherwise a day that is retired in
-      // between would be missing from the audit, and nothing would tell.
+      // between would be missing from the audit, and no check would notice it.
       await first.query("lock table attempt in access share mode");
       const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
       const snapshot = rows[0]?.id;

@@ -1,11 +1,11 @@
 import { escapeLiteral } from "pg";
 
 /**
- * The checkpoint at which an audit begins. The audit trusts the checkpoint's sums of all earlier
- * entries.
+ * The checkpoint at which an audit begins. The audit trusts the checkpoint's totals of all earlier
+ * ledger writes.
  */
 export interface AuditStart {
-  /** YYYY-MM-DD */
+  /** The day of the checkpoint, as YYYY-MM-DD. */
   readonly day: string;
   readonly position: bigint;
   /**
@@ -18,9 +18,7 @@ export interface AuditStart {
 /** The part of the books that an audit checks; undefined: all of them. */
 export type AuditSpan = AuditStart | undefined;
 
-/**
- * Attempt ids from `from` (inclusive) to `until` (exclusive). Without a bound, there is no limit.
- */
+/** Attempt ids from `from` (inclusive) to `until` (exclusive). A missing bound is no limit. */
 export interface IdRange {
   readonly from?: bigint;
   readonly until?: bigint;
@@ -111,8 +109,9 @@ export function spendSql(span: AuditSpan): string {
 }
 
 /**
- * Selects what each attempt has added to the spend since the span's start. A correction of an
- * attempt that was closed before the start adds the difference to its reserve, which is at most 0.
+ * Selects the amount that each attempt has added to the spend since the span's start. For an
+ * attempt that was closed before the start and corrected since, this is its debit minus its
+ * reserve, at most 0.
  */
 function spentSql(span: AuditSpan): string {
   if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";

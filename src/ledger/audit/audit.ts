@@ -76,7 +76,7 @@ export async function auditLedger(
 /**
  * Proves the books in three ways, on one snapshot and during traffic: it checks every invariant of
  * the stored rows, rebuilds every account from its transfers, and replays the journal in memory. An
- * audit that begins at a checkpoint trusts its signed sums.
+ * audit that begins at a checkpoint trusts the signed totals of that checkpoint.
  */
 export async function auditBooks(pool: Pool, options: AuditOptions): Promise<AuditOutcome> {
   const sessions = await AuditSessions.open(pool, options.jobs ?? 1);

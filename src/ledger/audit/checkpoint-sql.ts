@@ -27,8 +27,8 @@ export const spendLinesSql = (day: string): string => `
 
 /**
  * $1 is the day. Selects whether the day is over, the number of attempts of this day and earlier
- * ones that are still open, and whether a running transaction began before its end and could still
- * add an attempt.
+ * ones that are still open, and whether a running transaction began before the day's end and could
+ * still add an attempt.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -49,7 +49,7 @@ const CLOSED = "(closed_at at time zone 'utc')";
 /**
  * Selects the last position of a closing on this day, or that of the previous checkpoint (`before`)
  * if that is later. Without `span`, after an audit of all books, selects the last position of any
- * closing up to the day's end. Retired attempts count with the positions of their transfers.
+ * closing up to the day's end. For retired attempts, the positions of their transfers are used.
  */
 export function lastPositionSql(
   span: AuditSpan,
@@ -92,8 +92,8 @@ export function insertSpendSql(span: AuditSpan, at: { day: string; position: big
   // If an attempt was corrected after the position, its debit at the position was its reserve.
   const then = `case when corrected_position > ${position} then reserve else debit end`;
   const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
-  // After an audit of all books, the sums include the spend of all earlier checkpoints, which is
-  // subtracted, but not the spend of retired days, which is added.
+  // After an audit of all books, the sums lack the spend of retired days, which is added, and
+  // contain the spend of all earlier checkpoints, which is subtracted.
   const earlier = `
       union all select scope, id, month, settled from retired_spend
       union all select scope, id, month, -settled from audit_checkpoint_spend`;

@@ -31,9 +31,7 @@ export async function readCheckpoints(client: PoolClient): Promise<readonly Sign
   return (await client.query<SignedCheckpoint>(sql.CHECKPOINTS_SQL)).rows;
 }
 
-/**
- * Returns the newest checkpoint; undefined if attempts that it or later entries need were retired.
- */
+/** Returns the newest checkpoint; undefined if an audit from there on needs retired attempts. */
 export async function newestUsable(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],
@@ -134,8 +132,8 @@ export interface NewCheckpoint {
 }
 
 /**
- * Sums the books up to the last position of the day, and signs and stores the sums. The caller must
- * have audited the books.
+ * Sums up the accounts and the spend up to the day's last closing, and signs and stores the sums.
+ * The caller must have audited the books.
  */
 export async function writeCheckpoint(
   books: {

@@ -17,7 +17,7 @@ export interface CountedRows {
 }
 
 export interface Checkpoint {
-  /** YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
+  /** The day as YYYY-MM-DD. All attempts of this day and of earlier days have ended. */
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
@@ -48,8 +48,8 @@ export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoin
 }
 
 /**
- * Returns what is wrong with a stored checkpoint. Undefined if `trustedKey` signed it and `is`, the
- * rows that are in the database now, equals what was signed.
+ * Returns what is wrong with a stored checkpoint; undefined if `trustedKey` signed it, and what was
+ * signed equals `is`, which was computed from the rows that the database has now.
  */
 export function checkpointProblem(
   stored: SignedCheckpoint,

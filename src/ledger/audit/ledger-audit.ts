@@ -1,6 +1,6 @@
 /** One invariant of the books, with its number of violations, which must be 0 at any moment. */
 export interface AuditCheck {
-  /** The invariant's number in `design.md`: `I1`, `I2`, … */
+  /** The invariant's number in `design.md` (`I1`, `I2`, …), or a name, such as `replay-debits`. */
   readonly id: string;
   readonly title: string;
   readonly violations: number;

@@ -155,7 +155,7 @@ function owedOf(attempt: bigint, cost: bigint | null): bigint | undefined {
   return attempt % 3n === 0n ? 2n * cost + 1n : cost / 2n;
 }
 
-/** The problems that a replay finds in this journal and the books of this model. */
+/** Replays the journal, compares the result with the model's books, returns the failed checks. */
 function replayed(journal: readonly JournalEntry[], model: BooksModel): readonly AuditCheck[] {
   const replay = new JournalReplay(0n);
   for (const entry of journal) replay.take(entry);
@@ -201,7 +201,7 @@ test("a replay reports a journal that has lost any one line", () => {
   );
 });
 
-/** True if the loss of this line cannot be noticed: it moved nothing, or a later line replaces it. */
+/** True if losing this line cannot be noticed: it moved nothing, or a later line replaces it. */
 function isWithoutEffect(entry: JournalEntry, model: BooksModel): boolean {
   switch (entry.kind) {
     case "cap":

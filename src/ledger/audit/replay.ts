@@ -26,16 +26,14 @@ export type JournalEntry =
       readonly month: number;
       readonly settled: bigint;
     }
-  /**
-   * A transfer of no attempt in the journal: of a grant, a purchase, a claim or a retired attempt.
-   */
+  /** A transfer for a grant, a purchase or another event, or for an attempt of a retired day. */
   | {
       readonly kind: "transfer";
       readonly debitAccount: string;
       readonly creditAccount: string;
       readonly amount: bigint;
     }
-  /** The sums of an account before the journal begins. */
+  /** The debits and credits of an account before the journal begins. */
   | {
       readonly kind: "account";
       readonly account: string;
@@ -58,7 +56,7 @@ export interface OpenEntry {
   readonly provider: string;
   readonly amount: bigint;
   readonly month: number;
-  /** In days since 1970. */
+  /** The UTC day of the admission, in days since 1970. */
   readonly day: number;
 }
 
@@ -194,8 +192,8 @@ export class JournalReplay {
   #open(entry: OpenEntry): void {
     this.#admitted(entry);
     const outcome = this.#model.admit(entry);
-    // The replay knows how much retired attempts have spent, but not when. So up to the position of
-    // the last one it reports no violated cap.
+    // The replay knows how much retired attempts have spent, but not when. So it reports no
+    // violated cap up to the position of the last transfer of a retired attempt.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
     if (outcome.kind !== "reserved" && isKnown) {
       const row = `attempt ${entry.attempt} of key ${entry.key} of ${entry.org}`;

@@ -8,7 +8,7 @@ const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 432
 
 /**
  * Selects settlement periods that do not continue the provider's previous period, are not over, or
- * are not the sum of their lines.
+ * have figures that are not the sums of their lines.
  */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,

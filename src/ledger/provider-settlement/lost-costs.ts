@@ -11,7 +11,7 @@ import type { SettlementTerms } from "./settlement-plan.ts";
  * - `ours`: the journal has the attempt and its cost.
  * - `put_back`: its cost is in a period that was put back from a file.
  * - `retired`: its day was taken out of the journal.
- * - `outside`: its time is not in a time span that a restore lost.
+ * - `outside`: its time is in no time span whose attempts a restore has removed.
  * - `impossible`: no attempt can have this id or cost this amount.
  */
 export type LostVerdict =
@@ -25,8 +25,8 @@ export interface LostLine {
 }
 
 /**
- * What the file of a closed period says. It is read back into books that were restored to a time
- * before the period's end.
+ * The contents of a closed period's file. The file is read back into books that were restored to a
+ * time before the period's end.
  */
 export interface ClosedPeriodFile extends SettlementTerms {
   readonly providerId: string;
@@ -73,7 +73,7 @@ export interface LostCost {
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
-/** A million dollars. */
+/** A million dollars, in pico-dollars. */
 const LARGEST_COST = 10n ** 18n;
 
 /**
@@ -169,10 +169,11 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 }
 
 /**
- * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. An attempt
- * that was open at the restore is in the journal as void, without a cost; it counts as lost in the
- * life of the books that voided it. If the time of a claim is already settled, its cost gets the
- * current time as its end, so that the next period includes it.
+ * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. `life` is
+ * the number of the reopening whose restore lost the attempt. An attempt that was open at the
+ * restore is in the journal as void, without a cost; its `life` is the reopening that voided it. If
+ * the time of a claim is already settled, its cost gets the current time as its end, so that the
+ * next period includes it.
  */
 const JUDGE_SQL = `
   with claim as (

@@ -87,8 +87,8 @@ const periodDocument = documentReader(
 );
 
 /**
- * Reads a period's file and verifies that `trustedKey` signed it. Returns a string with the problem
- * if it is not valid.
+ * Reads a period's file and verifies that `trustedKey` signed it. Returns the problem if the file
+ * is not valid.
  */
 export function readPeriodFile(
   text: string,

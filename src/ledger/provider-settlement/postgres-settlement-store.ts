@@ -57,7 +57,7 @@ const ENTRIES_PER_BLOCK = 1_000;
 const UNIQUE_VIOLATION = "23505";
 const PAYOUT_ACCOUNT = "cash:payouts";
 
-/** The debts to providers, by period. Every method is one durable transaction or none. */
+/** The debts to providers, by period. Each record is written in one durable transaction. */
 export class PostgresSettlementStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -150,8 +150,7 @@ export class PostgresSettlementStore {
   }
 
   /**
-   * Records the payment of a period in arrears, as a whole and once. Rejects with
-   * `SettlementFault`.
+   * Records the payment of a period in arrears, once and in full. Rejects with `SettlementFault`.
    */
   async pay(
     of: PeriodName & { readonly ref: string },

@@ -97,9 +97,7 @@ export async function findProvider(
   return dueProvider(row, terms);
 }
 
-/**
- * Reads the sums of attempts that ended after the provider's last period and before `throughMs`.
- */
+/** Reads the sums of the attempts that ended between `provider.progressMs` and `throughMs`. */
 export async function readFacts(
   client: PoolClient,
   provider: DueProvider,

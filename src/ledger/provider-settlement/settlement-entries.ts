@@ -56,8 +56,8 @@ export const ENTRY_COLUMNS: string = csvLine([
 ]);
 
 /**
- * Writes an attempt as a CSV line. An unknown cost is an empty field, and no spreadsheet runs a
- * name as a formula.
+ * Writes an attempt as a CSV line. An unknown cost is an empty field. Names are written so that no
+ * spreadsheet runs them as formulas.
  */
 export function entryLine(entry: SettlementEntry): string {
   const { usage, costPicoUsd } = entry;

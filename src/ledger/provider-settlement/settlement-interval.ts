@@ -48,7 +48,7 @@ const DAY_MS = 2 * HALF_DAY_MS;
 const STEPS = {
   half_daily: { lengthMs: HALF_DAY_MS, fromMs: 0 },
   daily: { lengthMs: DAY_MS, fromMs: 0 },
-  // From 1970-01-05T00:00:00Z, the first Monday since 1970.
+  // `fromMs` is 1970-01-05T00:00:00Z, the first Monday since 1970.
   weekly: { lengthMs: 7 * DAY_MS, fromMs: 4 * DAY_MS },
 } as const;
 

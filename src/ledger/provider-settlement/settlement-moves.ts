@@ -57,7 +57,7 @@ export async function moveBetweenPlatformAccounts(
 ): Promise<void> {
   if (moves.length === 0) return;
   // The transfers lock accounts that traffic needs. If this process hangs here, the server ends the
-  // transaction after this time.
+  // transaction after 5 s.
   await client.query(`set local idle_in_transaction_session_timeout = ${LOCKED_IDLE_MS}`);
   const rows = moves.map((move) => ({ ...move, amount: move.amount.toString() }));
   await client.query("select move_between_platform_accounts($1)", [JSON.stringify(rows)]);

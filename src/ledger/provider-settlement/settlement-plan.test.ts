@@ -48,7 +48,7 @@ test("a period shows late attempts, and corrections of what earlier periods had,
     settled(2, 3_000_000n, { admittedMs: START_MS + HALF_DAY_MS }),
     settled(2, 1_000_000n),
     corrected(0n, 1, 5_000_000n),
-    // This one was closed in the period too.
+    // This attempt was closed in the period too, so its correction is not late.
     corrected(1n, 2, 7_000_000n),
   ];
   const terms = { mode: "arrears", interval: "daily" } as const;
@@ -117,7 +117,7 @@ describe("plans for any ends, intervals and times of closing", () => {
     );
   });
 
-  /** Closes at several times, each with other terms, the last time long after all ends. */
+  /** Closes periods several times with changing terms, the last time after all attempts ended. */
   function closeAll(
     list: readonly SettlementFact[],
     rounds: readonly { ahead: number; interval: SettlementTerms["interval"] }[],

@@ -42,7 +42,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly debitMicroUsd: MicroUsd;
   /** The platform's payments for attempts that cost more than their reserve. */
   readonly overrunMicroUsd: MicroUsd;
-  /** Debits plus overruns minus the debt to the provider; negative if the provider costs more. */
+  /** Debits plus overruns minus the debt to the provider; negative if the debt is larger. */
   readonly marginMicroUsd: MicroUsd;
   /** Attempts that the provider claims and that the books lost in a restore. */
   readonly lostClaims: bigint;
@@ -88,8 +88,7 @@ export interface SettlementTerms {
 }
 
 /**
- * The sums of one provider's attempts that have the same two model ids and the same three
- * half-days.
+ * The sums of one provider's attempts that agree in both model ids and in the three times below.
  */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
@@ -136,7 +135,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
   /**
-   * Each attempt's cost was rounded down when it was booked. The platform adds this amount so that
+   * Each attempt's cost was rounded down when it was debited. The platform adds this amount so that
    * the provider gets the exact sum.
    */
   readonly roundingMicroUsd: MicroUsd;
@@ -255,7 +254,7 @@ export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
   return [...lines.values()];
 }
 
-/** Lines of one period have different keys. */
+/** Returns a key that is different for each line of a period. */
 export function toLineKey(
   line: Pick<SettlementLine, "admittedDayMs" | "modelId" | "upstreamModelId">,
 ): string {

@@ -93,7 +93,7 @@ class LineMatching {
   readonly #attempts = new Map<string, Match>();
   readonly #requests = new Map<string, Match>();
 
-  /** Several lines of one attempt or request are added up: an attempt billed twice costs double. */
+  /** Adds up the lines of one attempt or request, so that an attempt billed twice costs double. */
   constructor(lines: readonly ClaimLine[]) {
     for (const { of, id, costPicoUsd } of lines) {
       const matches = of === "attempt" ? this.#attempts : this.#requests;

@@ -94,7 +94,7 @@ function halfDaySql(column: string): string {
 
 /**
  * $1: providers; $2: for each provider, the start of its unsettled time; $3: the earliest of these
- * starts; $4: the end.
+ * starts; $4: the end of the time to be settled.
  */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
@@ -228,8 +228,8 @@ export const entryColumns: Columns<SettlementEntry> = columns({
 });
 
 /**
- * $1: provider; $2: start; $3: end. An attempt that a restore lost has an id, a cost and, if the
- * provider named it, a request. A correction after the end of the period is not shown: in this
+ * $1: provider; $2: start; $3: end. An attempt that a restore lost has only an id, a cost and, if
+ * the provider named it, a request. A correction after the end of the period is not shown: in this
  * period the attempt's end is unknown.
  */
 export const ENTRIES_SQL: string = `

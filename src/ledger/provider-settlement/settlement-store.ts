@@ -41,7 +41,7 @@ export interface SettlementEntry {
   readonly costPicoUsd: PicoUsd | null;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
-  /** Debit plus overrun minus the debt to the provider; negative if the provider costs more. */
+  /** Debit plus overrun minus the debt to the provider; negative if the debt is larger. */
   readonly marginMicroUsd: MicroUsd;
   /**
    * True if the attempt was admitted before the period, or was closed as unknown before it and
@@ -58,9 +58,9 @@ export interface ProviderBalance {
   readonly accruedMicroUsd: MicroUsd;
   /** The debt for closed periods in arrears. */
   readonly payableMicroUsd: MicroUsd;
-  /** What is left of the deposits; negative if periods have drawn more than was paid in. */
+  /** The unused part of the deposits; negative if periods have drawn more than was paid in. */
   readonly depositMicroUsd: MicroUsd;
-  /** Charged to customers for attempts with an unknown end; the provider's claim is not known. */
+  /** Charges to customers for attempts with an unknown end; the provider's claim is not known. */
   readonly unknownMicroUsd: MicroUsd;
   /** The platform's share of what customers paid; negative if the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
@@ -72,11 +72,11 @@ export interface ClosingRequest {
    * period.
    */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
-  /** Closes only this provider's periods; those of all providers if absent. */
+  /** If set, closes only this provider's periods; otherwise those of all providers. */
   readonly providerId?: string;
   /**
-   * Closes periods that ended by this instant. Absent, or in the future: by the database's current
-   * time.
+   * Closes periods that ended by this instant. If it is absent or in the future, the database's
+   * current time is used.
    */
   readonly untilMs?: number;
 }
@@ -105,7 +105,7 @@ export interface ClaimComparison {
 export interface ClaimLineCounts {
   readonly compared: number;
   readonly differing: number;
-  /** Lines that the provider bills and we do not know. */
+  /** Lines that the provider bills for attempts or requests that we do not know. */
   readonly onlyTheirs: number;
   /** Attempts that we owe for and the provider does not bill. */
   readonly onlyOurs: number;

@@ -144,8 +144,8 @@ class PostgresRetentionSession {
    * in UTC.
    */
   async *pages(day: Day): AsyncGenerator<readonly CsvRow[]> {
-    // A cursor would hold a snapshot for minutes and so keep dead rows of the wallets. Pages are
-    // safe here because a frozen day does not change.
+    // A cursor would hold a snapshot for minutes, in which vacuum could not remove dead rows of the
+    // wallets. Pages are safe here because a frozen day does not change.
     const idAt = this.columns.indexOf("attempt_id");
     const text = sql.pageSql(day, this.columns);
     for (let last: string | null = "-1"; last !== null;) {

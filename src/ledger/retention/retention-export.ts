@@ -52,7 +52,8 @@ export function writeDayCsv(
 }
 
 /**
- * Counts a CSV file. Rejects with `CsvFault` or `TallyFault` if it does not hold rows of the day.
+ * Sums up and hashes a CSV file. Rejects with `CsvFault` or `TallyFault` if the text is no CSV or
+ * its rows are not attempts of the day.
  */
 export async function countDayCsv(
   range: IdRange,

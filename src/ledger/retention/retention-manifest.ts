@@ -33,7 +33,7 @@ export interface DayManifest {
 /** A manifest as read from a file. Its signature is not yet verified. */
 export interface SignedManifest extends DayManifest {
   readonly publicKey: KeyObject;
-  /** Base64. */
+  /** The signature in Base64. */
   readonly signature: string;
   /** The text whose bytes were signed. */
   readonly canonicalText: string;
@@ -82,7 +82,6 @@ const manifestDocument = documentReader(
   ),
 );
 
-/** Reads the text of a manifest file. */
 export function readManifest(text: string): ReadDocument<SignedManifest> {
   const read = manifestDocument(text);
   if (!read.ok) return read;

@@ -1,8 +1,9 @@
 import type { Day } from "./retention-tally.ts";
 
 /**
- * In days. A retired day that is no older than this keeps its spend for caps: a cap's week began at
- * most six days ago, and an attempt's id may be of an earlier day than its admission.
+ * The maximum age, in days, of a retired day whose spend is kept for caps. A cap's week began at
+ * most six days ago, and an attempt's id may be of an earlier day than its admission; the rest is a
+ * margin.
  */
 const CAP_DAYS_BACK = 10;
 
@@ -20,7 +21,7 @@ export const DAYS_OLDER_THAN_SQL = `
     and d.day < (clock_timestamp() at time zone 'utc')::date - $1::integer
   order by 1`;
 
-/** $1: days; $2: a day or null. Selects the first day whose refused requests stay. */
+/** $1: days; $2: a day or null. Selects the first day whose refused requests are kept. */
 export const REFUSED_BOUND_SQL = `
   select to_char(least((clock_timestamp() at time zone 'utc')::date - $1::integer, $2::date),
     'YYYY-MM-DD') as before`;
@@ -143,15 +144,15 @@ export function sharedRequestsSql(day: Day): string {
 }
 
 /**
- * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Marks
- * the last remaining attempt of each request as the request's row again.
+ * $1: organizations; $2: their requests; $3: the day's first id; $4: the id after its last. Sets
+ * `final` on the last remaining attempt of each request, and `earlier` to the sums of the others.
  */
 export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
 
 export function detachSql(day: Day): readonly string[] {
   const table = dayTable(day);
   return [
-    // The frozen table refuses the end of an attempt, but not its start, which this lock refuses.
+    // The frozen table's trigger refuses closings of attempts, and this lock makes new holds wait.
     "lock table hold in share mode",
     `alter table attempt detach partition ${table}`,
     `alter table ${table} set schema retired`,

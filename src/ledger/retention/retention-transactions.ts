@@ -13,7 +13,7 @@ import {
   transact,
 } from "../../kernel/index.ts";
 
-/** How long this module may wait for a lock: the gateways' batches wait behind it meanwhile. */
+/** How long a lock may be waited for. It is short, because the gateways' batches wait meanwhile. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 500;
 const LOCK_TRIES_MAX = 1_200;

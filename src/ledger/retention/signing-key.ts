@@ -32,7 +32,7 @@ export function readPublicKey(file: string): KeyObject | undefined {
   return ed25519(file, () => createPublicKey(readFileSync(file)));
 }
 
-/** Creates a key file. If two processes do so at once, both end with the key of the first. */
+/** Creates a key file. If two processes do so at once, both use the key of the first. */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const pem = generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" });

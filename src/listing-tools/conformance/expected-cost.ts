@@ -57,7 +57,7 @@ const REPEATS = 10;
 
 /**
  * Estimates a complete run in which every answer is right. A wrong answer causes another probe,
- * which costs more. Undefined: the listing has no prices.
+ * which costs more. Returns undefined if the listing has no prices.
  */
 function expectedCost(deployment: Deployment): MicroUsd | undefined {
   const { prices, modality } = deployment;

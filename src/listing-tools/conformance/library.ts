@@ -4,8 +4,8 @@ import { checkLine, type CheckLine, type ConformanceReport } from "./report/repo
 import { PROBE_TIMEOUT_MS, runSuite as runWholeSuite } from "./run-suite.ts";
 
 /**
- * The entry point `tokenmarket/conformance` of the package. Its type declarations need only the
- * files that it exports from.
+ * The entry point `tokenmarket/conformance` of the package. Its exported types refer only to types
+ * of this file and of the files from which it exports.
  */
 export { CHECK_IDS, type CheckId, type CheckStatus, type Evidence } from "./report/finding.ts";
 export {
@@ -46,7 +46,7 @@ export interface SuiteOptions {
   readonly timeoutMs?: number;
   /** Allows endpoints with loopback or private addresses. Default false. */
   readonly allowPrivateUpstreams?: boolean;
-  /** Sends decisions in the host's public format. Default: the marketplace's format. */
+  /** Sends decisions in the provider's public format. Default: the marketplace's format. */
   readonly decisionsPublicForm?: boolean;
   /** Ends the run early; the report then has the checks that have run. */
   readonly signal?: AbortSignal;

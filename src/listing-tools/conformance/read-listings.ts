@@ -6,7 +6,7 @@ export interface ListingsOptions {
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Sends decisions in the host's public format. Default: the marketplace's format. */
+  /** Sends decisions in the provider's public format. Default: the marketplace's format. */
   readonly decisionsPublicForm?: boolean;
   /** Ids of the models to read; `*` matches any text; empty means all. */
   readonly models: readonly string[];

@@ -32,7 +32,7 @@ interface Side {
   readonly terms?: Terms;
 }
 
-/** The difference of one listing, with its terms before and after. */
+/** Compares two versions of one listing and its terms. */
 function findDifference(before: Side, after: Side): ListingDifference | undefined {
   const made = ({ model, terms = {} }: Side): Manifest =>
     smallManifest([listing(model)], { "acme/small": terms });

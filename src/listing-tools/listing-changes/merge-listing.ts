@@ -179,7 +179,7 @@ function pointAt(timeline: readonly Point[], atMs: number): Point {
   return timeline.findLast(({ fromMs }) => fromMs <= atMs) ?? (timeline[0] as Point);
 }
 
-/** Writes the first point as today's prices, and each later point as an announced change. */
+/** Writes the first point in time as today's prices, and later ones as announced changes. */
 function withPrices({ model, terms }: Listing, points: readonly Point[]): Listing {
   const whole = points.map((point) => wholePoint(point, points));
   const isBought = whole.some(({ sale, purchase }) => !isDeepStrictEqual(sale, purchase));

@@ -27,7 +27,7 @@ const hashOf: ListingHash = (listing, terms) => {
   return createHash("sha256").update(text).digest("hex");
 };
 
-/** As an import of these listings would write it. */
+/** Builds the manifest that an import of these listings would write. */
 function imported(
   models: readonly Model[],
   terms?: Record<string, Terms>,

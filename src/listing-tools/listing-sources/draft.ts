@@ -66,7 +66,7 @@ export type InfoCode =
   | "source-disagrees"
   | "one-hour-derived";
 
-/** What the model can do. A member is undefined if the source does not say. */
+/** The model's abilities. A member is undefined if the source does not say. */
 export interface DraftAbilities {
   readonly tools?: boolean;
   readonly structured?: boolean;

@@ -23,7 +23,7 @@ const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 /** Why an entry cannot be listed. */
 export type Unfit = readonly [code: SkipCode, message: string];
 
-/** Why a manifest cannot hold this provider's id; undefined if it can. */
+/** Why a manifest cannot contain this model id of a provider; undefined if it can. */
 export function idProblem(upstreamId: string): Unfit | undefined {
   const flaw = idFlaw(upstreamId);
   return flaw === undefined ? undefined : ["id-not-expressible", flaw];
@@ -55,7 +55,7 @@ export function listNameReasons(upstreamId: string): StageCode[] {
   ];
 }
 
-/** "claude-opus-4-6" of "claude-opus-4-6-20260205"; undefined for a name without a date. */
+/** Returns "claude-opus-4-6" for "claude-opus-4-6-20260205"; undefined for an undated name. */
 export function undatedName(upstreamId: string): string | undefined {
   return /^(.+?)[-@](?:\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+)?$/.exec(upstreamId)?.[1];
 }
@@ -170,7 +170,7 @@ export function countAt(
   return fraction > 0 || whole > 15 ? undefined : Number(plainDecimal(decimal, 0));
 }
 
-/** A calendar day; "2026-05" is the first of the month. */
+/** Reads a calendar day; "2026-05" means the first day of that month. */
 export function dayAt(value: RawJson | undefined, key: string): string | undefined {
   const text = textAt(value, key);
   const day = text !== undefined && /^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text;

@@ -49,7 +49,7 @@ describe.each(LISTS)("every entry of %s", (_name, source) => {
         (each) => each.kind === "draft" || each.note.code !== "not-a-model",
       );
       expect([provider, own.length]).toEqual([provider, SELF.has(provider) ? 0 : entries]);
-      // Some ten thousand entries: one comparison for all of a provider.
+      // There are about ten thousand entries, so each provider's are compared at once.
       expect(own.filter((each) => !isTold(each))).toEqual([]);
       read += own.length;
     }
@@ -84,7 +84,7 @@ describe.each(LISTS)("every entry of %s", (_name, source) => {
   });
 });
 
-/** A skipped entry says why, a draft has a price. */
+/** True for a skipped entry with a reason and for a draft with a price. */
 function isTold(reading: ReturnType<typeof readSource>[number]): boolean {
   return reading.kind === "skipped"
     ? reading.note.message !== ""

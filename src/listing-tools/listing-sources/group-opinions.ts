@@ -13,9 +13,9 @@ export interface SourceOpinions {
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Groups what sources say by model. Keeps a model if the leading source has it, or if at least two
- * other sources agree on it. If the leading source has two names for one model, drops one, and
- * calls `twin` with the dropped name.
+ * Groups what sources say by model. Keeps a model if the leading source (`lead`) has it, or if at
+ * least two other sources agree on it. If the leading source has two names for one model, drops
+ * one, and calls `twin` with the dropped name.
  */
 export function groupOpinions(
   lead: SourceOpinions,

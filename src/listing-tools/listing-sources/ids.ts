@@ -29,8 +29,8 @@ function baseProvider(provider: string): string {
 }
 
 /**
- * The marketplace id of a provider's model: the one in the reviewed table, else one made of the lab
- * (or provider) and the model's name. A name that only resembles another provider's model never
+ * The marketplace id of a provider's model: the one in the reviewed table, else one made of the
+ * model's maker (or provider) and name. A name that only resembles another provider's model never
  * gets the id of that model.
  */
 export function marketplaceId(provider: string, upstreamId: string): string {
@@ -42,7 +42,7 @@ export function marketplaceId(provider: string, upstreamId: string): string {
   return `${lab}/${name.replace(/:\d+$/, "")}`;
 }
 
-/** The marketplace id of an entry of OpenRouter, to compare its price with the lab's price. */
+/** The marketplace id of an entry of OpenRouter, to compare its price with the maker's price. */
 export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }

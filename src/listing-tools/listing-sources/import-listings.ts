@@ -100,7 +100,7 @@ function readOpinions(
   return { opinions, skipped, denied };
 }
 
-/** OpenRouter writes the author in front of each name. The lab's own names have no author. */
+/** Removes the author that OpenRouter puts before each name; the maker's own names have none. */
 function atTheLab(draft: Draft): Draft {
   const bare = (name: string): string => name.slice(name.indexOf("/") + 1);
   return {

@@ -23,7 +23,7 @@ import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-build
 
 const NOT_MODELS = new Set(["sample_spec", "fallback_generalizations"]);
 
-/** Reads `model_prices_and_context_window.json`: "prefix/id" to facts, with USD per token. */
+/** Reads `model_prices_and_context_window.json`: facts by "prefix/id", prices in USD per token. */
 export function readLitellm(document: RawJson, input: ReaderInput): Reading[] {
   return [...(objectAt(document) ?? [])].flatMap(([key, value]): Reading[] => {
     if (NOT_MODELS.has(key)) return [skipped(key, "not-a-model", "describes the file itself")];

@@ -17,7 +17,7 @@ export interface Opinion {
   readonly from: ListingSource;
   /** Day of the source's file, YYYY-MM-DD. */
   readonly dated: string;
-  /** False if the source uses the model name of another host, which the provider may not know. */
+  /** False if the source's model name is another provider's, which this provider may not know. */
   readonly isOwn: boolean;
   readonly draft: Draft;
 }
@@ -30,8 +30,8 @@ export interface MergedDraft extends Draft {
 
 export interface MergeInput {
   /**
-   * What the source says that gives the model its name. The prices are those of the newest source,
-   * which may be another one.
+   * The leading source's draft, which gives the model its name. The prices are those of the newest
+   * source, which may be another one.
    */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];

@@ -21,7 +21,7 @@ import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-build
 
 /**
  * Selects the entries of all authors, for OpenRouter itself as the provider. The name of one author
- * instead selects that author's entries, a second source for the lab's prices.
+ * instead selects that author's entries, a second source for the prices of a model's maker.
  */
 export const EVERY_AUTHOR = "*";
 

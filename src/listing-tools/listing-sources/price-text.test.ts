@@ -12,12 +12,12 @@ function millionths(text: string): bigint {
 
 const MANIFEST_PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
-/** True if the price of count * 10^exponent is within what the source's number allows. */
+/** Returns "sound" if count * 10^exponent is read as exactly as required, else the flaw. */
 function judge(count: bigint, exponent: number): string {
   const price = readPrice(`${count}e${exponent}`, 0);
   if (!price.ok) return count > 9_999_999n * 10n ** BigInt(-exponent) ? "sound" : "refused";
   if (!MANIFEST_PRICE.test(price.usdPerMillion)) return `printed as ${price.usdPerMillion}`;
-  // Both sides times 10^30 and a million.
+  // Both sides are multiplied by 10^30 and a million, so that integers are compared.
   const exact = count * 10n ** BigInt(30 + exponent) * 1_000_000n;
   const read = millionths(price.usdPerMillion) * 10n ** 30n;
   if (price.changed === undefined) return read === exact ? "sound" : "changed silently";
@@ -52,7 +52,7 @@ describe("a price of a source", () => {
     ["0.00000008333333333333334", 6, "0.083334"],
     ["1.0000001", 0, "1.000001"],
     ["1.2345678", 0, "1.234568"],
-    // Too far from its neighbour to be noise, with as many digits.
+    // It has as many digits as rounding noise, but is too far from the nearest manifest price.
     ["0.000123000123456789", 0, "0.000124"],
     ["1e-99999999999", 0, "0.000001"],
   ])("%s is rounded up to %s", (raw, places, usdPerMillion) => {

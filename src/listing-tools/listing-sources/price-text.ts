@@ -91,7 +91,7 @@ export function comparePrices(a: string, b: string): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** Compares prices as sources write them ("2e-06"). A text that is no price is the largest. */
+/** Compares prices as sources write them ("2e-06"). A text that is no price counts as largest. */
 export function comparePriceTexts(a: string, b: string): number {
   const [left, right] = [readPrice(a, 6), readPrice(b, 6)];
   if (!left.ok || !right.ok) return left.ok === right.ok ? 0 : left.ok ? -1 : 1;

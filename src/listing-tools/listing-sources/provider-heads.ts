@@ -40,8 +40,8 @@ export interface ProviderHead {
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
   /**
-   * Path in the request body of the field that takes the highest acceptable price. The host then
-   * chooses no dearer endpoint.
+   * Path in the request body of the field that takes the highest acceptable price. The provider
+   * then chooses no dearer endpoint.
    */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
@@ -128,8 +128,9 @@ export function headParameters(
 }
 
 /**
- * The part of a request body that keeps the host from choosing an endpoint dearer than `pricing`,
- * which must be the highest prices of the listing. Undefined if the host takes no such ceiling.
+ * The part of a request body that keeps the provider from choosing an endpoint dearer than
+ * `pricing`, which must be the highest prices of the listing. Undefined if the provider takes no
+ * such ceiling.
  */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,

@@ -43,7 +43,7 @@ export type PricesReading =
   | { readonly ok: true; readonly prices: DraftPrices; readonly notes: readonly ImportNote[] }
   | { readonly ok: false; readonly code: SkipCode; readonly message: string };
 
-/** What a source says about a model that can be listed at its prices. */
+/** A source's facts about a model that can be listed at its prices. */
 interface FoundModel
   extends
     PricesInput,
@@ -51,7 +51,7 @@ interface FoundModel
   readonly upstreamId: string;
   /** The output bound as the source states it. */
   readonly outputTokens: number | undefined;
-  /** Units other than tokens that the source prices. What they pay for is not offered. */
+  /** Units other than tokens that the source prices. Features with such prices are not offered. */
   readonly otherUnits: readonly string[];
   readonly stagedBecause: readonly StageCode[];
 }

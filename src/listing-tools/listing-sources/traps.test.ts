@@ -39,9 +39,9 @@ describe("1: an output bound that is a copy of the input's", () => {
     const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
     expect(draft.maxOutputTokens).toBe(8192);
     const { maxOutputTokens } = findDraft(modelsDev, "deepseek", "deepseek-v4-pro");
-    // The gateway's own bound: the source has 384,000.
+    // The bound is cut to the gateway's own maximum, because the source states 384,000.
     expect(maxOutputTokens).toBe(32_768);
-    // perplexity/sonar has nothing but max_tokens.
+    // The entry of perplexity/sonar has no output bound but `max_tokens`.
     expect(findDraft(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();
   });
 });
@@ -145,7 +145,7 @@ describe("6: dated prices", () => {
       ],
       extra_pricing: { cache_write_1h: "6" },
     });
-    // A rise that only one source announces is believed.
+    // A rise is adopted even if only one source announces it.
     expect(terms?.staged_because ?? []).not.toContain("dated");
   });
 

@@ -4,7 +4,7 @@ import type { ManifestListingTerms } from "../../catalog/index.ts";
 import { importFor, buildSource } from "../../../test/fixtures/listing-sources/snapshots.ts";
 import type { ImportResult, SourceInput } from "./import-listings.ts";
 
-/** LiteLLM's entry of one model of Groq. */
+/** Builds LiteLLM's file with one entry, for a model of Groq. */
 function litellm(prices: string, name = "acme-1"): SourceInput {
   const entry = `"litellm_provider":"groq","mode":"chat","max_input_tokens":1000,${prices}`;
   return buildSource("litellm", "2026-08-01", `{"groq/${name}":{${entry}}}`);

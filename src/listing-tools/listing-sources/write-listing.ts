@@ -29,7 +29,7 @@ export interface WriteOptions {
   readonly stagedBecause: readonly string[];
 }
 
-/** Context length, in tokens, of a listing for which no source states one. It is staged. */
+/** Context length, in tokens, of a listing that is staged because no source states one. */
 const UNKNOWN_CONTEXT = 4096;
 
 /** Writes a listing and its terms. Undefined if a manifest cannot hold a price with the margin. */

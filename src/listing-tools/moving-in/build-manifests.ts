@@ -83,7 +83,7 @@ function buildListing(
   };
 }
 
-/** For a host that can choose dearer endpoints, sends the listing's prices as the ceiling. */
+/** For a provider that can choose dearer endpoints, sends the listing's prices as the ceiling. */
 function withCeiling(
   { head, isProvidersOwn }: MovedDeployment,
   { pricing }: ManifestModel,

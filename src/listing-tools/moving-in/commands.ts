@@ -6,7 +6,7 @@ export interface PlannedCommand {
   readonly args: readonly CommandArgument[];
   /** The script keeps this field of the JSON answer in the variable `as`, for later commands. */
   readonly saves?: { readonly field: string; readonly as: string };
-  /** Name under which the script writes the new key in the answer to the file of keys. */
+  /** If set, the script writes the new key of the answer to the keys file under this name. */
   readonly newKeyOf?: string;
 }
 

@@ -8,14 +8,14 @@ import type { RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 import { settingGroups } from "./fates.ts";
 
-/** Every place of a tree that has nothing below it. */
+/** Lists the paths of all settings of a tree that contain no other settings. */
 function leaves(tree: RawJson, path: SettingPath = []): SettingPath[] {
   const members = asList(tree)?.entries() ?? asMap(tree)?.entries();
   if (members === undefined || isEmpty(tree)) return [path];
   return [...members].flatMap(([step, each]) => leaves(each, [...path, step]));
 }
 
-/** The paths of a place and of everything that it is part of. */
+/** Lists the text of a path and of every path that contains it. */
 function placesOf(path: SettingPath): string[] {
   return path.map((_, at) => pathText(path.slice(0, at + 1)));
 }
@@ -36,7 +36,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-/** Keys that the table has, keys that nothing has, and values of every type below them. */
+/** A map with keys of the reviewed table, unknown keys, and values of every type. */
 function section(place: string): fc.Arbitrary<unknown> {
   const known = settingGroups.filter((group) => group.in === place).flatMap((group) => group.keys);
   const names = fc.oneof(
@@ -94,7 +94,7 @@ describe("every key of any configuration", () => {
           expect(found, pathText(leaf)).toHaveLength(1);
           covering.set(found[0] ?? "", 1);
         }
-        // And no note speaks of a place that is not there.
+        // No note names a setting that the configuration lacks.
         expect([...covering].filter(([, seen]) => seen === 0)).toEqual([]);
         for (const { fate, why, what, next } of notes) {
           expect(what).not.toBe("");
@@ -122,7 +122,7 @@ describe("every key of any configuration", () => {
   });
 });
 
-/** Every setting that the table says is carried, with a value that can be. */
+/** Every setting that the reviewed table calls carried, with a value that can be carried over. */
 const CARRIED = `
 model_list:
   - model_name: a
@@ -190,7 +190,7 @@ describe("the table of settings", () => {
       .filter(({ fate }) => fate === "carried")
       .flatMap((group) => group.keys.map((key) => `${group.in}.${key}`));
     expect(promised.length).toBeGreaterThan(40);
-    // A key that ends is named as such: the import sets none.
+    // The import sets no end date, so a key that has one gets a note instead.
     expect(promised.filter((path) => !carried.has(path))).toEqual(["keys_file.keys[].expires"]);
   });
 });

@@ -14,8 +14,8 @@ export interface MoveNote {
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
 /**
- * Collects what the importer decides about each setting. The reviewed table decides about every
- * setting on which the importer is silent.
+ * Collects what the importer decides about each setting. The reviewed table
+ * (`litellm-settings.json`) decides about every other setting.
  */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();

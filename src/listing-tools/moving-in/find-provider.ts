@@ -98,7 +98,7 @@ function bareProvider(model: string): string | undefined {
   return rule?.provider;
 }
 
-/** What a model that does not chat produces, as text for a note; undefined for a chat model. */
+/** The output of a model that does not chat, as text for a note; undefined for a chat model. */
 export function otherKind(mode: string | undefined, upstreamId: string): string | undefined {
   if (mode !== undefined) {
     return Object.hasOwn(otherKinds, mode) ? otherKinds[mode] : undefined;

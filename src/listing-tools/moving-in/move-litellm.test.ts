@@ -5,7 +5,7 @@ import type { MovedConfig, MoveInput } from "./move-litellm.ts";
 import { priceFileListings } from "./price-listing.ts";
 import { readRawJson } from "../../kernel/index.ts";
 
-/** A configuration of deployments: each a name, its parameters and its description as flow maps. */
+/** Writes a configuration of deployments: their names, parameters and `model_info` as flow maps. */
 function config(...deployments: readonly (readonly [string, string, string?])[]): string {
   const items = deployments.map(
     ([name, params, info = "{}"]) =>
@@ -103,7 +103,7 @@ describe("a deployment at another server", () => {
   });
 });
 
-/** The steps that the notes name. */
+/** Joins the next steps that the notes name. */
 function nextOf({ notes }: MovedConfig): string {
   return notes.map(({ next }) => next).join("\n");
 }

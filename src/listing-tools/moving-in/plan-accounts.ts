@@ -29,7 +29,7 @@ export interface PlannedOrg {
   readonly ref: string;
   /** Dollars per month. */
   readonly capUsd?: string;
-  /** What is left, in dollars, of a LiteLLM budget that has no period. */
+  /** The unspent dollars of a LiteLLM budget that has no period. */
   readonly creditUsd?: string;
   readonly limits: PlannedLimits;
   readonly keys: readonly PlannedKey[];
@@ -59,8 +59,8 @@ export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
 /**
- * Returns an export as an object, in which the paths of the plan's notes begin. A bare list becomes
- * the member that `list` names.
+ * Returns an export as an object: wraps a bare list into an object with the member `list`. An item
+ * then has the same path in the notes, such as `keys_file.keys[0]`, in either form.
  */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
@@ -327,7 +327,7 @@ export function parseBudget(amount: string | undefined, duration: string | undef
   return MONTHS.has(duration) ? { kind: "monthly", usd } : { kind: "other" };
 }
 
-/** Undefined unless the amount is above 0. Cuts after six decimals, so that it never grows. */
+/** Returns undefined unless the amount is above 0. Rounds down to six decimals. */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.point > WHOLE_DIGITS_MAX) {
@@ -337,7 +337,7 @@ function dollars(raw: string): string | undefined {
   return usd === "0" ? undefined : usd;
 }
 
-/** What is left of a budget, exactly; undefined if nothing is left. */
+/** Returns exactly the unspent dollars of a budget; undefined if nothing is left. */
 export function remainingUsd(budget: string, spent: string | undefined): string | undefined {
   const whole = parseUsd(budget);
   if (whole === undefined) return undefined;

@@ -158,7 +158,7 @@ const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "completion", unit: "token", cost_usd_per_million: "9999999" },
 ];
 
-/** Undefined unless the configuration prices both prompt and completion. */
+/** Returns undefined unless the configuration prices both prompt and completion. */
 function readPricing(
   deployment: MovedDeployment,
   fates: Fates,

@@ -305,7 +305,7 @@ class FieldReader {
     this.#fates = fates;
   }
 
-  /** Undefined unless the field is a whole number from 1 to `max`. */
+  /** Returns undefined unless the field is a whole number from 1 to `max`. */
   count(at: readonly string[], max = Number.MAX_SAFE_INTEGER): number | undefined {
     const text = numberAt(this.#findParent(at), at.at(-1) ?? "");
     if (text === undefined || !WHOLE_NUMBER.test(text)) return undefined;

@@ -4,7 +4,7 @@ import { CONFIG_BOUNDS, readYaml } from "./read-yaml.ts";
 import { type RawJson, RawNumber } from "../../kernel/index.ts";
 import { asList, asMap } from "./setting-tree.ts";
 
-/** As plain values, numbers with a mark that shows they are still text. */
+/** Converts to plain values. A number becomes its text with the prefix `#`. */
 function plain(setting: RawJson): unknown {
   const map = asMap(setting);
   if (map !== undefined) {

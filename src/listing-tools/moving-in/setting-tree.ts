@@ -34,7 +34,7 @@ export function settingAt(setting: RawJson | undefined, key: string): RawJson | 
   return asMap(setting)?.get(key);
 }
 
-/** Undefined unless the setting is a text of at least one character. */
+/** Returns undefined unless the setting is a text of at least one character. */
 export function textAt(setting: RawJson | undefined, key: string): string | undefined {
   return asText(settingAt(setting, key)) || undefined;
 }

@@ -70,7 +70,7 @@ export function deploymentListing({ upstreamId, model }: NamedDeployment): Manif
   return { ...model, upstream_id: upstreamId, resolves_to: resolvesTo };
 }
 
-/** Drops `checked`: a check of the lab's price page says nothing about another host. */
+/** Drops `checked`: a check of the maker's price page says nothing about another provider. */
 export function deploymentTerms({
   checked: _checked,
   ...terms

@@ -99,7 +99,7 @@ export function withLlamaProps(
   }));
 }
 
-/** What LM Studio reports about each model, by model id. */
+/** LM Studio's report about each model, by model id. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
 /** Reads LM Studio's `GET /api/v0/models`. Undefined for any other JSON. */

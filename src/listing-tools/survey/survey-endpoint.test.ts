@@ -29,7 +29,7 @@ interface Surveyed {
   readonly url: string;
 }
 
-/** Surveys a server that answers like this. */
+/** Surveys a server that gives `answer`. */
 async function survey(
   answer: PlayedAnswer,
   input: Partial<SurveyInput> = {},
@@ -46,7 +46,7 @@ async function survey(
   }
 }
 
-/** An endpoint whose list of models is this. */
+/** A server whose model list has this body and these headers. */
 function listing(body: unknown, headers: Readonly<Record<string, string>> = {}): PlayedAnswer {
   return ({ path }) => (path === "/v1/models" ? { body, headers } : undefined);
 }
@@ -147,7 +147,7 @@ describe("a server program says of its models", () => {
 });
 
 describe("one token on each wire", () => {
-  /** What a server with these answers is seen to speak. */
+  /** Tries every wire on a server that gives `answer`. */
   async function tried(answer: PlayedAnswer) {
     const server = await listenLocally(modelServer(answer));
     const asked = { baseUrl: `${server.url}/v1`, upstreamId: "m", wireIds: DIALECTS };

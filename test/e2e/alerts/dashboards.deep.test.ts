@@ -66,7 +66,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus after a minute of traffic", (
   });
 });
 
-/** Queries without an answer, but for those of metrics that may be empty. */
+/** The queries that return no data, except those of metrics that may be empty. */
 async function unanswered(
   prometheus: TestPrometheus,
   queries: readonly string[],

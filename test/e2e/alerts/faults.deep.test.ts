@@ -71,7 +71,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       return { key: account.key, wire: "wire_a", model, text };
     }
 
-    /** Traffic while `work` runs. */
+    /** Sends traffic while `work` runs. */
     async function under<T>(next: () => Ask, work: () => Promise<T>): Promise<T> {
       const traffic = new SteadyTraffic(5, () => ask(gateway.url, next()));
       try {

@@ -12,7 +12,7 @@ import { withResource } from "../../support/with-resource.ts";
 
 const HOST = "localhost";
 
-/** A failover to a standby that lagged, under a running gateway. */
+/** A running gateway's database fails over to a standby that lagged behind. */
 describe.skipIf(!hasPrometheus || !hasOwnPostgres)(
   "an alert ends when its runbook is followed",
   () => {
@@ -48,7 +48,7 @@ describe.skipIf(!hasPrometheus || !hasOwnPostgres)(
       expect(gateway.simulator.counts().total).toBe(sent);
       const env = { DATABASE_URL: standby.connectionString };
       const reopening = ["ledger", "reopen", "--reason", "the standby lagged"];
-      // Refused until the leases have run out.
+      // The command is refused until the leases of all instances have run out.
       await until("reopened", async () => (await runCommand(reopening, env)).code === 0, 60_000);
       expect(await prometheus.untilQuiet("TmBooksWentBack")).toEqual([]);
       expect(await statusOf("after the reopening")).toBe(200);

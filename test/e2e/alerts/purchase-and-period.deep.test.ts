@@ -17,7 +17,7 @@ import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
 const NONE_PARKED = 'tm_purchases_total{end="parked"} == 0';
 const DAY_MS = 86_400_000;
 
-/** Money that comes in, and money that is owed to providers. */
+/** Alerts about money that comes in and about money that is owed to providers. */
 describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", () => {
   const fixture = withProviderConsole({ hasCheckout: true });
   const prometheus = withResource(() =>
@@ -28,7 +28,7 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     return jsonCommand(args, { DATABASE_URL: fixture.gateway.config.databaseUrl });
   }
 
-  /** Sells a model of a provider that is owed a dollar per million tokens. */
+  /** Sets the customers' price of a model whose provider is owed a dollar per million tokens. */
   async function priceAt(usdPerMillion: string): Promise<void> {
     const pricing = (usd: string): object[] =>
       ["prompt", "completion"].map((type) => ({ type, unit: "token", cost_usd_per_million: usd }));
@@ -54,7 +54,7 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     const id = textAt(bought.json, "checkout_url").split("/").at(-1) ?? "";
     const session = book?.session(id);
     if (book === undefined || session === undefined) throw new Error("there is no checkout");
-    // A count before the first scrape would be no increase.
+    // Prometheus sees an increase only if it scraped the counter before.
     await until("it is scraped", async () => (await prometheus.query(NONE_PARKED)).length > 0);
     const payment = book.pay(session, { cents: 700 });
     await prometheus.untilFiring("TmPurchaseParked");
@@ -83,7 +83,7 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
     const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "owed" } as const;
     expect((await ask(fixture.gateway.url, asked)).status).toBe(200);
     await nothingHeld(fixture.gateway, account);
-    // The call is set back to five days ago. The timer closed its day, and has not run since.
+    // Moves the call to five days ago and closes only that day, as if the timer had not run since.
     const startMs = Math.floor(systemClock.nowMs() / DAY_MS - 5) * DAY_MS;
     const [start, end] = [0, DAY_MS].map((ms) => new Date(startMs + ms).toISOString());
     await runSql(

@@ -21,7 +21,7 @@ import { withResource } from "../../support/with-resource.ts";
 const MODEL = "test/two";
 const FAST_MS = 60_000;
 const FAST_PER_SECOND = 20;
-/** Few enough not to move the quantile of the day: that is what the alert compares with. */
+/** Too few to change the day's 95th percentile, to which the alert compares the recent one. */
 const SLOW_PER_SECOND = 3;
 const SLOW_MS = 800;
 

@@ -11,11 +11,11 @@ import {
 import { quickOrDeep, seedOf } from "../../support/depth.ts";
 import { pinPrices } from "../../support/ledger-rows.ts";
 
-/** `PROPERTY_RUNS=2000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
+/** `PROPERTY_RUNS=2000` searches longer; `PROPERTY_SEED=<reported seed>` repeats a search. */
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(4, 400));
 const SEED = seedOf("billing interleavings");
 const LEASE_MS = 3_600_000;
-/** What every search must see, the sequences below included. */
+/** The situations that every search must meet; the sequences in `STORIES` count, too. */
 const EVERY_SIGHT = ["disputed", "low_balance", "owed at the end", "paid", "reserved"];
 
 // Events are sent only when the search sends them.
@@ -44,7 +44,7 @@ test("in any order and number of reports the balance is what was paid minus refu
   expect([...seen]).toEqual(expect.arrayContaining(EVERY_SIGHT));
 }, 3_600_000);
 
-/** Sequences of every search: all credit is spent and then refunded; nothing goes wrong. */
+/** Sequences that every search runs: one in which spent credit is disputed, one without trouble. */
 const STORIES: [{ readonly steps: BillingCommand[]; readonly order: number[] }][] = [
   [
     {
@@ -105,7 +105,7 @@ const buying = fc.record({
   dollars: fc.integer({ min: 5, max: 20 }),
 });
 
-/** Steps that begin with purchases; then all events arrive in any order, or none does. */
+/** Steps that begin with purchases; in the end all events arrive in any order, or none arrives. */
 const steps = fc.record({
   steps: fc
     .tuple(

@@ -200,7 +200,7 @@ describe("a purchase whose event never arrives", () => {
     checkout.book.pay(bought.session, {}, true);
     clock.moveOn(20 * MINUTE_MS);
     await billings[0].reconcileAll();
-    // The account of this key does not know checkouts of real money.
+    // The payment account of the test key does not know checkouts of purchases with real money.
     await setTestMoney(false);
     checkout.book.sessions.delete(bought.session.id);
     clock.moveOn(20 * MINUTE_MS);
@@ -363,7 +363,7 @@ describe("refunds and disputes", () => {
     await ledger.closeBatch([closeRow(1n as AttemptId, 5n * MICRO_PER_USD)]);
     fixture.checkout.book.dispute(paymentOf(fixture, bought), 1_000);
     await fixture.checkout.webhooks.settled();
-    // 5 were used and 3 are held: 2 could be taken, 8 are owed.
+    // 5 were used and 3 are held, so only 2 of the disputed 10 could be taken and 8 are owed.
     expect(await fixture.billings[0].owed(orgId)).toBe(8n * MICRO_PER_USD);
     expect(await fixture.balance(orgId)).toBe(-5n * MICRO_PER_USD);
     expect(await reserve(3n, 0n)).toEqual({
@@ -371,7 +371,7 @@ describe("refunds and disputes", () => {
       availableMicroUsd: -8n * MICRO_PER_USD,
       heldMicroUsd: 3n * MICRO_PER_USD,
     });
-    // Money that a hold releases pays the debt at once.
+    // Credit that a hold releases pays the debt at once.
     await ledger.closeBatch([closeRow(2n as AttemptId, MICRO_PER_USD)]);
     expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };

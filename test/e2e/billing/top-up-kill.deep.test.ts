@@ -28,21 +28,21 @@ const fixture = withBillingFixture({ delivery: () => [] });
 const folder = withOperatorFolder({ url: "http://127.0.0.1:9" });
 const door = withResource(openDoor, (opened) => opened.close());
 
-/** Where each process is killed, in the order of the charges. */
+/** The point at which each process is killed, in the order of the charges. */
 const PLACES = ["sent", "charged", "answered"] as const;
 
 interface Door {
   readonly url: string;
-  /** The purchases whose charges came, oldest first. */
+  /** The purchases whose charges have arrived here, oldest first. */
   readonly purchaseIds: readonly string[];
-  /** The row that the process with the answer has to wait for. */
+  /** Locks the row of the third purchase, so that the process that would credit it waits. */
   lock: Client | undefined;
   close(): Promise<void>;
 }
 
 /**
- * In front of the payment provider. The first charge does not reach it; the second is made, and its
- * answer is kept back; the third is answered when the purchase's row is locked.
+ * A proxy in front of the payment provider. It does not pass on the first charge. It passes on the
+ * second, but not its answer. It answers the third when the purchase's row is locked.
  */
 async function openDoor(): Promise<Door> {
   const purchaseIds: string[] = [];
@@ -94,7 +94,7 @@ async function lockPurchase(purchaseId: string): Promise<Client> {
   return await openTransaction(fixture.backend, sql, [purchaseId]);
 }
 
-/** An organization with a saved card and a rule that is due. */
+/** An organization with a saved card and a top-up rule that is due. */
 async function orgWithRule(): Promise<OrgId> {
   const orgId = await fixture.newOrg();
   const [{ topUps }] = fixture.billings;
@@ -141,7 +141,7 @@ test("processes killed between decision and credit leave one charge and one cred
     ]);
     expect(await fixture.balance(orgId)).toBe(0n);
   }
-  // The next process then finds the purchases due, as half a minute later.
+  // Makes the purchases due at once for the next process, instead of after half a minute.
   await backend.query("update top_up set checked_at = checked_at - interval '1 minute'");
   const next = await start();
   const balances = (): Promise<readonly bigint[]> =>

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const AMOUNT_USD = 50n;
 const usd = (dollars: bigint): ReturnType<typeof microUsd> => microUsd(dollars * MICRO_PER_USD);
 
-/** Events are kept until a step delivers them, any number of times. */
+/** Events are kept until a step delivers them, which may happen more than once. */
 const fixture = withBillingFixture({ delivery: () => [] });
 
 type Step =
@@ -54,9 +54,9 @@ class Story {
     amountMicroUsd: usd(AMOUNT_USD),
     monthMaxMicroUsd: usd(100n),
   };
-  /** Events before it are of other scenarios. */
+  /** Events with a lower index belong to other scenarios. */
   readonly #firstEvent = fixture.checkout.webhooks.events.length;
-  /** The highest ceiling that was in force while the purchases of a month were decided. */
+  /** By the start of a month: the highest ceiling in force while purchases were decided in it. */
   readonly #ceilings = new Map<number, bigint>();
 
   constructor(orgId: OrgId) {
@@ -110,7 +110,7 @@ class Story {
     this.#note();
   }
 
-  /** Notes the ceiling of the month in which a purchase is decided; it may be sent later. */
+  /** Notes the ceiling of the current month: purchases count in the month of their decision. */
   #note(): void {
     const month = monthStartMs(fixture.clock.nowMs());
     const known = this.#ceilings.get(month) ?? 0n;
@@ -193,7 +193,7 @@ class Story {
     }
   }
 
-  /** After everything was reported: what was charged and not refunded is the balance. */
+  /** Delivers all events, and checks that the balance is what was charged minus refunds. */
   async end(): Promise<void> {
     await this.run({ kind: "turn_off" });
     for (let turn = 0; turn < 3; turn += 1) {
@@ -236,7 +236,7 @@ test(
         }
         await story.end();
         charges += story.payments().length;
-        // Others that are still due would be charged in the rounds of the next scenario.
+        // Rules that stay on would be charged in the rounds of the next scenario.
         await fixture.backend.query("update top_up_rule set is_on = false where is_on");
       }),
       { numRuns: quickOrDeep(6, 400) },

@@ -63,7 +63,7 @@ const charges = (org = orgId): number =>
   [...fixture.checkout.book.payments.values()].filter((each) => each.metadata["org_id"] === org)
     .length;
 
-/** Spends the whole balance, as requests would. */
+/** Raises the threshold to $1,000, so that a purchase is due as if the balance were spent. */
 async function spend(): Promise<void> {
   await fixture.backend.query("update top_up_rule set below = 1000000000 where org_id = $1", [
     orgId,
@@ -195,7 +195,7 @@ describe("a rule of automatic top-up", () => {
     await rounds(fixture);
     await rounds(fixture);
     expect(charges()).toBe(1);
-    // From the middle of a month, so that the minutes stay in it.
+    // Starts in the middle of a month, so that the following minutes stay in it.
     const now = new Date(fixture.clock.nowMs());
     const middleMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 15) - now.getTime();
     fixture.clock.moveOn(middleMs);
@@ -246,7 +246,7 @@ describe("a charge that fails", () => {
     "without an answer (%s) is repeated under the same key, charges once and pauses nothing",
     async (fault) => {
       orgId = await orgWithRule(fixture);
-      // The client retries once by itself.
+      // The payment client itself retries once, so the fault is scripted twice.
       fixture.checkout.chargeFaults.push(fault, fault);
       await fixture.billings[0].topUpRound();
       await fixture.checkout.webhooks.settled();

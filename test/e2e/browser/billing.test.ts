@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.reload();
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
-    // An organization that had credit once does not get the unfunded limit again.
+    // An organization that has ever had credit does not get the unfunded limit again.
     await expect.poll(() => page.getByText(UNFUNDED).count()).toBe(0);
     expect(complaints).toEqual([]);
   });
@@ -358,7 +358,7 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     });
     await compare.getByRole("button", { name: "Compare" }).click();
     await page.getByText("The statement differs from ours.").waitFor();
-    // Requests of the tests above may be of that day too.
+    // Requests of earlier tests may be from the same day.
     await page.getByText(/0 differ, 1 only theirs, (?:[2-9]|\d{2,}) only ours/).waitFor();
 
     const age = "update console_session set started_at = started_at - interval '13 hours'";

@@ -29,7 +29,7 @@ import { runSql } from "../../support/sql.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** Every width in every theme; each view changes only one of the two. */
+/** All widths in all themes, in an order in which each view changes only one of the two. */
 const ALL_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 1280, theme: "dark" },
@@ -40,7 +40,7 @@ const ALL_VIEWS: readonly View[] = [
   { width: 360, theme: "dark" },
   { width: 360, theme: "light" },
 ];
-/** Views for pages with little content, which lack space on a phone at most. */
+/** Views for pages with little content, which can lack space only on a phone. */
 const LITTLE_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 360, theme: "dark" },
@@ -98,10 +98,10 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 /** The pages of customers; a person who is no operator sees no others. */
 const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));
-/** Shown to people who are not, or not yet, signed in. */
+/** Pages for people who still have to verify their address or choose an organization. */
 const BARE = ["/verify", "/join"];
 
-/** The parameters by which a page shows more. */
+/** The query strings with which a page shows more content. */
 const SEARCHES: Readonly<Record<string, string>> = {
   "/models/compare": "?models=test/a,test/b,test/both,no/such",
 };
@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on
   });
 });
 
-/** A page that needs no script, at the width of a phone and of a desk. */
+/** Checks a page that needs no script, at the widths of a phone and of a desktop. */
 async function expectReadable(
   page: Page,
   { name, address }: { readonly name: string; readonly address: string },
@@ -275,7 +275,7 @@ async function expectReadable(
   }
 }
 
-/** Days with calls, one of which has hours in which no call succeeded. */
+/** Writes the sums of 20 days with calls; one day has hours without a successful call. */
 async function sumUpDays(orgId: string): Promise<void> {
   const figures =
     "10, 9, 1, 255, case when day = 3 then 15 else 255 end, 9, 900, 9000, '{3}', '{9}'";
@@ -295,7 +295,7 @@ async function sumUpDays(orgId: string): Promise<void> {
   );
 }
 
-/** Everything that a person of the console can have; the ids of it by their names in the router. */
+/** Makes everything that a person can have in the console; returns ids by router parameter. */
 async function useEverything(ann: Visitor): Promise<Ids> {
   const post = async (route: string, body: object = {}): Promise<unknown> => {
     const { status, json } = await ask(fixture, ann.page, `POST ${route}`, body);
@@ -355,7 +355,7 @@ function failing(fault: string): object {
   return { messages: [{ role: "user", content: `${fault} Hello` }] };
 }
 
-/** All faults of these pages, so that one run reports all of them. */
+/** Collects all faults of these pages, so that one run reports them all. */
 async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]> {
   const { page, complaints } = visitor;
   const faults: string[] = [];
@@ -386,7 +386,7 @@ async function titleOf(page: Page): Promise<string> {
   return (await page.locator("h1").first().innerText()).trim();
 }
 
-/** The texts of a page that could not be drawn or filled, and those that no person can read. */
+/** Error texts on the page, accessibility violations, overflow and endless animations. */
 async function faultsOf(page: Page, rules: AxeRules): Promise<readonly string[]> {
   const faults = await page.getByText(/^(This page crashed|Something went wrong)$/).allInnerTexts();
   faults.push(...(await violationsOf(page, rules)));

@@ -14,7 +14,7 @@ import { runProgram, startProgram, type RunningProgram } from "../../support/pro
 import { withResource } from "../../support/with-resource.ts";
 import { newFolder } from "../../support/run-folder.ts";
 
-/** The file for the figures of the last run, which is not in git. */
+/** The file to which the figures of the last run are written. It is not in git. */
 const FIGURES = resolve(import.meta.dirname, "../../../artefacts/first-minute.json");
 const SECONDS_MAX = 60;
 /** One click at most for each of sign-in, credit, key and call. */
@@ -48,7 +48,7 @@ class Trial {
     await button.click();
   }
 
-  /** Reads the text that a person has before them on this page. */
+  /** Counts the words that a person sees on this page, once per path. */
   async read(page: Page): Promise<void> {
     const text = await page.locator("main, body").first().innerText();
     const { pathname } = new URL(page.url());

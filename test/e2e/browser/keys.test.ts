@@ -18,9 +18,9 @@ import { at, listAt, textAt } from "../../support/http-call.ts";
 import { startWebhookReceiver } from "../../support/webhook-receiver.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/** The simulator shows the first characters of a key that it was sent. */
+/** The simulator shows only this many of the first characters of a call's key. */
 const SHOWN_CHARS = 8;
-/** A key that the simulated provider takes, and one that it does not. */
+/** A key that the simulated provider accepts, and one that it rejects. */
 const OWN_KEY = "customer-own-key-0123456789-wxyz";
 const BAD_KEY = "customer-invalid-key-0123456789-abcd";
 
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.keyboard.press("Escape");
     await page.mouse.click(5, 5);
     await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
-    // The call below it runs as it is copied.
+    // The example call below the key contains the key, so that it runs as it is copied.
     expect((await shown.innerText()).split(secret)).toHaveLength(3);
     await shown.getByRole("button", { name: "Copy" }).first().click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.keyboard.press("Enter");
     const form = page.getByRole("dialog", { name: "Create key" });
     await focused(form.getByLabel("Name"));
-    // Refused by the form itself: the fields say what is wrong, and it stays.
+    // The form itself refuses the input: a field says what is wrong, and the form stays open.
     await page.keyboard.press("Enter");
     await form.getByText("Enter a name").waitFor();
     await page.keyboard.type("by hand");
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await tabTo(page, shown.getByRole("button", { name: "I saved it" }));
     await page.keyboard.press("Enter");
     await shown.waitFor({ state: "detached" });
-    // The focus stays where it was, not at the top of the page.
+    // The focus returns to the button that opened the form, not to the top of the page.
     await focused(page.getByRole("button", { name: "Create key" }));
     const row = page.getByRole("row", { name: "by hand" });
     await expect.poll(() => row.innerText()).toMatch(/50\/min[^]*\$3\.50/);
@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       const model = page.getByRole("listbox").getByRole("option").first();
       const modelId = await model.innerText();
       await model.click();
-      // The list of models closes with the focus.
+      // The list of models closes when it loses the focus.
       await page.keyboard.press("Tab");
       await save();
       await row.getByText("No cap").waitFor();
@@ -310,7 +310,7 @@ function noteAnswers(page: Page): { all(): Promise<readonly Noted[]> } {
       route: `${response.request().method()} ${pathname}`,
       status: response.status(),
       cacheControl: response.headers()["cache-control"],
-      // The body of an answer is gone when its page was left.
+      // A response has no body any more once its page was left.
       text: await response.text().catch(() => ""),
     });
     noting.push(noted());
@@ -327,7 +327,7 @@ async function keyIdOf(page: Page, name: string): Promise<string> {
   );
 }
 
-/** Presses Tab until this is focused; a page where it never is cannot be used by keyboard. */
+/** Presses Tab until the target has the focus; fails if it never gets it. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     if (await isFocused(target)) return;
@@ -418,7 +418,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     await field.fill(OWN_KEY);
     await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
-    // A secret that was sent is in no field any more.
+    // A secret that was sent is cleared from its field.
     await expect.poll(() => field.inputValue()).toBe("");
     expect(complaints).toEqual([]);
   });
@@ -472,7 +472,7 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
   });
 });
 
-/** Calls until the gateway's call goes out with this key at the provider. */
+/** Repeats a call until it reaches the provider with this key. */
 async function usesKey(secret: string, providerKey: string): Promise<void> {
   await callUntil(
     `calls go out with ${providerKey.slice(0, SHOWN_CHARS)}…`,

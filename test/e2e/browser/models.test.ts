@@ -35,7 +35,7 @@ const OPEN_HOUSE = simulatorManifest({
     STAGED,
   ],
 });
-/** Prices by prompt size, announced prices, and their sources. */
+/** Prices by prompt size, an announced price, and the source of the prices. */
 const TERMS = {
   price_tiers: [{ above_prompt_tokens: 4_000, pricing: pricing("2", "20") }],
   price_changes: [{ from: "2098-01-01T00:00:00Z", pricing: pricing("3", "10") }],
@@ -54,7 +54,7 @@ const dedicated = simulatorManifest({
   isPrivate: true,
   models: [
     textModel("m/private", { released: "2026-06-01" }),
-    // The model is public at another provider, and this listing of it is never shown.
+    // This model is public at another provider; its private listing here is never shown.
     textModel("m/newest", { released: "2026-07-01" }),
   ],
 });
@@ -218,7 +218,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await page.getByRole("link", { name: `${NOT_SUBSTITUTED}: failed` }).click();
     await page.waitForURL((url) => url.searchParams.get("check") === "C7");
     await pageShown(page);
-    // The provider's health alone would say that all is well.
+    // The provider's health alone would suggest that all is well.
     await page.getByText("1 of 4 listings failed").waitFor();
     await page.getByRole("table", { name: "Checks of each listing" }).waitFor();
     const table = page.getByRole("table", { name: "Checks of each listing" });
@@ -318,7 +318,7 @@ async function recordRun(daysAgo: number, models: readonly FoundModel[]): Promis
   await backend.verdictStore.record(toVerdicts(report, "import"), testOperator);
 }
 
-/** The program reads verdicts of other processes every few seconds. */
+/** Waits until the console knows verdicts of other processes, which it reads every few seconds. */
 async function verdictsKnown(): Promise<void> {
   const { page } = await newcomer(fixture, browser, { name: "waiting" });
   await until("the console knows the verdicts", async () => {

@@ -9,7 +9,7 @@ import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
 
-/** The same answers at two prices; each call of a search with 16 tokens costs some cents at most. */
+/** Models with equal answers at two prices; a call with 16 tokens costs some cents at most. */
 const MANIFESTS = [
   simulatorManifest({
     provider: "prov-a",
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     const csv = await readFile(await (await saving).path(), "utf8");
     expect(csv.split("\r\n")).toHaveLength(8);
     expect(csv).toContain(`1,${secret} one,test/cheap,yes,`);
-    // Nothing but this browser has them, and it still has them after a reload.
+    // Only this browser has the answers, and it still has them after a reload.
     await page.reload();
     await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
 

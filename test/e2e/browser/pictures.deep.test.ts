@@ -10,7 +10,7 @@ import { withConsole } from "../../support/console-fixture.ts";
 import { bearer, httpCall } from "../../support/http-call.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** The pictures that the README and the landing page show are written where this is set. */
+/** `TM_PICTURES=write` replaces the pictures that the README and the landing page show. */
 const OUT = join(
   ROOT,
   process.env["TM_PICTURES"] === "write" ? "console/public" : "artefacts/screenshots",
@@ -18,7 +18,7 @@ const OUT = join(
 const PICTURE_BYTES_MAX = 150 * 1024;
 const DAY_MS = 86_400_000;
 const DAYS = 26;
-/** Below the requests a minute of a key, because all calls are made within one minute. */
+/** Fewer than a key's requests per minute, because all calls are made within one minute. */
 const CALLS = 260;
 
 const keys: Record<string, string> = {};
@@ -47,7 +47,7 @@ const clock = {
 const fixture = withConsole({ manifests, env: keys, clock });
 const browser = withBrowser();
 
-/** The shares of calls of each model, in twelfths. */
+/** The models of the calls; each entry is a twelfth of the calls. */
 const MODELS = [
   ...Array<string>(4).fill("anthropic/claude-sonnet-5"),
   ...Array<string>(3).fill("google/gemini-3.6-flash"),
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)("the two pictures of the README", () => {
   });
 });
 
-/** Moves the calls to days, with more on later days. */
+/** Makes calls that are dated over the last 26 days, with more of them on later days. */
 async function makeCalls(key: string): Promise<void> {
   for (let at = 0; at < CALLS; at += 1) {
     daysBack = DAYS * (1 - at / CALLS) ** 1.6;

@@ -21,13 +21,13 @@ import { ShiftedClock } from "../../support/oidc-console.ts";
 import { videoManifest, videoModel } from "../../support/video-host.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
 
-/** A pixel, as a file that a person picks. */
+/** An image of one pixel, as a file that a person attaches. */
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
 
-/** A tenth of a cent for a token: what an answer costs is seen in the header's cents. */
+/** A tenth of a cent per token, so that the balance in the header shows what an answer costs. */
 const DEAR = {
   max_output_tokens: 300,
   pricing: [
@@ -45,7 +45,7 @@ const FREE = {
 /** A provider whose answers advance only as far as a test lets them. */
 const gate = withGatedProvider(withSimulator());
 
-/** A job has each state for this time by the clock of its host, which only a test puts forward. */
+/** The time that a job spends in each state, by its provider's clock, which only tests move. */
 const STATE_MS = 60_000;
 const VIDEO_FAULT = `[[fault:job:{"ms":${STATE_MS}}]]`;
 
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
     await answer.getByText("served by gate").waitFor();
-    // The text at first was a part of the text in the end.
+    // The text that was seen at first is only a part of the whole text.
     const whole = Array.from({ length: 40 }, (_none, at) => `word${at + 1}`).join(" ");
     await expect.poll(() => text.innerText()).toBe(whole);
     expect(first.length).toBeLessThan(whole.length);
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await text.waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await answer.getByText("Stopped by you").waitFor();
-    // The next message can be sent at once, while the gateway still reads the provider.
+    // The next message can be sent at once, while the gateway still reads the provider's answer.
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
@@ -252,7 +252,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       .waitFor();
     await until("the browser has kept the answer", () => isKept(page, `You said: Remember`));
     await page.reload();
-    // The thread is there again by itself.
+    // After the reload, the page shows the conversation again by itself.
     await answerOf(page, "Plain").getByText(`You said: Remember ${secret}`).waitFor();
     await page.getByRole("button", { name: "New conversation" }).click();
     await answerOf(page, "Plain").waitFor({ state: "detached" });
@@ -376,7 +376,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
     await expect.poll(() => shownCost(call)).toBe(await recordedCost(fixture, orgId, call));
-    // A paid result survives a reload, from this browser's storage.
+    // A paid result is still shown after a reload, because this browser stores it.
     await page.reload();
     await call.getByAltText(`${prompt}, image 2`).waitFor();
     await expect.poll(() => drawnWidths(page)).toEqual([true, true]);
@@ -392,7 +392,8 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     await page.getByRole("button", { name: "Generate" }).click();
     const job = page.getByRole("article", { name: prompt });
     await job.getByText("Queued").waitFor();
-    // Without it, a switch of the organization in another tab would make the job a 404, and so lost.
+    // The poll names its organization. Otherwise it would answer 404 after a switch of the
+    // organization in another tab, and the job would be lost.
     const poll = await page.waitForRequest((each) => /\/videos\/[^/]+$/.test(each.url()));
     expect([poll.method(), await poll.headerValue("x-tm-org")]).toEqual(["GET", orgId]);
     clock.forward(3 * STATE_MS);
@@ -432,7 +433,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
   });
 });
 
-/** Lets the first events of the answer to this text through; the call holds back the others. */
+/** Passes on the first events of the answer to this text; the call holds back the others. */
 async function letThrough(words: string, events: number): Promise<GatedCall> {
   const call = await until("the provider is asked", () =>
     gate.calls.find(({ bodyText }) => bodyText.includes(words)),
@@ -479,7 +480,7 @@ function sentBodies(words: string): ReadonlyMap<string, object> {
   return new Map(bodies.map((body) => [body.model, body]));
 }
 
-/** The parameters of the simulated host. */
+/** The parameters that the simulated video provider supports. */
 function videoParameters(): object {
   return {
     supported_parameters: {
@@ -489,7 +490,7 @@ function videoParameters(): object {
   };
 }
 
-/** The values of a select, without the one that leaves the choice to the provider. */
+/** The values of a select element, without the empty one that leaves the choice to the provider. */
 async function optionsOf(page: Page, label: string): Promise<readonly string[]> {
   const values = await page
     .getByLabel(label, { exact: true })
@@ -498,7 +499,7 @@ async function optionsOf(page: Page, label: string): Promise<readonly string[]> 
   return values.filter((each) => each !== "");
 }
 
-/** Did the browser draw each picture of the gallery? */
+/** Tells for each picture of the gallery whether the browser drew it. */
 async function drawnWidths(page: Page): Promise<readonly boolean[]> {
   return await page.evaluate<boolean[]>(
     "[...document.querySelectorAll('figure img')].map((img) => img.naturalWidth > 0)",

@@ -16,7 +16,7 @@ import { withConsole } from "../../support/console-fixture.ts";
 
 /** Bytes on the wire of a whole first page with its data, for a browser without a cache. */
 const FIRST_PAGE_BYTES_MAX = 160 * 1024;
-/** Uncompressed bytes, without the font and the picture. */
+/** Bytes of the landing page's document alone, without the font and the picture. */
 const LANDING_BYTES_MAX = 20 * 1024;
 const FIRST_PAGE_ANSWERS_MAX = 15;
 const FONT_BYTES_MAX = 60 * 1024;
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("g");
     await page.keyboard.press("b");
     await page.keyboard.press("?");
-    // The palette's shortcut has a modifier, so it works, while the single keys did nothing.
+    // The palette's shortcut has a modifier key, so it still works, unlike single-key shortcuts.
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search pages, keys, and models" }).waitFor();
     await expect.poll(() => dialog.count()).toBe(0);
@@ -235,7 +235,7 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
   test("weighs at most 160 KB in at most 15 answers with its font, for the overview", async () => {
     const signedIn = await newVisitor(browser);
     await signIn(fixture, signedIn, "light@example.com");
-    // Another browser with the same cookies has an empty cache.
+    // A second browser with the same cookies starts with an empty cache.
     const storageState = await signedIn.context.storageState();
     const page = await (await browser.newContext({ storageState })).newPage();
     await expectLight(page, "/");
@@ -263,9 +263,9 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
 });
 
 /**
- * The size of everything that the server sends, compressed, before a page of a link is whole: its
- * own file and those that this one imports. Each budget is a little above what the page weighs now;
- * data comes on top.
+ * The compressed size of all files that the server sends before a page that a link opens is
+ * complete: the page's own files and those that they import, without data. Each budget is a little
+ * above the present size.
  */
 describe("the files of a page that a link opens", () => {
   const folder = resolve(import.meta.dirname, "../../../dist/console");

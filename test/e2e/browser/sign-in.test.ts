@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.getByRole("alert").getByRole("button", { name: "Add credit" }).click();
     await page.getByRole("button", { name: "Pay $25.00" }).click();
     await page.getByRole("button", { name: "Pay with test money" }).click();
-    // Back leads directly to the welcome page, and the key is still there, but kept nowhere else.
+    // Paying leads directly back to the welcome page. The key is still shown, and stored nowhere.
     await page.waitForURL(`${fixture.url}/welcome`);
     await expect.poll(() => page.locator("[data-secret]").innerText()).toBe(key);
     expect(await everythingKept(visitor)).not.toContain(key.slice(0, 13));
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.waitForURL(`${fixture.url}/welcome`);
     await page.getByRole("button", { name: "I saved it" }).click();
     await page.getByText("This key is not shown again.").waitFor();
-    // The second sign-in has no key to show, so it returns; the third has a session already.
+    // The first path signs in again, now without a key to show; the others find a session.
     for (const path of ["/auth/start", "/sign-in", "/auth/recheck"]) {
       await page.goto(`${fixture.url}${path}?${query}`);
       await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
@@ -187,7 +187,7 @@ async function signedIn(name: string, path: string): Promise<Visitor> {
   fixture.provider.signInAs(newcomer(name));
   await visitor.page.goto(`${fixture.url}/auth/start`);
   await pageShown(visitor.page);
-  // An unsaved key would be shown before the requested page.
+  // An unsaved key would be shown instead of the requested page.
   if (visitor.page.url().endsWith("/welcome")) {
     await visitor.page.getByRole("button", { name: "I saved it" }).click();
     await visitor.page.getByText("This key is not shown again.").waitFor();
@@ -204,7 +204,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     await page.reload();
     await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
     await age(page, "7 days 1 second");
-    // A late query of the page may already have led to the sign-in, which has no such link.
+    // A late query of the page may already have led to the sign-in page, which has no such link.
     await page.evaluate(`document.querySelector('a[href="/keys"]')?.click()`);
     await page.waitForURL((url) => url.pathname === "/sign-in");
     await page.getByText("Your session expired.").waitFor();
@@ -262,7 +262,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.waitForURL(`${fixture.url}/join`);
     await page.getByText("ida@example.com invites you to ida as Viewer.").waitFor();
     await page.getByRole("button", { name: "Start an organization of your own" }).waitFor();
-    // There is no other page for them until they have chosen.
+    // Until they have chosen, the person can open no other page.
     for (const path of ["/welcome", "/", "/keys"]) {
       await page.goto(fixture.url + path);
       await page.getByRole("heading", { name: "Join an organization" }).waitFor();
@@ -282,7 +282,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.getByText("You are a developer").waitFor();
     await expect.poll(() => isDisabled(page, "Invite")).toBe(true);
 
-    // The open page follows by itself.
+    // The page that the removed member has open shows the removal by itself.
     await remove(owner, email);
     await page.getByRole("alert").getByText("You are no longer a member of ida.").waitFor();
     await page.getByText("There is no open invitation for your email address.").waitFor();

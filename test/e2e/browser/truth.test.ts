@@ -202,7 +202,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
 
     async function expectSays(word: string): Promise<void> {
       await panel.getByText(word, { exact: true }).waitFor();
-      // Every checked box is a rule in force.
+      // The panel shows the rule's state as a word, and has no switch.
       expect(await panel.getByRole("switch").count()).toBe(0);
     }
   });
@@ -272,7 +272,7 @@ async function statusOf(code: string, key: string): Promise<string> {
   return stdout;
 }
 
-/** Every page of an organization that changes something. */
+/** Every page on which a member can change something in the organization. */
 const VIEWED = [
   "/playground",
   "/playground?tab=images",

@@ -44,7 +44,7 @@ const TABLES: Readonly<Record<string, string>> = {
   "/providers": "Providers",
   "/providers/prov-a": "Models of this provider",
 };
-/** A row of two short lines, such as a name and what it is, its border included. */
+/** The height of a row with two short lines, such as a name and a kind, with its border. */
 const ROW_PX_MAX = 52;
 
 const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
@@ -54,7 +54,7 @@ const browser = withBrowser();
 /** An account with traffic, which the tests of these pages only read. */
 let ann: Newcomer;
 let traffic: Traffic;
-/** The amount that left the wallet, from the attempts themselves. */
+/** The amount that left the wallet, computed from the attempts themselves. */
 let spent: bigint;
 beforeAll(async () => {
   if (!hasChromium) return;
@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)("the first page", () => {
     const { page } = visitor;
     await signIn(fixture, visitor, "steps@example.com");
     await page.goto(fixture.consoleUrl);
-    // The trial key came with the sign-in.
+    // The first step is done, because the sign-in made the trial key.
     await page.getByText("1 of 3 done").waitFor();
     await giveCredit(fixture, page, "5");
     await page.goto(fixture.consoleUrl);
@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
 
     const log = await readTable(page, "Requests, newest first");
     expect(log.rows).toHaveLength(traffic.requests);
-    // A request that no provider got has no cost, and every other one has.
+    // A request that reached no provider has no cost, and every other one has.
     const refused = log.column("Status").filter((text) => text.startsWith("Rejected by gateway"));
     expect(log.rows.length - costsOf(log).length).toBe(refused.length);
     const rows = await downloadedRows(page);
@@ -239,7 +239,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     }
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.waitForURL((url) => !url.searchParams.has("status"));
-    // Several boxes checked in one menu are one step of Back.
+    // Going back once undoes all boxes that were checked in one menu.
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
     await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();
@@ -338,7 +338,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
       "Spent this month",
       "Actions",
     ]);
-    // A spreadsheet must not run the name of a key, neither from a file nor from the clipboard.
+    // A spreadsheet must not run a key's name as a formula, from a file or from the clipboard.
     expect(copied.filter((row) => /^'?=1\+1/.test(row))).toEqual([expect.stringMatching(/^'=/)]);
     await page.getByRole("button", { name: "Columns" }).click();
     await page.getByRole("button", { name: "Reset columns" }).click();
@@ -414,7 +414,7 @@ async function isFocused(target: Locator): Promise<boolean> {
   return (await target.and(target.page().locator(":focus")).count()) > 0;
 }
 
-/** The pixels of the table that are hidden at its right. */
+/** The width of the part of the table that is hidden at its right, in pixels. */
 async function hiddenPx(page: Page, name: string): Promise<number> {
   const frame = page.getByRole("group", { name, exact: true });
   return await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);

@@ -39,7 +39,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
           const message = await client.messages.create(asked);
           return { message, cost: at(message, "usage.cost") };
         }
-        // The accumulator keeps the fields it knows; the cost is on the event itself.
+        // The accumulator keeps only fields that it knows, so the cost is read from the event.
         const costs: unknown[] = [];
         const reading = client.messages.stream(asked).on("streamEvent", (event) => {
           if (event.type === "message_delta") costs.push(at(event, "usage.cost"));
@@ -127,7 +127,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
           stop_sequences: ["STOP"],
         });
         expect(message.content).toMatchObject([{ type: "text", text: "You said: alpha " }]);
-        // Providers of the other wire do not report which sequence it was.
+        // Providers of the other wire do not report which stop sequence ended the answer.
         expect(message).toMatchObject(
           model === "test/b"
             ? { stop_reason: "stop_sequence", stop_sequence: "STOP" }
@@ -382,7 +382,7 @@ const betaTool: Anthropic.Beta.BetaTool = {
   input_schema: { type: "object", properties: { city: { type: "string" } } },
 };
 
-/** Fields of betas that the gateway drops, because the answer is the same without them. */
+/** Fields of beta features that the gateway drops, because the answer is the same without them. */
 const DROPPED: readonly (readonly [string, string, Partial<BetaParams>])[] = [
   [
     "context-management-2025-06-27",

@@ -11,7 +11,7 @@ import { at } from "../../support/http-call.ts";
 import { walletOf } from "../../support/settled.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/* The agents as programs, in the versions of the guide, with its settings and with those of the console. */
+/* Runs the guide's versions of the agents, with the settings of the guide and of the console. */
 const CREDIT_MICRO_USD = 10_000_000n;
 
 const gateway = withGateway();
@@ -40,15 +40,15 @@ async function follow(
   return { run: await followGuide(heading, input), account };
 }
 
-/** For each agent, the shown command and the command for one question that replaces it. */
+/** For each agent: the command that the page shows, and one that asks a single question instead. */
 const ASKED = {
   "Claude Code": [/^claude /m, 'claude -p "say pong" '],
   opencode: [/^opencode$/m, 'opencode run "say pong"'],
 } as const satisfies Partial<Record<Snippet["label"], readonly [RegExp, string]>>;
 
 /**
- * Runs the code that the welcome page prints for a new key, with no variable of ours set and
- * nothing else changed.
+ * Runs the code that the welcome page prints for a new key. Only the command that opens the agent
+ * is replaced, and the test sets no variables of its own.
  */
 async function runSnippet(label: keyof typeof ASKED, modelId: string): Promise<Followed> {
   const account = await gateway.account("10.00");

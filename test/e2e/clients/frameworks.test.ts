@@ -36,7 +36,7 @@ import { at, listAt } from "../../support/http-call.ts";
 import { notingFetch } from "../../support/noting-fetch.ts";
 import { listedCost, settledRecord } from "../../support/settled.ts";
 
-/* What the matrix does not ask of every client: streamed tools, died streams, changes of the model. */
+/* Tests beyond the client matrix: streamed tool calls, died streams and changes of the model. */
 
 /** An id that clients know, with a maximum of 128,000 output tokens. */
 const KNOWN = "claude-opus-5-5";
@@ -78,8 +78,8 @@ const compatible = (modelId: string): LanguageModel =>
 const messagesOf = (modelId: string): LanguageModel => createAnthropic(settings())(modelId);
 
 /**
- * `@ai-sdk/openai` reads each chunk with a schema of its own: it drops the cost, and of the
- * terminal error it keeps the finish reason only. The other two packages keep both.
+ * `@ai-sdk/openai` reads each chunk with a schema of its own: it drops the cost, and keeps only the
+ * finish reason of the terminal error. The other two packages keep both.
  */
 const PACKAGES: readonly Package[] = [
   {
@@ -233,7 +233,7 @@ describe.each(LANGCHAIN)("$name", ({ open, errorAt, classAt }) => {
       const fault: unknown = await read().catch((error: unknown) => error);
       expect(texts.join("")).toMatch(/^word1 word2 word/);
       expect(fault).toMatchObject({ requestID: noting.lastRequestId() });
-      // Each client has a copy of the vendor's own package inside.
+      // Each client bundles its own copy of the vendor's package, so only the name is compared.
       expect(fault instanceof Error && fault.constructor.name).toBe("APIError");
       expect(at(fault, `${errorAt}.message`)).toMatch(/^the provider's answer ended before/);
       expect(at(fault, `${errorAt}.${classAt}`)).toBe("upstream_error");
@@ -243,7 +243,7 @@ describe.each(LANGCHAIN)("$name", ({ open, errorAt, classAt }) => {
 });
 
 describe("a conversation", () => {
-  /** The simulator shows its reasoning when it is requested with this text, or turns thinking on. */
+  /** The simulator shows its reasoning for this text, or if the request turns thinking on. */
   const THINKS = "[reasoning:5] [reasoning-text] first";
   const anthropic = { thinking: { type: "enabled" as const, budgetTokens: 1024 } };
 

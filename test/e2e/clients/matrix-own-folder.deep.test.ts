@@ -5,7 +5,7 @@ import { OWN_FOLDER_CLIENTS } from "../../support/clients/deep-clients.ts";
 import { clientMatrix, type ClientRow } from "../../support/clients/matrix.ts";
 import { withGateway } from "../../support/gateway.ts";
 
-/** The Node of the tests may be older than what these clients ask for. */
+/** These clients may need a newer Node than that of the tests, so one is installed with them. */
 const NODE = `node-${process.platform}-${process.arch}`;
 const DEPENDENCIES = { ...OWN_FOLDER_CLIENTS, [NODE]: "22.23.3", zod: "4.6.7" };
 const MODULE = `export { OpenAI } from "openai";
@@ -74,8 +74,8 @@ const ROWS: readonly ClientRow[] = [
     name: "@openrouter/sdk 1.3.19",
     drive: (...order) => clients.driver("openrouter")(...order),
     wire: "a",
-    // With include_usage its schema refuses the null usage that official chunks have then; without,
-    // it gets the usage all the same.
+    // With `include_usage`, its schema refuses the null usage of official chunks. Without it, the
+    // gateway still sends the usage.
     isOfficial: false,
     structured: "format",
     // Its error schema requires a number as the code, where other clients expect the error class.

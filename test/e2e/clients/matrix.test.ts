@@ -72,7 +72,7 @@ const ROWS: readonly ClientRow[] = [
     wire: "b",
     ...OFFICIAL,
     structured: "none",
-    // The client's accumulator reads only the first event's input.
+    // The client's accumulator reads the input tokens of the first event only.
     usageRead: ({ input, output }, { deed, crosses }) =>
       crosses && deed === "streamWithUsage"
         ? { input: ESTIMATED_INPUT, output }
@@ -134,8 +134,9 @@ const ROWS: readonly ClientRow[] = [
     ...OFFICIAL,
     isOfficial: false,
     structured: "tool",
-    // It reads the input of a stream's first event only, where a translated stream has our estimate,
-    // and adds the output of that event to that of the last one, which counts a token twice.
+    // It reads a stream's input tokens from the first event only, where a translated stream has our
+    // estimate. It adds the output tokens of the first and the last event, which counts one token
+    // twice.
     usageRead: ({ input, output }, { deed, crosses }) => {
       if (deed === "plain") return { input, output };
       return crosses ? { input: ESTIMATED_INPUT, output } : { input, output: output + 1 };
@@ -169,7 +170,7 @@ function aiSdkRows(
   ];
 }
 
-/** Version 5 hands on this wire's input tokens, which leave out what the cache had. */
+/** Version 5 of the framework reports this wire's input tokens, which exclude cached ones. */
 function withoutCached({ input, output }: Tokens): Tokens {
   return { input: input - CACHED_INPUT, output };
 }

@@ -52,7 +52,7 @@ describe("destinations of alerts", () => {
   test("can be the caller's own address, once; a test mail arrives and is in the log", async () => {
     const bob = await fixture.signIn(newcomer("bob"));
     const body = { channel: "email" };
-    // The address exists since the first sign-in, and can be added again after it was removed.
+    // The first sign-in added the address. It can be added again after it was removed.
     const { json: alerts } = await bob.do(`GET ${ALERTS}`);
     const [first] = listAt(alerts, "destinations");
     await bob.do(`POST ${ALERTS}/destinations/${textAt(first, "destination_id")}/remove`);
@@ -127,7 +127,7 @@ describe("an address that is no member's", () => {
     expect((await carl.ask(`PATCH ${ALERTS}/destinations/${id}`, patch)).status).toBe(409);
 
     const confirm = await linkTo("ops@acme.example");
-    // A mail scanner opens it: nothing has changed.
+    // A mail scanner opens the link, which changes nothing.
     const page = await httpCall(confirm);
     expect([page.status, page.headers["referrer-policy"]]).toEqual([200, "strict-origin"]);
     expect(page.text).toContain("ops@acme.example");

@@ -74,7 +74,7 @@ describe("the receipt of a purchase", () => {
       provider_url: null,
       is_test_money: true,
       is_automatic: false,
-      // Company data that were given after the payment are not on its receipt.
+      // The company data was given after the payment, so it is not on this receipt.
       buyer: expect.stringContaining("ann"),
       company: null,
       issuer: { ...ISSUER, url: fixture.url },
@@ -285,7 +285,7 @@ const TOP_UP = "/api/console/top-up";
 const RULE = { is_on: true, below_usd: "10", amount_usd: "50", month_max_usd: "200" };
 const tia = withPerson(fixture, "tia");
 
-/** Chooses one of the test cards on the payment page. */
+/** Saves the test card with these last digits on the payment page. */
 async function saveCard(person: Person, last4: string): Promise<void> {
   const { json } = await person.do(`POST ${TOP_UP}/card`);
   await fetch(`${textAt(json, "checkout_url")}/pay`, {

@@ -12,7 +12,7 @@ const ajv = new Ajv({ strict: false, allErrors: true }).addFormat("date-time", (
 
 interface KnownRoute {
   readonly pattern: RegExp;
-  /** Compiled when it is first asked for: that of all routes takes a second in every worker. */
+  /** Compiled on first use, because compiling those of all routes takes each worker a second. */
   answer(): ValidateFunction | undefined;
 }
 
@@ -30,8 +30,8 @@ const known = Object.entries(ROUTES).map(
 const refusal = compile(ConsoleError);
 
 /**
- * Compares an answer with its contract: every field exists in the right format, and there is no
- * other. Returns the differences, if any.
+ * Compares an answer with the contract of its route: all fields must exist in the right format, and
+ * no others may exist. Returns the differences, if any.
  */
 export function brokenPromises(route: string, status: number, body: unknown): readonly string[] {
   const [name = ""] = route.split("?", 1);
@@ -47,7 +47,7 @@ function compile(schema: object): ValidateFunction {
   return ajv.compile(closed(schema) as object);
 }
 
-/** The schema with nothing else allowed in any object of it. */
+/** The schema, with no additional properties allowed in any of its objects. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;

@@ -66,7 +66,7 @@ describe("paths that the console does not own", () => {
   });
 });
 
-/** A stranger's parts of addresses: climbs, bytes that no text has, halves of escapes, other forms. */
+/** Unusual parts of paths: `..`, bytes that are no text, incomplete escapes, other notations. */
 const ODD_PARTS = [
   ..."../x|%2e%2e|%2e%2e/x|..%2fx|..%5cx|%00|x%00y|a\\..\\b|%|%zz|%ff|%c0%ae|%ed%a0%80|\xe9|/|//evil.example".split(
     "|",
@@ -83,7 +83,7 @@ function* oddPartsInTurn(): Generator<readonly string[]> {
   for (let turn = 0; ; turn += 1) yield ODD_PARTS.filter((_, index) => (index + turn) % step === 0);
 }
 
-/** The paths of a list up to their first variable part, and each of their folders. */
+/** The part of each path before its first variable, and each folder above it. */
 function prefixesOf(paths: readonly string[]): readonly string[] {
   const found = new Set(["/"]);
   for (const path of paths) {
@@ -94,7 +94,7 @@ function prefixesOf(paths: readonly string[]): readonly string[] {
   return [...found];
 }
 
-/** Sends the path unchanged over a raw connection, because HTTP clients normalize paths. */
+/** Sends the path unchanged, while `fetch` would normalize it. */
 async function statusOf(
   base: string,
   asked: { readonly method: string; readonly path: string },
@@ -231,7 +231,7 @@ test("a client that reads no byte of an answer has a minute, and then no connect
     unsubscribe("http.server.request.start", note);
     client.destroy();
   });
-  // More than the system takes over for a client that does not read.
+  // These answers are more than the system buffers for a client that does not read.
   client.write("GET /api/openapi-v1.json HTTP/1.1\r\nhost: a\r\n\r\n".repeat(400));
   const isStuck = ({ remotePort, writableNeedDrain }: Socket): boolean =>
     remotePort === client.localPort && writableNeedDrain;

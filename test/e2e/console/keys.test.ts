@@ -257,7 +257,7 @@ describe("disabling a key", () => {
 });
 
 describe("a key that is rotated", () => {
-  // Bob has a separate organization, because changes of settings are limited by the minute.
+  // Bob has a separate organization, because changes of settings per minute are limited.
   let bob: Person;
   beforeAll(async () => {
     bob = await fixture.signIn(newcomer("rob"));

@@ -186,7 +186,7 @@ test("an organization may change settings 60 times a minute, bodies that are ref
     expect(textAt(unparsed.json, "error.message")).toBe("the body must be valid JSON");
   }
   for (let n = 1; n < 30; n += 1) expect((await cap(`${n}.00`)).status).toBe(200);
-  // A request that is refused for itself counts nothing.
+  // A request that is refused for its own content does not count.
   expect((await cap(7)).status).toBe(400);
   const empty = await bea.ask("POST /api/admission-limits", { body: { scope: "org" } });
   expect(empty.status).toBe(400);

@@ -38,7 +38,7 @@ async function send(
   });
 }
 
-/** A link that is not bound to an address. */
+/** A sign-in link that is not bound to an e-mail address. */
 async function openLink(): Promise<string> {
   return (await fixture.gateway.running.makeClaimLink()) ?? "";
 }
@@ -178,7 +178,7 @@ test("a mailbox gets at most five invitations a day; further links are only show
     const { json } = await ask(browser, `POST /api/console/invitations/${id}/renew`);
     states.push(at(json, "mail"));
   }
-  // Revoking and inviting again begins no new count.
+  // Revoking the invitation and inviting again does not reset the count.
   await ask(browser, `POST /api/console/invitations/${id}/revoke`);
   const again = await ask(browser, "POST /api/console/invitations", body);
   states.push(at(again.json, "mail"));

@@ -16,7 +16,7 @@ import { everyStoredText } from "./every-stored-text.ts";
 import { newcomer, withPerson, withProviderConsole } from "./provider-fixture.ts";
 
 const REFUSALS = 3;
-/** The fields of a search's key. */
+/** The fields of the key of a search. */
 const SEARCHING = { name: "search", origin: "optimize", requestsPerMinuteCeiling: 60 } as const;
 const ROUTE = "/v1/chat/completions";
 const installation = withProviderConsole({
@@ -24,7 +24,7 @@ const installation = withProviderConsole({
 });
 const inside = withInProcessCalls(() => installation.gateway);
 
-/** The caller's view of its call. */
+/** The outcome of a call, as its caller sees it. */
 interface Seen {
   readonly status: number;
   readonly refused: string | undefined;
@@ -33,7 +33,7 @@ interface Seen {
   readonly debitMicroUsd: bigint;
 }
 
-/** An organization with a new key, and the way by which it calls. */
+/** An organization with a new key, and the way in which it makes calls. */
 interface Caller {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
@@ -95,7 +95,7 @@ function seen({ status, headers, text }: HttpAnswer): Seen {
   };
 }
 
-/** Brings a new organization's balance to this amount, whatever starting credit it has. */
+/** Grants this amount to a new organization, whose balance must be zero. */
 async function grantExactly(orgId: OrgId, usd: string): Promise<void> {
   const { recordStore } = installation.gateway.backend;
   const { settledMicroUsd } = await recordStore.balance(orgId);
@@ -281,7 +281,7 @@ test("a search's answers add up to its results, are not stored, and are hidden f
     expect(cost).toBe(microOf(textAt(search, `results.${index}.cost_usd`)));
   }
   expect(answers.every((each) => textAt(each, "text").length > 0)).toBe(true);
-  // Only what is new, where the browser has the rest.
+  // Returns only the answers that the browser does not have yet.
   const rest = await ann.do(`GET ${path}/answers?after=4`);
   expect(listAt(rest.json, "answers")).toEqual(answers.slice(4));
 

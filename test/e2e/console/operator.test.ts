@@ -242,7 +242,7 @@ describe("an operator's page", () => {
       orgId: caller.orgId,
       by: { kind: "operator" },
     });
-    // Neither the address nor more of the key than its list shows.
+    // The record has neither the address nor more of the key than the list of keys shows.
     expect(JSON.stringify(record)).not.toContain("caller@example.com");
     expect(JSON.stringify(record)).not.toContain(secret.slice(0, 13));
     const own = await caller.do("GET /api/console/changes");

@@ -23,7 +23,7 @@ const BIG = "export const big = 1;\n".repeat(100);
 let backend: FreshBackend;
 let built: Served;
 let unbuilt: Served;
-/** The failures that the built console reported as its own. */
+/** The errors that the consoles logged. */
 const faults: unknown[] = [];
 
 interface Served {
@@ -95,7 +95,7 @@ describe("a page", () => {
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(headers["cache-control"]).toBe("no-store");
-    // Over https it makes browsers stay on https.
+    // Over https, browsers are told to use only https from now on.
     expect(headers["strict-transport-security"]).toMatch(/^max-age=\d{8,}/);
     const policy = String(headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-");

@@ -29,7 +29,7 @@ test("a program that is stopping ends its searches, finishes the playground's an
     simulator.calls().some(({ bodyText }) => bodyText.includes("words:30")),
   );
   const closing = fixture.close();
-  // The search does not wait for its running calls, which are held.
+  // The search ends without waiting for its running calls, which are held back.
   await until("the search has ended", async () => {
     const found = await backend.optimizeStore.find(ann.orgId, textAt(search.json, "search_id"));
     return found?.state === "interrupted";

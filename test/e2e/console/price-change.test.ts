@@ -38,7 +38,7 @@ let ann: Person;
 let bob: Person;
 let key: string;
 
-/** A list in the form of LiteLLM's, with the prices of one model in dollars a token. */
+/** Writes a price list in LiteLLM's format, with one model's prices in dollars per token. */
 function sourceFile(day: string, input: string, output: string): string {
   const path = join(root, `list-${day}.json`);
   const entry = `{"litellm_provider": "mistral", "mode": "chat", "input_cost_per_token": ${input},
@@ -47,7 +47,7 @@ function sourceFile(day: string, input: string, output: string): string {
   return path;
 }
 
-/** The manifest that an import has made of the list, at the address of the simulator. */
+/** The manifest that an import makes of the list, with the simulator's address. */
 async function importedManifest(): Promise<object> {
   const out = join(root, "imported.json");
   const args = ["--from", "litellm", "--provider", "mistral", "--out", out];
@@ -83,7 +83,7 @@ function served(model = MODEL): Promise<HttpAnswer> {
   return ask(fixture.gateway.url, { key, wire: "wire_a", model, text });
 }
 
-/** The cost of the answer's tokens at these micro-dollars per million, rounded down once. */
+/** The cost of the answer at these micro-dollars per million tokens, rounded down once. */
 function costAt(answer: HttpAnswer, prompt: bigint, completion: bigint): bigint {
   const tokens = (name: string): bigint => BigInt(Number(at(answer.json, `usage.${name}`)));
   const pico = tokens("prompt_tokens") * prompt + tokens("completion_tokens") * completion;
@@ -103,7 +103,7 @@ test("a price rise of a source is announced to those it concerns, and in force t
   expect(await notices(ann)).toEqual([]);
   expect((await served("late/one")).status).toBe(200);
 
-  // The source has risen by ten percent: the operator announces it for the day after tomorrow.
+  // The price in the list has risen by 10%; the operator announces it for the day after tomorrow.
   const file = join(gateway.config.manifestsDir, "manifest-0.json");
   const day = new Date(systemClock.nowMs() + 2 * DAY_MS).toISOString().slice(0, 10);
   const source = `litellm=${sourceFile("2026-09-01", "1.1e-06", "2.2e-06")}`;

@@ -21,7 +21,7 @@ import {
 const WORD = "CanaryOfThePrompt7391";
 const FAULT = "CanaryOfTheProvider7391";
 
-/** The forms in which a word may be stored: bytes are shown as hexadecimal digits. */
+/** The forms in which a word may be stored; the database shows bytes as hexadecimal digits. */
 function formsOf(word: string): readonly string[] {
   const base64 = [0, 1, 2].map((shift) =>
     // The first and last characters depend on the neighbouring bytes and are cut off.
@@ -146,7 +146,7 @@ test("a word of a prompt is in no table, Redis key, log line, span or metric", a
       spans: `${receiver.text()} ${JSON.stringify(receiver.headers)}`,
       redis: redis === undefined ? "skipped" : await everyRedisText(redis.url),
     };
-    // The searched data have the expected rows.
+    // The calls have left rows and lines in the places that are searched.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
     expect(statuses.filter((status) => status >= 400).length).toBeGreaterThan(10);
     expect(places.database).toContain("ann@example.com");

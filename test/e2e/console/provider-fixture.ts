@@ -21,18 +21,18 @@ import {
 } from "../../support/oidc-provider.ts";
 import { brokenPromises } from "./closed-schema.ts";
 
-/** A whole program with a real identity provider in front of its console. */
+/** A whole program, whose console signs people in with a scripted identity provider. */
 export interface ProviderFixture {
   readonly url: string;
   readonly gateway: TestGateway;
   readonly provider: ScriptedProvider;
-  /** A browser whose owner has just signed in; a new e-mail is a new organization. */
+  /** Signs in with a new browser; a new e-mail address gets a new organization. */
   signIn(account: ScriptedAccount): Promise<Person>;
   /** A browser without a session. */
   stranger(): Person;
-  /** Where credit is bought with test money, if the options ask for it. */
+  /** The test checkout that sells credit, if the options ask for it. */
   readonly checkout: TestCheckout | undefined;
-  /** Every answer that a person got so far, as text. */
+  /** All answers that people have got so far, as text. */
   readonly answers: readonly string[];
   /** Puts credit into an organization's wallet. */
   grant(person: Person, usd: string): Promise<void>;
@@ -45,7 +45,7 @@ export interface Person {
   readonly orgId: OrgId;
   /** Empty for a stranger. */
   readonly email: string;
-  /** Fails when the answer is not, field by field, what the contract promises of the route. */
+  /** Fails if a field of the answer differs from the contract of the route. */
   ask(route: string, call?: Ask): Promise<HttpAnswer>;
   /** Calls a route that has to succeed. */
   do(route: string, call?: Ask): Promise<HttpAnswer>;
@@ -53,7 +53,7 @@ export interface Person {
 
 export interface Ask {
   readonly body?: unknown;
-  /** Beside the cookie, and instead of what a page of the console sends. */
+  /** Sent in addition to the cookie, instead of the headers that pages of the console send. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -69,7 +69,7 @@ export function withProviderConsole(
   );
 }
 
-/** A person at that console, signed in for the same tests. */
+/** A person who is signed in at the fixture's console for the same tests. */
 export function withPerson(fixture: ProviderFixture, name: string): Person {
   return withResource(() => fixture.signIn(newcomer(name)));
 }
@@ -166,7 +166,7 @@ function openCheckout(consoleUrl: string): Promise<TestCheckout> {
   });
 }
 
-/** The checkout as the program knows one: by its keys and its address. */
+/** The settings by which the program finds the checkout: its keys and its address. */
 function settingsOf(checkout: TestCheckout): NonNullable<TestGatewayOptions["settings"]> {
   return {
     stripeSecretKey: checkout.secretKey,

@@ -91,7 +91,7 @@ function check(address: string): Promise<HttpAnswer> {
 test("a visitor may check twenty manifests a minute, and other visitors are not affected", async () => {
   const first = await check("2001:db8:1:2::1");
   expect([first.status, at(first.json, "listings")]).toEqual([200, null]);
-  // Another address of the same subscriber.
+  // These are other addresses in the network of the same subscriber.
   for (let turn = 2; turn <= 20; turn += 1) {
     expect((await check(`2001:db8:1:2::${turn}`)).status).toBe(200);
   }

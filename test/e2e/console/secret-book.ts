@@ -6,12 +6,12 @@ export interface Place {
   readonly text: string;
 }
 
-/** Every secret of a run by what it is, and every place that was written during it. */
+/** The secrets of a run by name, and everything that was written during it, by place. */
 export class SecretBook {
   readonly #secrets = new Map<string, string>();
   readonly #places: Place[] = [];
 
-  /** A secret too short to be one would be found by chance. */
+  /** Refuses short texts, which would be found by chance. */
   keep(name: string, secret: string): void {
     if (secret.length < 20)
       throw new Error(`${name} is no secret: it has ${secret.length} letters`);
@@ -22,12 +22,12 @@ export class SecretBook {
     this.#places.push({ place, text });
   }
 
-  /** An answer with its headers, as it went over the wire. */
+  /** Notes an answer with its status and headers. */
   noteAnswer(place: string, { status, headers, text }: HttpAnswer): void {
     this.note(place, [status, JSON.stringify(headers), text].join("\n"));
   }
 
-  /** The places of each secret, in whatever form it is there. */
+  /** Returns, for each secret, the places where it was found in any of its forms. */
   found(): Readonly<Record<string, readonly string[]>> {
     const entries = [...this.#secrets].map(([name, secret]) => {
       const forms = formsOf(secret);
@@ -38,9 +38,7 @@ export class SecretBook {
   }
 }
 
-/**
- * A secret as it is, without its prefix, in hexadecimal, in base64, and as the bytes it represents.
- */
+/** The secret as it is, URI-encoded, without its prefix, in hexadecimal, in base64 and decoded. */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const plain = bytes.toString("base64").replace(/=+$/, "");
@@ -49,7 +47,7 @@ function formsOf(secret: string): readonly string[] {
     encodeURIComponent(secret),
     secret.replace(/^(tm_vk_|whsec_)/, ""),
     bytes.toString("hex"),
-    // Three letters at the end may be written otherwise where more follows.
+    // The last three characters differ if more data follows, so they are left out.
     plain.slice(0, -3),
     Buffer.from(secret, "base64url").toString("hex"),
   ];

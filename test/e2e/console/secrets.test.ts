@@ -104,7 +104,7 @@ describe("a walk through the actions of an organization with a detailed log", ()
     await noteDatabase("database after the sign-in");
   }
 
-  /** Starts one sign-in that never returns, and one that the provider refuses. */
+  /** Stops a sign-in at its callback, which then fails because the provider is down. */
   async function breakSignIns(): Promise<void> {
     const browser = new CookieBrowser();
     const stopAt = ({ pathname }: URL): boolean => pathname === "/auth/callback";

@@ -14,7 +14,7 @@ const routes = Object.entries(ROUTES).map(([name, contract]: [string, RouteContr
   access: contract.access,
 }));
 const closed = [
-  // Routes of operators exist for operators only: they are in operator.test.ts.
+  // Routes of operators are left out: `operator.test.ts` tests them.
   ...routes
     .filter(({ access }) => access !== "public" && access !== "operator")
     .map(({ route }) => route),

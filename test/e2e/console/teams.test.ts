@@ -445,7 +445,7 @@ describe("the change log", () => {
     const made = { actor: bobEmail, target_name: "of the worker" };
     expect(await lineOf(ann, "key.create")).toMatchObject(made);
     expect(await lineOf(ann, "member.role")).toMatchObject({ actor: "You", target_name: bobEmail });
-    // Each reader of the log reads the names.
+    // Another reader of the log sees the author's address instead of “You”.
     expect(await lineOf(bob, "member.role")).toMatchObject({ actor: annEmail });
     await ann.do(`POST /api/console/members/${bobId}/remove`);
     const former = `${bobEmail} (former member)`;
@@ -490,11 +490,11 @@ describe("a session", () => {
     const stranger = await signedIn("far");
     const foreign = await bob.ask(`POST /api/console/organizations/${stranger.orgId}/switch`);
     expect(foreign.status).toBe(404);
-    // The next sign-in begins where the account worked last.
+    // The next sign-in opens the organization in which the account worked last.
     await bob.do(`POST /api/console/organizations/${ann.orgId}/switch`);
     const again = await fixture.signIn(newcomer(bob.email.split("@")[0] ?? ""));
     expect(again.orgId).toBe(ann.orgId);
-    // It worked last in the organization of the session that was used last, not of the newest one.
+    // That is the organization of the session that was used last, not of the newest session.
     await again.do(`POST /api/console/organizations/${own}/switch`);
     const use =
       "update console_session set last_seen_at = now() + interval '1 hour' where org_id = $1";

@@ -22,7 +22,7 @@ const fixture = withProviderConsole({
   hasCheckout: true,
   settings: {
     encryptionKey: Buffer.alloc(32, 7).toString("base64"),
-    // Alerts may be set up; none is sent here.
+    // Lets alerts be set up; none is sent here.
     smtpHost: "127.0.0.1",
     smtpFrom: "alerts@example.com",
   },
@@ -60,7 +60,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "PATCH /api/console/members/:account_id": { role: "viewer" },
 };
 
-/** The parameters that a list must be given, of public things. */
+/** Queries that some lists require; they name public things only. */
 const QUERIES: Readonly<Record<string, string>> = {
   "GET /api/console/model-costs": "?models=test/a",
   "GET /api/console/verification/runs": "?provider=prov-a&model=test/a",
@@ -118,7 +118,7 @@ async function fillBobsOrganization(): Promise<void> {
     .map((each) => each.keyId);
 }
 
-/** Routes of operators refuse all of these people: `operator.test.ts` has them. */
+/** Routes of operators are left out: `operator.test.ts` tests them. */
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]: [string, RouteContract]) => access !== "operator")
   .map(([name]) => name);
@@ -192,7 +192,7 @@ describe("an id of another organization", () => {
     expect(at(key.json, "key")).toMatchObject({ name: "bobs", cap_usd: null, disabled_at: null });
     for (const route of routesWithIds.filter((name) => name.startsWith("GET "))) {
       const { status } = await askById(bob, route, bobs);
-      // The request was served, so there is no refusal of it to explain; the purchase was not paid.
+      // The request was served and has no refusal; the purchase was not paid and has no receipt.
       const unpaid = /\/receipt(\.pdf)?$/.test(route) ? 409 : 200;
       const expected = route.includes("refusals") ? 404 : unpaid;
       expect({ route, status }).toEqual({ route, status: expected });

@@ -39,7 +39,7 @@ function chat(model: string, secret = key.secret): Promise<HttpAnswer> {
   return httpCall(`${fixture.gateway.url}/v1/chat/completions`, call);
 }
 
-/** Rows of a file in which no cell needs quotes. */
+/** The rows of a CSV file in which no cell needs quotes. */
 function csvRows(text: string): readonly (readonly string[])[] {
   expect(text).not.toContain('"');
   const lines = text.split("\r\n");
@@ -106,7 +106,7 @@ describe("the figures of a time range", () => {
     const tag = (tags: readonly string[]): Promise<HttpAnswer> =>
       ann.do("POST /api/console/keys/change", { body: { key_ids: [key.id], tags } });
     await tag(["ci", "eu"]);
-    // A key with two of the tags counts once.
+    // A key that has both tags counts once.
     expect(await requestsOf("tag=ci,eu")).toBe(await requestsOf(`key=${key.id}`));
     const eve = await fixture.signIn(newcomer("eve"));
     expect(await requestsOf("tag=ci", eve)).toBe(0);
@@ -147,7 +147,7 @@ describe("the log of requests", () => {
       expect(column("status")).toEqual(data.map((row) => at(row, "status")));
       expect(column("outcome")).toEqual(data.map((row) => at(row, "outcome")));
     }
-    // A file never lets a name run as a formula.
+    // No name in the file can run as a formula.
     const named = await ann.ask(`GET /api/console/requests.csv?key=${key.id}`);
     const [head, first] = csvRows(named.text);
     expect(first?.[head?.indexOf("source") ?? -1]).toBe("'=1+1");
@@ -161,7 +161,7 @@ describe("the log of requests", () => {
       expect((await ann.ask("GET /api/console/credit-ledger.csv")).status).toBe(200);
     }
     unsubscribe("http.server.request.start", note);
-    // The HTTP server itself has one listener.
+    // One listener belongs to the HTTP server itself.
     expect([...sockets].map((socket) => socket.listenerCount("timeout"))).toEqual(
       [...sockets].map(() => 1),
     );
@@ -266,7 +266,7 @@ describe("the cost of other models", () => {
     const { json } = await ann.do("GET /api/console/model-costs?models=test/b,test/none");
     const usage = await ann.do("GET /api/console/usage?group_by=model");
     expect(at(json, "traffic.spent_usd")).toBe(at(usage.json, "totals.spent_usd"));
-    // Every model of this catalog costs 1 and 10 dollars for a million tokens.
+    // Every model of this catalog costs $1 per million input and $10 per million output tokens.
     expect(at(json, "traffic.spent_usd")).toBe(at(json, "models.0.listings.0.cost_usd"));
     expect(at(json, "traffic.tokens")).toEqual(at(usage.json, "totals.tokens"));
     expect(listAt(json, "models")).toMatchObject([
@@ -294,7 +294,7 @@ test("the first page has the days of the month, the last 24 hours and the remain
   expect(at(json, "last_24h.by_status.rejected_by_gateway")).toBe(1);
   expect(listAt(json, "rejected_for")).toEqual([{ cause: "key_cap", requests: 1 }]);
   expect(listAt(json, "top_models")).toMatchObject([
-    // The request over the key's cap does not count.
+    // The request that the key's cap refused does not count.
     { model: "test/a", requests: 3 },
     { model: "test/b", requests: 1 },
   ]);

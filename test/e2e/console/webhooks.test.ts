@@ -150,7 +150,7 @@ test("slow name servers block no thread, and refused webhooks count as changes o
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => save(n)));
   hook.disable();
   expect(systemLookups - before).toBe(0);
-  // Two names at a time were looked up, and saved because they may get an address later.
+  // Two names are looked up at a time. Their webhooks are saved, as a name may resolve later.
   const saved = answers.filter(({ status }) => status === 200);
   expect(saved.length).toBeGreaterThanOrEqual(2);
   expect(new Set(silent.asked).size).toBe(saved.length);
@@ -161,7 +161,7 @@ test("slow name servers block no thread, and refused webhooks count as changes o
     textAt(each.json, "error.message").includes("settings changes per minute"),
   );
   expect(busy.length).toBeGreaterThan(40);
-  // On a machine so busy that seconds pass, the rate lets some more in.
+  // About 40 exceed the rate of 60 a minute; fewer on a machine so busy that the minute passes.
   expect(overRate.length).toBeGreaterThan(0);
   expect(busy.length + overRate.length).toBe(refused.length);
 });

@@ -2,13 +2,13 @@ import { answerOf, openAsk, type Ask, type HttpAnswer } from "../../support/ask.
 
 /** The client's view of an answer, however it ended. */
 export interface ClientView extends HttpAnswer {
-  /** The answer ended as HTTP wants it; false: the connection broke off. */
+  /** True if the answer ended as HTTP requires, false if the connection broke. */
   readonly isWhole: boolean;
 }
 
-/** A request whose gateway may die under it: nothing is thrown, everything that came is kept. */
+/** A request during which its gateway may die: nothing is thrown, and all that arrives is kept. */
 export interface OpenRequest {
-  /** The text so far. */
+  /** The text received so far. */
   text(): string;
   readonly view: Promise<ClientView>;
   leave(): void;
@@ -31,7 +31,7 @@ export function openRequest(gatewayUrl: string, asked: Ask): OpenRequest {
     sent.on("response", (response) => {
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => (text += chunk));
-      // After an error, too, and only once nothing more can come.
+      // `close` also follows an error, and nothing more can arrive after it.
       response.on("error", () => undefined);
       response.on("close", () =>
         resolve({ ...answerOf(response, text), isWhole: response.complete }),

@@ -15,13 +15,13 @@ export interface JournalRow {
 
 /** Everything durable about one organization. */
 export interface OrgBooks {
-  /** Credits minus debits, and what is held. */
+  /** Credits minus debits; `held` is the amount that holds reserve. */
   readonly settled: bigint;
   readonly held: bigint;
   readonly journal: readonly JournalRow[];
-  /** Where the wallet's money went, oldest first. */
+  /** The transfers of the organization's attempts, oldest first. */
   readonly transfers: readonly { readonly kind: string; readonly amount: bigint }[];
-  /** Spent and held this month, by the organization's and by the key's count. */
+  /** The amounts spent and held this month, as counted for the key and for the organization. */
   readonly spend: readonly { readonly settled: bigint; readonly reserved: bigint }[];
 }
 
@@ -65,7 +65,7 @@ export async function readBooks(backend: FreshBackend, account: TestAccount): Pr
   };
 }
 
-/** Sessions of the gateways that wait for a lock, by the name of their connection. */
+/** Returns the connection names of the sessions that wait for a lock. */
 export async function waitingSessions(backend: FreshBackend): Promise<readonly string[]> {
   const rows = await backend.query(
     `select application_name from pg_stat_activity
@@ -74,7 +74,7 @@ export async function waitingSessions(backend: FreshBackend): Promise<readonly s
   return rows.map((row) => String(row["application_name"]));
 }
 
-/** Ends the waiting sessions of a dead process before they could commit. */
+/** Ends a dead process's sessions while they wait, before they can commit. */
 export async function severSessions(backend: FreshBackend, name: string): Promise<void> {
   await backend.query(
     `select pg_terminate_backend(pid, 10000) from pg_stat_activity
@@ -83,7 +83,7 @@ export async function severSessions(backend: FreshBackend, name: string): Promis
   );
 }
 
-/** Is a session of this name still there? A dead process's one is until its batch is done. */
+/** Tells if a session has this name. A dead process's session lasts until its batch is done. */
 export async function hasSession(backend: FreshBackend, name: string): Promise<boolean> {
   const rows = await backend.query(
     "select from pg_stat_activity where datname = current_database() and application_name = $1",

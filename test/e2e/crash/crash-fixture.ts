@@ -23,19 +23,19 @@ import {
 import type { Order } from "./fail-points.ts";
 import { openTransaction } from "../../support/sql.ts";
 
-/** A database, a provider, and gateways that come and go. */
+/** A database, a provider, and gateways that the tests start and kill. */
 export interface CrashFixture {
   readonly simulator: Simulator;
   readonly backend: FreshBackend;
   /** An organization with one dollar and one key. */
   account(): Promise<TestAccount>;
-  /** Starts a gateway; two at a time get two names. */
+  /** Starts a gateway; two that run at the same time get different names. */
   start(options?: StartOptions): StartingProcess;
-  /** The one gateway: running, or started now. */
+  /** Returns the running gateway, or starts it. */
   up(): Promise<CrashProcess>;
-  /** Kills what runs and starts again. */
+  /** Kills the running gateway and starts it again. */
   restart(options?: StartOptions): Promise<CrashProcess>;
-  /** Takes the lock of an organization's wallet: every batch of it waits until it is released. */
+  /** Locks an organization's wallet: its batches wait until the lock is released. */
   lockWallet(account: TestAccount): Promise<HeldLock>;
   /** Runs a statement in a transaction and keeps whatever it locks. */
   lock(sql: string, values?: readonly string[]): Promise<HeldLock>;
@@ -46,13 +46,13 @@ export interface CrashFixture {
 
 export interface StartOptions {
   readonly firstOrder?: Order;
-  /** The program without fail points. */
+  /** True for the program as it is shipped, without fail points. */
   readonly shipped?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface ReceivedCall {
-  /** The attempt that the gateway says it is. */
+  /** The attempt id that the gateway sent in a header. */
   readonly attemptId: string;
 }
 
@@ -82,7 +82,7 @@ export async function openCrashFixture(more: readonly object[] = []): Promise<Cr
   const load = (env = {}): LoadedProcess =>
     loadProcess({ file: build.crashingFile, ...input(env) });
   const started: StartingProcess[] = [];
-  /** The next one loads while this one plays. */
+  /** The next process loads while the current one is tested. */
   let spare = load();
   let current: CrashProcess | undefined;
   const begin = ({ firstOrder, shipped, env }: StartOptions): StartingProcess => {

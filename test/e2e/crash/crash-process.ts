@@ -11,7 +11,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One gateway that can be ordered to die at a step. */
+/** One gateway that can be ordered to die or to wait at a fail point. */
 export interface CrashProcess {
   readonly url: string;
   readonly ended: Promise<Ending>;
@@ -30,14 +30,14 @@ export interface LoadInput {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A process that has the program in its memory and has not begun. */
+/** A process that has loaded the program and waits to begin. */
 export interface LoadedProcess {
-  /** Begins; with an order, it may end before it is ready. Once. */
+  /** Begins, once. With an order, the process may die before it is ready. */
   begin(firstOrder?: Order): StartingProcess;
   kill(): Promise<void>;
 }
 
-/** A process on its way: it becomes ready, or dies before. */
+/** A process that has begun: it becomes ready, or it dies before that. */
 export interface StartingProcess {
   readonly ready: Promise<CrashProcess>;
   readonly ended: Promise<Ending>;
@@ -72,7 +72,7 @@ export function startShipped(input: LoadInput): StartingProcess {
 }
 
 function starting(ready: Promise<CrashProcess>, ended: Promise<Ending>): StartingProcess {
-  // A caller that awaits the end of a start that must fail does not await its success.
+  // A caller that expects the start to fail does not await `ready`, which then rejects.
   ready.catch(() => undefined);
   return { ready, ended };
 }
@@ -125,7 +125,7 @@ async function readyProcess(
   };
 }
 
-/** The reports of the process, whether a caller waits for them already or will. */
+/** The reports of the process, kept until a caller asks for them. */
 class Reports {
   readonly #child: ChildProcess;
   readonly #unread: Report[] = [];

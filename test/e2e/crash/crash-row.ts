@@ -21,28 +21,28 @@ export interface CrashRow extends Asked, Decision {
   /** The promise to the customer. */
   readonly promise: string;
   readonly diesAt: FailPoint;
-  /** The n-th time it comes there. Default 1. */
+  /** The process dies when it reaches the point for the n-th time. Default 1. */
   readonly nth?: number;
   /** Faults of the provider, one for each dispatch in turn. */
   readonly provider?: readonly string[];
-  /** The client goes away as soon as it has seen something. */
+  /** True if the client disconnects once it has received something. */
   readonly leaves?: boolean;
-  /** States in the journal between death and restart. */
+  /** The states of the attempts in the journal, between the death and the restart. */
   readonly durable: readonly AttemptState[];
-  /** The part that the client got; `a part`: without the end, and without a cost. */
+  /** How much the client receives; `a part` has neither the end nor a cost. */
   readonly sees: "nothing" | "a part" | "everything";
 }
 
-/** A batch that was on its way when its process died, held up by another session's lock. */
+/** A batch that was sent when its process died, and that waits for another session's lock. */
 export interface BatchRow extends CrashRow {
   readonly diesAt: "reserve sent" | "roll sent" | "settle sent";
-  /** `is lost`: its session ends before it could commit. */
+  /** `is lost`: the session of the batch is ended before it can commit. */
   readonly batch: "commits after the death" | "commits under the next start" | "is lost";
 }
 
 export type MatrixRow = CrashRow | BatchRow;
 
-/** Plays one row: die there, read what is durable, start again, compare with the matrix. */
+/** Plays one row: kills the process, reads the journal, restarts, compares with the matrix. */
 export async function expectRow(fixture: CrashFixture, row: MatrixRow): Promise<Decided> {
   if ("batch" in row) return await expectBatchRow(fixture, row);
   const scenario = await openScenario(fixture, row);
@@ -101,7 +101,7 @@ interface DiedUnderLock {
   readonly lock: HeldLock;
 }
 
-/** The lock is taken while the batch is about to leave: reserve and settlement are one wallet's. */
+/** Locks the wallet when the batch is about to be sent, and kills the process after that. */
 async function dieUnderLock(
   fixture: CrashFixture,
   scenario: Scenario,
@@ -138,7 +138,7 @@ function expectSeen(view: ClientView, scenario: Scenario, { sees }: CrashRow): v
     case "a part":
       expect(view).toMatchObject({ status: 200, isWhole: false });
       expect(view.text).toContain("word1");
-      // A reported cost is a promise: none was made.
+      // No cost was reported, because a reported cost must be charged exactly.
       return expect(costOf(view)).toBeUndefined();
     case "everything":
       expect(view).toMatchObject({ status: 200, isWhole: true });

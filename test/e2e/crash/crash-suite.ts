@@ -9,18 +9,15 @@ import { expectUnchanged, type Decided } from "./scenario.ts";
 /** The crash environment of one test file, and every finished scenario of it. */
 export interface CrashSuite {
   readonly fixture: CrashFixture;
-  /** Notes a decision that must not change any more; a deep run reads all of it after every scenario. */
+  /** Records a decision that must not change any more. A deep run checks all of them each time. */
   decide(decided: Decided): Promise<void>;
   /** Registers one test for each row. */
   testRows(rows: readonly MatrixRow[]): void;
-  /** Registers the last test: after one more kill and start, nothing has changed. */
+  /** Registers the last test: one more kill and start change nothing. */
   testUnchanged(): void;
 }
 
-/**
- * Opens a crash environment before the tests of the file that calls this, and closes it behind
- * them.
- */
+/** Opens a crash environment for the tests of the calling file, and closes it after them. */
 export function crashSuite(): CrashSuite {
   const fixture = withResource(() => openCrashFixture());
   const decided: Decided[] = [];

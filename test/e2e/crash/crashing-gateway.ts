@@ -10,13 +10,13 @@ import { PostgresLedgerBatchStore } from "../../../src/ledger/postgres-ledger-ba
 import type { Command, FailPoint, Order, Report } from "./fail-points.ts";
 
 /*
- * The program itself, `serve` and all, with a fail point between any two steps of a request. It does
- * nothing else than the program until its parent orders a step to be the last one.
+ * The program itself, including `serve`, with fail points between the steps of a request. It
+ * behaves like the program until its parent process orders it to act at one of them.
  */
 
 let order: Order | undefined;
 let timesLeft = 0;
-/** The kind of the batch that was begun last. */
+/** The kind of the batch that was started last. */
 let batchKind: ReturnType<typeof kindOf>;
 const waiting: (() => void)[] = [];
 
@@ -33,7 +33,7 @@ const begun = new Promise<void>((resolve) => {
     report({ done: true });
   });
 });
-// The controlling process has ended: a gateway without one must not stay.
+// When the controlling process has ended, the gateway must not stay.
 process.on("disconnect", () => process.exit(3));
 
 watchAdmission();
@@ -42,7 +42,7 @@ watchDispatch();
 watchSettlement();
 watchStatements();
 watchRecovery();
-// Loading takes most of a start: it is done while the process before this one still runs.
+// Loading takes most of a start, so it is done while the previous process still runs.
 await import("../../../src/app/open-gateway.ts");
 await begun;
 process.channel?.unref();
@@ -52,7 +52,7 @@ function report(what: Report): void {
   process.send?.(what);
 }
 
-/** Is this the step that was ordered, and does it come for the ordered time? */
+/** Returns the ordered action if this point was ordered and is reached for the n-th time. */
 function isOrdered(at: FailPoint): Order["act"] | undefined {
   if (order?.at !== at || --timesLeft > 0) return undefined;
   const { act } = order;
@@ -60,7 +60,7 @@ function isOrdered(at: FailPoint): Order["act"] | undefined {
   return act;
 }
 
-/** Marks a step that is over at once. Never returns when it was ordered to be the last. */
+/** Marks a point at which the process cannot wait. Never returns if it was ordered to die here. */
 function pass(at: FailPoint): void {
   const act = isOrdered(at);
   if (act === "die") process.kill(process.pid, "SIGKILL");
@@ -68,7 +68,7 @@ function pass(at: FailPoint): void {
   if (act === "wait") throw new Error(`no caller can wait at "${at}"`);
 }
 
-/** Marks a step that can be held up. */
+/** Marks a point at which the process can also wait. */
 async function passOrWait(at: FailPoint): Promise<void> {
   if (order?.at !== at || order.act !== "wait") return pass(at);
   if (isOrdered(at) === undefined) return;
@@ -117,14 +117,14 @@ function watchDispatch(): void {
   wrap(HttpExchange, "write", (write) => {
     return function (output) {
       const more = write.call(this, output);
-      // One event loop iteration later the bytes have left. The provider numbers its text.
+      // The bytes leave one turn of the event loop later. The provider's text begins with word1.
       if (String(output).includes("word1")) setImmediate(() => pass("output sent"));
       return more;
     };
   });
 }
 
-/** The tests send one request at a time: a batch of it is a reserve, a roll or a settlement. */
+/** The tests send one request at a time, so a batch is a reserve, a roll or a settlement. */
 function watchBatches(): void {
   wrap(PostgresLedgerBatchStore, "runBatch", (runBatch) => {
     return async function (batch) {
@@ -163,7 +163,7 @@ function watchSettlement(): void {
   subscribe("http.server.response.finish", () => pass("answered"));
 }
 
-/** A batch on the wire, and a process that dies before it knows what became of it. */
+/** Lets a process die after it has sent a batch and before it knows the result. */
 function watchStatements(): void {
   wrap(LaneConnection, "run", (run) => {
     return async function (statement, values) {
@@ -171,7 +171,7 @@ function watchStatements(): void {
       if (batchKind === undefined || statement.name !== "ledger_batch" || order?.at !== at) {
         return await run.call(this, statement, values);
       }
-      // The server is to wait for a lock until the test says otherwise, not until its time is up.
+      // The server waits for a lock until the test releases it, and not until a short timeout.
       for (const name of ["lock_timeout", "statement_timeout"]) {
         await run.call(this, { name, text: `set ${name} = '60s'` }, []);
       }
@@ -197,7 +197,7 @@ type Method<Owner, Name extends keyof Owner> = Owner[Name] extends (...input: in
   ? (this: Owner, ...input: I) => O
   : never;
 
-/** Puts another method of the same shape in front of one, for every object of the class. */
+/** Replaces a method, for all objects of the class, by the one that `make` returns. */
 function wrap<Owner extends object, Name extends keyof Owner>(
   owner: { readonly prototype: Owner },
   name: Name,

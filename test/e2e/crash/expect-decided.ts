@@ -6,26 +6,26 @@ import { readBooks, type JournalRow, type OrgBooks } from "./crash-books.ts";
 import type { CrashFixture } from "./crash-fixture.ts";
 import { CREDIT, doomedAttempts, type Scenario } from "./scenario.ts";
 
-/** The fate of an attempt in the end. */
+/** How an attempt was charged in the end. */
 export type Paid =
   | "the reserve"
   | "what was used"
   | "what it reported at first"
   | "nothing"
-  /** The reserve at first; then the difference was returned, once. */
+  /** The reserve was charged at first; the difference was returned later, once. */
   | "what was used, told late"
   | "nothing, told late";
 
 export interface Decision {
-  /** For each attempt of the doomed request, in order. */
+  /** How each attempt of the doomed request is charged, in order. */
   readonly pays: readonly Paid[];
-  /** How many requests reached a provider. */
+  /** The number of requests that reached a provider. */
   readonly received: number;
-  /** How the record names the end, where the payment does not show it. */
+  /** The outcome of the last attempt in the record, if the payment does not determine it. */
   readonly outcome?: string;
 }
 
-/** The journal, the wallet, the record and the provider's log agree on the decision. */
+/** Checks that the journal, the wallet, the record and the provider's log agree. */
 export async function expectDecided(
   fixture: CrashFixture,
   scenario: Scenario,
@@ -39,7 +39,7 @@ export async function expectDecided(
   expect(attempts).toEqual(pays.map((paid) => ({ ...ANY_IDS, reserve, ...endOf(scenario, paid) })));
   const charged = attempts.reduce((sum, each) => sum + each.debit, 0n);
   expect(books).toMatchObject({ settled: CREDIT - observed - charged, held: 0n });
-  // By the count of the organization and by the key's.
+  // The spend counts for the key and for the organization.
   const spent = { settled: observed + charged, reserved: 0n };
   expect(books.spend).toEqual([spent, spent]);
   expect(books.transfers).toEqual([
@@ -102,7 +102,7 @@ function transfersOf(scenario: Scenario, paid: Paid): OrgBooks["transfers"] {
   }
 }
 
-/** The customer's record of the request, and that it was one request. */
+/** Checks the customer's record, and that all attempts belong to one request. */
 async function expectRecord(
   fixture: CrashFixture,
   scenario: Scenario,
@@ -142,7 +142,7 @@ const OUTCOMES: Readonly<Record<Paid, string>> = {
   "nothing, told late": "failed",
 };
 
-/** Nothing reached a provider without a row in the journal. */
+/** Checks that every request that reached a provider has a row in the journal. */
 async function expectReceived(
   fixture: CrashFixture,
   { mark }: Scenario,

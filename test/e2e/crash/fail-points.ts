@@ -36,14 +36,14 @@ export interface Order {
   /** The n-th time since the order was given. Default 1. */
   readonly nth?: number;
   /**
-   * `die`: kill -9 of itself. `terminate`: SIGTERM to itself, and on. `wait`: until ordered to
-   * continue; only where a step can wait: before a batch is sent, and after a reserve has
-   * committed.
+   * `die`: the process kills itself with SIGKILL. `terminate`: it sends itself SIGTERM and goes on.
+   * `wait`: it waits until it is ordered to go on, which is possible only before a batch is sent
+   * and after a reserve or a roll has committed.
    */
   readonly act: "die" | "terminate" | "wait";
 }
 
-/** A test's order to the process, which is loaded and waits for `begin`; all are answered. */
+/** A test's command to the process, which has loaded and waits for `begin`. It answers each one. */
 export type Command =
   { readonly order: Order } | { readonly goOn: true } | { readonly begin: true };
 

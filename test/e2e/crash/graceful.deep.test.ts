@@ -145,7 +145,7 @@ interface WaitingSettlement {
   readonly lock: HeldLock;
 }
 
-/** A stream that is all there but for its end, which waits for a settlement under a lock. */
+/** A stream that lacks only its end: the end waits for the settlement, which waits for a lock. */
 async function settleUnderLock(): Promise<WaitingSettlement> {
   const { fixture } = suite;
   const scenario = await openScenario(fixture, STREAM);
@@ -155,7 +155,7 @@ async function settleUnderLock(): Promise<WaitingSettlement> {
   await gateway.waitsAt("settle queued");
   const lock = await fixture.lockWallet(scenario.account);
   await gateway.goOn();
-  // The settlement waits in its batch first, and alone after that.
+  // The settlement waits first in its batch, and later among the late closings.
   await until("the settlement waits", async () =>
     (await waitingSessions(fixture.backend)).some((name) =>
       ["tokenmarket ledger", "tokenmarket late closings"].includes(name),

@@ -6,7 +6,7 @@ import type { Decision } from "./expect-decided.ts";
 import { openScenario, type Scenario } from "./scenario.ts";
 
 export const KILLED = { code: null, signal: "SIGKILL" };
-/** The fate of a request that was left open: its reserve is charged. */
+/** The outcome of a request that was left open: its reserve is charged. */
 export const CHARGED: Decision = { pays: ["the reserve"], received: 1 };
 
 /** A request whose gateway died in the middle of its answer. */

@@ -4,7 +4,7 @@ import type { FailPoint } from "./fail-points.ts";
 const WIRES = ["wire_a", "wire_b"] as const;
 
 const NOTHING_HELD = { durable: [], pays: [], received: 0, sees: "nothing" } as const;
-/** The hold is durable: whether anything was sent cannot be proved any more. */
+/** The hold is durable, and nobody can prove any more that nothing was sent. */
 const HELD = { durable: ["open"], pays: ["the reserve"], received: 0, sees: "nothing" } as const;
 
 const BEFORE_DISPATCH: readonly CrashRow[] = [
@@ -75,7 +75,7 @@ const RESERVES: readonly BatchRow[] = [
   },
 ];
 
-/** The provider's usage is lost with the process: the most it can have been is charged. */
+/** The provider's usage is lost with the process, so the reserve is charged. */
 const SENT = { durable: ["open"], pays: ["the reserve"], received: 1, sees: "nothing" } as const;
 
 const ONE_PROVIDER: readonly CrashRow[] = [
@@ -130,14 +130,14 @@ const LEFT: CrashRow = {
   sees: "a part",
 };
 
-/** The first of two providers says no, and the second was not asked yet. */
+/** The first of two providers fails, and the second has not been asked yet. */
 const NEXT = {
   model: "test/both",
   provider: ["status:500"],
   received: 1,
   sees: "nothing",
 } as const;
-/** The messages wire reports the prompt's tokens before any text; they are paid. */
+/** The messages wire reports the prompt's tokens before any text, and they are charged. */
 const NEXT_AFTER_USE = { ...NEXT, model: "test/ba", provider: ["error_at_event:1"] } as const;
 
 const FAILOVER: readonly CrashRow[] = [
@@ -226,7 +226,7 @@ const ROLLS: readonly BatchRow[] = [
   },
 ];
 
-/** The use was observed and is lost: the reserve is charged, and never a cost that was reported. */
+/** The observed usage is lost, so the reserve is charged; the client was told no cost. */
 const NOT_SETTLED = { durable: ["open"], pays: ["the reserve"], received: 1 } as const;
 const SETTLED = { durable: ["settled"], pays: ["what was used"], received: 1 } as const;
 const SHAPES = WIRES.flatMap((wire) => [
@@ -321,7 +321,7 @@ export const MATRIX: readonly MatrixRow[] = [
   ...SETTLEMENTS,
 ];
 
-/** One point for each state in which a kill may leave the books; the points between them change none. */
+/** One point for each state in which a kill can leave the books; the other points add no state. */
 const QUICK_POINTS: readonly FailPoint[] = [
   "reserve queued",
   "reserve sent",
@@ -333,10 +333,10 @@ const QUICK_POINTS: readonly FailPoint[] = [
   "settle committed",
 ];
 
-/** The first row of the matrix for each of those points: every run kills the process there. */
+/** The first row of the matrix for each quick point; every run kills the process there. */
 export const QUICK_ROWS: readonly MatrixRow[] = QUICK_POINTS.flatMap(
   (point) => MATRIX.find((row) => row.diesAt === point) ?? [],
 );
 
-/** The other points, wires, shapes of answers and ends of batches: the deep run kills there, too. */
+/** All other rows; the deep run kills the process there, too. */
 export const DEEP_ROWS: readonly MatrixRow[] = MATRIX.filter((row) => !QUICK_ROWS.includes(row));

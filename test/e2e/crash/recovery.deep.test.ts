@@ -138,9 +138,7 @@ test("an instance that has joined again serves, and nothing is charged or return
   await expectUnchanged(bedroom, late);
 });
 
-/**
- * Whatever moment it was: what was sent is in the journal, and what was reported is what is paid.
- */
+/** Checks that the journal has all sent attempts, and that a reported cost is what was paid. */
 async function expectPaidAsSeen(scenario: Scenario, view: ClientView | undefined): Promise<void> {
   const { fixture } = suite;
   const attempts = await doomedAttempts(fixture, scenario);
@@ -157,7 +155,7 @@ async function expectPaidAsSeen(scenario: Scenario, view: ClientView | undefined
   expect({ settled, held }).toEqual({ settled: CREDIT - scenario.observed - charged, held: 0n });
 }
 
-/** Charged after a crash, and not corrected yet. */
+/** Tells whether an attempt was charged its reserve after a crash and is not corrected yet. */
 async function isAtReserve(scenario: Scenario): Promise<boolean> {
   const attempts = await doomedAttempts(bedroom, scenario);
   return attempts.some((each) => each.basis === "unknown_after_crash");

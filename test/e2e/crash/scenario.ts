@@ -14,18 +14,18 @@ export interface Asked {
   readonly model?: string;
 }
 
-/** One customer, one request that was served, and the same once more, which will not be. */
+/** One customer with a request that was served, and an equal one that will not be served. */
 export interface Scenario {
   readonly account: TestAccount;
   readonly doomed: Ask;
-  /** In the doomed request's text, and nowhere else. */
+  /** A mark that only the text of the doomed request contains. */
   readonly mark: string;
   readonly servedId: string;
   /** Micro-dollars that the served request cost. */
   readonly observed: bigint;
-  /** The usage that the messages wire reports before it says a word: the prompt and one output token. */
+  /** The cost of the prompt and one output token, which wire_b reports before any text. */
   readonly observedAtStart: bigint;
-  /** The most it may cost: a micro-dollar for each byte, ten for each output token. */
+  /** The most that the doomed request may cost: a micro-dollar per byte, ten per output token. */
   readonly reserve: bigint;
 }
 
@@ -47,7 +47,7 @@ export async function openScenario(fixture: CrashFixture, asked: Asked): Promise
     stream: asked.stream ?? false,
     text: `${word}-${number} [words:12]`,
   });
-  // A machine that is very busy may answer 503 at first, and ask to come again.
+  // A very busy machine may answer 503 at first.
   const warm = await until("the first request is served", async () => {
     const answer = await ask(url, request("warmed"));
     return answer.status === 200 ? answer : undefined;
@@ -70,7 +70,7 @@ export async function openScenario(fixture: CrashFixture, asked: Asked): Promise
   };
 }
 
-/** The journal of the doomed request: two instances' ids are in no strict order. */
+/** The doomed request's attempts, found by elimination: the ids of two instances have no order. */
 export async function doomedAttempts(
   fixture: CrashFixture,
   scenario: Scenario,
@@ -86,13 +86,13 @@ export async function doomedStates(
   return (await doomedAttempts(fixture, scenario)).map((each) => each.state);
 }
 
-/** A finished scenario, and what the books said then. */
+/** A finished scenario, with the books at that time. */
 export interface Decided {
   readonly account: TestAccount;
   readonly books: OrgBooks;
 }
 
-/** The customer is served again; from now on nothing of this may ever change. */
+/** Checks that the customer is served again. The returned books must not change any more. */
 export async function expectServedAgain(
   fixture: CrashFixture,
   scenario: Scenario,
@@ -105,7 +105,7 @@ export async function expectServedAgain(
   return { account, books: await readBooks(fixture.backend, account) };
 }
 
-/** Whatever started or ended since: nothing of what was decided has changed. */
+/** Checks that nothing of these decisions has changed. */
 export async function expectUnchanged(
   fixture: CrashFixture,
   decided: readonly Decided[],

@@ -14,7 +14,7 @@ import {
   type Scenario,
 } from "./scenario.ts";
 
-/** A request under way when its gateway is asked to end, and how far it has got. */
+/** A request, and how far it has got when its gateway gets SIGTERM. */
 export interface TermRow extends Asked {
   readonly at: FailPoint;
 }
@@ -22,7 +22,7 @@ export interface TermRow extends Asked {
 export const SERVED: Decision = { pays: ["what was used"], received: 1 };
 export const EXIT_0 = { code: 0, signal: null };
 
-/** SIGTERM at the step: a whole answer at its cost, and exit 0. */
+/** Checks that after SIGTERM at this step the answer ends with its cost, and the exit code is 0. */
 export async function expectServedOut(suite: CrashSuite, row: TermRow): Promise<void> {
   const { fixture } = suite;
   const scenario = await openScenario(fixture, row);
@@ -40,7 +40,7 @@ export function expectWhole(view: ClientView, costMicroUsd: bigint): void {
   expect(costOf(view)).toBe(costMicroUsd);
 }
 
-/** It was all decided before the process ended; a restart finds nothing to do. */
+/** Checks that all was decided before the process ended, and a restart has nothing to do. */
 export async function expectOver(
   suite: CrashSuite,
   scenario: Scenario,

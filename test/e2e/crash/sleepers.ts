@@ -8,7 +8,7 @@ import type { Decision } from "./expect-decided.ts";
 import type { FailPoint } from "./fail-points.ts";
 import { doomedStates, openScenario, type Asked, type Scenario } from "./scenario.ts";
 
-/** A request whose instance is stopped, and what it pays: given up by a peer, and reported late. */
+/** A request of a stopped instance: a peer gives it up, and the instance reports it late. */
 export interface Sleeper {
   readonly scenario: Scenario;
   readonly view: Promise<ClientView>;
@@ -19,18 +19,18 @@ interface SleeperRow extends Asked {
   readonly what: string;
   readonly instance: "one" | "two" | "three";
   readonly fault?: string;
-  /** The step it waits at, or how far it has got otherwise. */
+  /** The step at which the request waits, or how far it has got. */
   readonly at: FailPoint | "the provider" | "the first words";
   readonly givenUp: Decision;
   readonly late: Decision;
-  /** Status of the late answer. */
+  /** The status of the late answer. */
   readonly status: number;
 }
 
 const CHARGED: Decision = { pays: ["the reserve"], received: 1 };
 const USED: Decision = { pays: ["what was used, told late"], received: 1 };
 
-/* In the order in which they are sent: a batch that waits holds up all that its instance sends later. */
+/* Sent in this order, because a waiting batch holds up all that its instance sends later. */
 const ROWS: readonly SleeperRow[] = [
   {
     what: "an answer that waits for its settlement",
@@ -117,7 +117,7 @@ export async function putToSleep(
   return sleepers;
 }
 
-/** Sends a request and waits until it is where it is to be stopped. */
+/** Sends a request and waits until it has reached its step. */
 async function sendUntil(
   fixture: CrashFixture,
   instance: CrashProcess,

@@ -16,16 +16,13 @@ export const RESERVE = 400_000n;
 export const COST = 250_000n;
 export const FINISHED = { id: "x", status: "completed", usage: { cost: 0.25 } };
 
-/** A job that is over, and what the books said then. */
+/** A job that has ended, with the books at that time. */
 interface DecidedJob {
   readonly account: TestAccount;
   readonly books: OrgBooks;
 }
 
-/**
- * A provider of videos, and gateways in front of it that come and go, for the tests of the calling
- * file.
- */
+/** A video provider, and gateways that the tests of the calling file start and kill. */
 export class VideoSuite {
   readonly host: VideoHost = withResource(() => VideoHost.start());
   readonly fixture: CrashFixture = withResource(() => {
@@ -34,7 +31,7 @@ export class VideoSuite {
   });
   readonly #decided: DecidedJob[] = [];
 
-  /** A fresh life of the gateway; `swept`: it polls jobs by itself, often. */
+  /** Restarts the gateway; if `swept`, it often polls jobs by itself. */
   restart(swept: boolean): Promise<CrashProcess> {
     const env = { TM_VIDEOS_SWEEP_MS: swept ? "50" : "3600000", TM_VIDEOS_POLL_MIN_MS: "1" };
     return this.fixture.restart({ env });
@@ -44,7 +41,7 @@ export class VideoSuite {
     return readBooks(this.fixture.backend, account);
   }
 
-  /** No later life may change anything of this. */
+  /** Records a decision that no later start may change. */
   decide(decided: DecidedJob): void {
     this.#decided.push(decided);
   }
@@ -55,7 +52,7 @@ export class VideoSuite {
     );
   }
 
-  /** Registers the last test of a file that has decided so many jobs. */
+  /** Registers the last test of a file that has decided `count` jobs. */
   testUnchanged(count: number): void {
     test("another kill, and a start of the program as it is shipped, change nothing", async () => {
       await this.fixture.restart({ shipped: true });
@@ -67,7 +64,7 @@ export class VideoSuite {
   }
 }
 
-/** Asks for a video of a gateway that dies at this step. */
+/** Requests a video from a gateway that dies at this step; returns the account. */
 export async function dieAt(suite: VideoSuite, point: FailPoint): Promise<TestAccount> {
   const gateway = await suite.restart(false);
   const account = await suite.fixture.account();
@@ -78,7 +75,7 @@ export async function dieAt(suite: VideoSuite, point: FailPoint): Promise<TestAc
   return account;
 }
 
-/** The job is over: this is what was paid, and no later life changes anything. */
+/** Checks the payment of a job that has ended, and records that it must not change any more. */
 export async function expectPaid(
   suite: VideoSuite,
   account: TestAccount,

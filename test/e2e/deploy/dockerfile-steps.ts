@@ -5,7 +5,7 @@ export type Step =
   | { readonly kind: "workdir"; readonly folder: string }
   | {
       readonly kind: "copy";
-      /** The stage it copies from; absent: the build context. */
+      /** The stage to copy from; undefined for the build context. */
       readonly from: string | undefined;
       readonly sources: readonly string[];
       readonly target: string;
@@ -33,8 +33,8 @@ export interface Stage {
 }
 
 /**
- * Reads the instructions that the project's Dockerfile uses. An instruction or a flag that it does not
- * know throws: it would not have been carried out.
+ * Reads the instructions that the project's Dockerfile uses. Throws for an unknown instruction or
+ * flag, because it would not be carried out.
  */
 export function stagesOf(text: string): readonly Stage[] {
   const stages: StageDraft[] = [];
@@ -131,7 +131,7 @@ function copyOf(instruction: Instruction, words: readonly string[]): Step {
   return { kind: "copy", from, sources: words.slice(0, -1), target: words.at(-1) ?? "" };
 }
 
-/** `NAME=value`; a value is written out, or is the default of an argument. */
+/** Reads `NAME=value` pairs; a value is literal, or `$NAME` of an argument with a default. */
 function pairsOf(
   instruction: Instruction,
   words: readonly string[],
@@ -151,7 +151,7 @@ function checkOf(instruction: Instruction): readonly string[] {
   return JSON.parse(command) as string[];
 }
 
-/** The exec form only: a shell that the image does not have could not run the other. */
+/** Accepts only the exec form, because the other form needs a shell, which an image may lack. */
 function jsonOf(instruction: Instruction): readonly string[] {
   if (!(instruction instanceof JSONInstruction)) throw unknown(instruction);
   return instruction.getJSONStrings().map((each) => each.getJSONValue());
@@ -161,7 +161,7 @@ function wordsOf(instruction: Instruction): readonly string[] {
   return textOf(instruction).split(/\s+/);
 }
 
-/** Its arguments on one line. */
+/** The arguments of an instruction on one line. */
 function textOf(instruction: Instruction): string {
   return (instruction.getRawArgumentsContent() ?? "").replaceAll(/\\\n\s*/g, "");
 }

@@ -36,7 +36,7 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 const READY_WAIT_MS = 120_000;
 const run = promisify(execFile);
 
-/** The roots of both targets, carried out step by step from the Dockerfile. */
+/** The root folders of both targets, made by carrying out the Dockerfile step by step. */
 interface Images {
   readonly roots: ReadonlyMap<string, string>;
   readonly configs: ReadonlyMap<string, ImageConfig>;
@@ -116,7 +116,7 @@ async function carryOutSteps(
       const from = step.from === undefined ? context : (roots.get(step.from) ?? "");
       await copyIntoRoot(step, { from, root, workdir });
     } else {
-      // The Dockerfile promises that only `npm ci` sees the network.
+      // The Dockerfile promises that only `npm ci` uses the network.
       const network = step.command.startsWith("npm ci ");
       await runInRoot(root, { command: step.command, workdir, network });
     }
@@ -135,7 +135,7 @@ async function baseOf(base: string, roots: ReadonlyMap<string, string>): Promise
   throw new Error(`no root is known for the base image ${base}`);
 }
 
-/** Copies the files of the build context: those in git, without the ones in `.dockerignore`. */
+/** Copies the build context: the files that neither git nor `.dockerignore` ignores. */
 async function copyContext(to: string): Promise<void> {
   const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8").split("\n").filter(Boolean);
   const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
@@ -148,7 +148,7 @@ async function copyContext(to: string): Promise<void> {
   }
 }
 
-/** Migrates, makes a key, answers a call, is healthy, and leaves in order at SIGTERM. */
+/** Checks that an image migrates, makes a key, answers a call, is healthy and obeys SIGTERM. */
 async function expectServing(
   images: Images,
   target: "gateway" | "embedded",

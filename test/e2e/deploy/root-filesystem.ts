@@ -17,8 +17,8 @@ import type { ImageConfig, Step } from "./dockerfile-steps.ts";
 import { orReport } from "../../support/or-report.ts";
 
 /**
- * Root folders of images without a container engine: what their base images have comes from Debian's
- * `debootstrap` and from the `node` package of the version that the digests stand for.
+ * Makes root folders of images without a container engine. Their base comes from Debian's
+ * `debootstrap` and from the `node` package of the version that the image digests have.
  */
 export const NODE_VERSION = "24.18.0";
 const SUITE = "bookworm";
@@ -33,20 +33,20 @@ const DISTROLESS_PACKAGES = [
   "tzdata",
   "zlib1g",
 ];
-/** On a disk: the folders are a gigabyte, and the run's own temporary folder may be memory. */
+/** On a disk, because the folders take a gigabyte and the temporary folder may be memory. */
 export const ROOTS = "/var/tmp";
-/** The certificates that this machine trusts, as its registry may have one of its own. */
+/** The certificates that this machine trusts; its package registry may have one of its own. */
 const TRUSTED = "/etc/ssl/certs/ca-certificates.crt";
 const CACHE = join(ROOTS, `tokenmarket-roots-${SUITE}-${NODE_VERSION}`);
 const DISTROLESS_USERS =
   "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n";
 
-/** The path of the official images; the program that starts them finds its programs there too. */
+/** The PATH of the official images, in which the starting shell also finds its programs. */
 const IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const run = promisify(execFile);
 
-/** As root on Linux with debootstrap and namespaces: there the steps can be carried out. */
+/** True as root on Linux with debootstrap and namespaces, which the steps need. */
 export const canCarryOut: boolean = orReport(
   process.getuid?.() === 0 &&
     spawnSync("debootstrap", ["--version"]).status === 0 &&
@@ -54,7 +54,7 @@ export const canCarryOut: boolean = orReport(
   "the steps of the Dockerfile need root on Linux, unshare and debootstrap",
 );
 
-/** A folder with what the official Node image on slim Debian has. Made once a machine: a minute. */
+/** A folder like the root of the official Node image on slim Debian. Made once, in a minute. */
 export async function nodeOnDebian(): Promise<string> {
   return await cached("debian", async (folder) => {
     const include = "--include=ca-certificates,libstdc++6,libssl3,tzdata";
@@ -67,7 +67,7 @@ export async function nodeOnDebian(): Promise<string> {
   });
 }
 
-/** A folder with what the shell-less Node image has. */
+/** A folder like the root of the shell-less Node image. */
 export async function nodeWithoutShell(): Promise<string> {
   const debian = await nodeOnDebian();
   return await cached("distroless", async (folder) => {
@@ -89,12 +89,12 @@ export async function nodeWithoutShell(): Promise<string> {
   });
 }
 
-/** A copy of a root folder that may be changed. */
+/** Copies a root folder, so that the copy may be changed. */
 export async function copyOfRoot(root: string, to: string): Promise<void> {
   await run("cp", ["-a", "--reflink=auto", root, to]);
 }
 
-/** Carries out one `RUN` as root in `root`; without `network` there is not even a loopback. */
+/** Carries out one `RUN` as root in `root`; without `network` there is not even loopback. */
 export async function runInRoot(
   root: string,
   { command, workdir, network }: { command: string; workdir: string; network: boolean },
@@ -115,7 +115,7 @@ export async function runInRoot(
   });
 }
 
-/** Carries out a `COPY` as an engine does: the contents of a folder, links as links. */
+/** Carries out a `COPY` like a container engine: copies a folder's contents, keeps links. */
 export async function copyIntoRoot(
   step: Extract<Step, { kind: "copy" }>,
   { from, root, workdir }: { from: string; root: string; workdir: string },
@@ -131,8 +131,8 @@ export async function copyIntoRoot(
 }
 
 /**
- * A process of an image: a read-only root, its own `/tmp`, no rights but those of its user, as the
- * first process of its space of process numbers.
+ * Starts the process of an image: on a read-only root with its own `/tmp`, with only the rights of
+ * its user, and as the first process of its own PID namespace.
  */
 export function startImage(
   root: string,
@@ -140,7 +140,7 @@ export function startImage(
   options: {
     readonly args?: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
-    /** Folders of this machine, by where the image sees them. */
+    /** Folders of this machine, by their path inside the image. */
     readonly mounts?: Readonly<Record<string, string>>;
   } = {},
 ): ChildProcess {
@@ -165,7 +165,7 @@ export function startImage(
   });
 }
 
-/** Paths of a root folder that a shell could be. */
+/** Paths in a root folder that have the name of a shell. */
 export function shellsIn(root: string): readonly string[] {
   const folders = ["bin", "usr/bin", "sbin", "usr/sbin", "usr/local/bin"];
   return folders
@@ -197,7 +197,7 @@ function readLink(program: string): string {
     .trim();
 }
 
-/** Files and links that a package installed and that are there, without documentation. */
+/** The files and links that a package installed and that exist, without documentation. */
 function filesOf(listed: string, root: string): readonly string[] {
   return listed
     .split("\n")
@@ -206,7 +206,7 @@ function filesOf(listed: string, root: string): readonly string[] {
     .filter((path) => spawnSync("test", ["-f", join(root, path)]).status === 0);
 }
 
-/** `lib` → `usr/lib` and so on, where the root has merged them. */
+/** The links of a root folder with merged folders, such as `lib` → `usr/lib`. */
 function mergedFolders(root: string): readonly (readonly [string, string])[] {
   return ["bin", "sbin", "lib", "lib64"].flatMap((name) => {
     const link = spawnSync("readlink", [join(root, name)])

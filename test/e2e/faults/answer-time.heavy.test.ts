@@ -24,14 +24,14 @@ import { classifyFailure } from "../../../src/formats/wire/failure/classify-fail
 import { quickOrDeep } from "../../support/depth.ts";
 
 /*
- * Everybody waits while one answer or request is read. Each step that nothing can interrupt is
- * measured by the clock or in processor time, whichever is less. The slowest takes about 100 ms
- * alone and 700 ms on a machine with much other work; an answer that costs too much takes many
- * seconds. The fastest of a few runs counts.
+ * While one piece of an answer or request is read, all other requests wait. Each such step is
+ * measured by the clock or in processor time, whichever is less. The slowest takes about 100 ms on
+ * an idle machine and 700 ms on a busy one; a step that does too much work takes many seconds. The
+ * fastest of a few runs counts.
  */
 const STEP_MS_MAX = 2_500;
 const RUNS = 4;
-/** Bytes that one read of a socket returns at most. */
+/** The most bytes that one read of a socket returns. */
 const PIECE_BYTES = 65_536;
 
 function stepMs(step: () => void): number {
@@ -43,7 +43,7 @@ function stepMs(step: () => void): number {
   return Math.min(clockMs, (user + system) / 1_000);
 }
 
-/** The longest step of reading this answer and writing the client's, and all of them together. */
+/** The time to read this answer and write the client's: of the longest step, and of all steps. */
 function costOf(bridge: AnswerBridge, body: Buffer): { longestMs: number; wholeMs: number } {
   let longest = 0;
   let whole = 0;
@@ -67,7 +67,7 @@ function longestMs(bridge: AnswerBridge, body: Buffer): number {
   return costOf(bridge, body).longestMs;
 }
 
-/** Both clients; in a quick run only that of the other wire, whose answer is translated. */
+/** The wires of the clients: both, or in a quick run only the one that needs a translation. */
 function clientsOf(upstream: "wire_a" | "wire_b"): readonly ("wire_a" | "wire_b")[] {
   const [other, same] =
     upstream === "wire_a" ? (["wire_b", "wire_a"] as const) : (["wire_a", "wire_b"] as const);
@@ -82,7 +82,7 @@ function expectQuick(measure: () => number): void {
   expect(fastest).toBeLessThan(STEP_MS_MAX);
 }
 
-/** `frame` with as many of `item` in its gap as fit in. */
+/** Fills the gap of the frame with as many of `item` as fit. */
 function filled(
   [before, after]: readonly [string, string],
   item: string,
@@ -101,7 +101,7 @@ const ITEMS: readonly (readonly [string, string])[] = [
   ["members", '{"a":1,"b":2},'],
   ["blanks", " "],
 ];
-/** The texts inside a string. */
+/** Texts with which a JSON string is filled. */
 const TEXTS: readonly (readonly [string, string])[] = [
   ["quotes", String.raw`\"`],
   ["control characters", String.raw`\u0001`],
@@ -161,7 +161,7 @@ test("a hundred tool calls with thirty megabytes of arguments are read in short 
   expectQuick(() => longestMs(openJson({ client: "wire_b", upstream: "wire_a" }), body));
 });
 
-/** Fragments of calls, two megabytes and more of them. */
+/** Two megabytes or more of fragments of tool calls. */
 function fragments(make: (at: number) => object): Buffer {
   const count = 20_000;
   const made = Array.from({ length: count }, (_, at) => toolDelta(undefined, make(at)));
@@ -194,7 +194,7 @@ describe.each(["wire_a", "wire_b"] as const)(
     test.each(STREAMS)("%s", (_what, body) => {
       expectQuick(() => {
         const cost = costOf(openStream({ client, upstream: "wire_a" }), body);
-        // All pieces together: work that grows with what came before would show here.
+        // The time of all pieces shows work that grows with what was read before.
         return Math.max(cost.longestMs, cost.wholeMs / 4);
       });
     });

@@ -17,7 +17,7 @@ const database = withDatabase();
 const proxy = withProxyTo(database);
 const fixture = withProviderConsole(() => ({
   settings: { databaseUrl: urlThrough(proxy, database).href },
-  // A key that was read once stays known, however long the database is away.
+  // A key that was read once stays cached, however long the database is unavailable.
   keyCacheMs: 3_600_000,
 }));
 const account = withResource(() => fixture.gateway.account("10"));
@@ -40,7 +40,7 @@ const CHAT = { body: chatBody("test/a") };
 const ID = createRequestId(Date.UTC(2026, 0, 1));
 const JOB_PATH = `/v1/videos/video_${"0".repeat(32)}`;
 
-/** A request for every route: a new route without a line here fails the walk. */
+/** Requests for every route; the walk fails for a new route that has no line here. */
 const WALK: Readonly<Record<string, readonly Walked[]>> = {
   "POST /v1/chat/completions": [CHAT],
   "POST /v1/messages": [{ body: chatBody("test/b") }],
@@ -85,12 +85,12 @@ function reported({ status, headers, text }: HttpAnswer): string {
   return `${status} ${code} after ${headers["retry-after"]} ${retryable}`;
 }
 
-/** Answered by the console from memory. */
+/** The console's routes that answer from memory. */
 const FREE = new Set([
   "GET /api/models.json",
   "GET /api/catalog.json",
   "GET /api/providers.json",
-  // While the operator shows none.
+  // This one does as long as the operator publishes no figures.
   "GET /api/listing-figures.json",
   "POST /api/manifest-check",
 ]);
@@ -137,7 +137,7 @@ const LISTENERS_SQL = `select count(*) filter (where state = 'idle' and query li
 
 async function servesAgain(): Promise<void> {
   proxy.set("up");
-  // When notices arrive again, all cached keys are dropped; only then is the key cached for good.
+  // All cached keys are dropped when notices arrive again; a key that is read after that stays.
   await until("changes are heard on one connection", async () => {
     const [row] = await readSql(fixture.gateway, LISTENERS_SQL, []).catch(() => []);
     return Number(row?.["ready"]) === 1 && Number(row?.["of_all"]) === 1;
@@ -164,7 +164,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
     expect(await Promise.all(answers)).toEqual(expected);
   }
 
-  // This test is first, because a lost notice connection makes every key be read again.
+  // This test is first, because all keys are read again after the notice connection was lost.
   test("in time, when every answer of the database takes seconds", async () => {
     await servesAgain();
     proxy.set({ delayMs: 2_500 });

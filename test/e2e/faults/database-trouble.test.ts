@@ -14,10 +14,10 @@ import { expectUnavailable } from "../../support/unavailable.ts";
 const ANSWER_WITHIN_MS = 10_000;
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 
-/** Counts only time in which this process runs, so that a busy machine causes no timeout. */
+/** Time passes only while this process waits, so that a busy machine causes no timeout. */
 const clock = new PatientClock();
 const database = withDatabase();
-/** A superuser, past the proxy. */
+/** A superuser's connection that bypasses the proxy. */
 let admin: Client;
 /** The gateway's ordinary database role. */
 let role: string;
@@ -49,7 +49,7 @@ const gateway = withGateway(() => {
       orgRequestsPerMinute: 10_000,
       keyRequestsPerMinute: 10_000,
     },
-    // A key that was read once stays cached however long the database is away.
+    // A key that was read once stays cached, however long the database is unavailable.
     keyCacheMs: 3_600_000,
   };
 });
@@ -83,7 +83,7 @@ interface Trouble {
   readonly name: string;
   /** True if the trouble concerns one organization's wallet only. */
   readonly isOneWallet?: boolean;
-  /** True if every refusal takes a whole time limit; then one round is enough. */
+  /** True if every refusal takes a whole time limit, so that one round is enough. */
   readonly isSlow?: boolean;
   readonly begin: () => Promise<unknown> | void;
   readonly end: () => Promise<unknown> | void;
@@ -157,7 +157,7 @@ describe("a request gets a 503 in time, nothing is sent or held, and service ret
     const debits = await debitsOf(gateway, account);
     const sent = gateway.simulator.counts().total;
     await trouble.begin();
-    // The first may lose its connection; the second finds it lost.
+    // A request of the first round may lose its connection; the second round finds it lost.
     for (let round = 0; round < (trouble.isSlow === true ? 1 : 2); round++) {
       const keys = trouble.isOneWallet === true ? [account.key] : [account.key, stranger.key];
       const requests = WIRES.flatMap((wire) => keys.map((key) => timedAsk(asked(wire, { key }))));
@@ -197,7 +197,7 @@ test("connections that are lost silently are given up, and new ones serve", asyn
   await servesAgain();
   await nothingHeld(gateway, account);
   const sent = gateway.simulator.counts().total;
-  // Four connections are enough for everything that queries the database.
+  // Opens four connections, which are enough for everything that queries the database.
   await Promise.all(Array.from({ length: 4 }, () => gateway.backend.ping()));
   proxy.lose();
   const lostAt = await databaseNow();
@@ -206,13 +206,13 @@ test("connections that are lost silently are given up, and new ones serve", asyn
     expect(answer.tookMs).toBeLessThan(ANSWER_WITHIN_MS);
   }
   expect(gateway.simulator.counts().total).toBe(sent);
-  // The lease of the instance continues, else it would soon refuse everything.
+  // The instance's lease must be renewed, or the instance would soon refuse everything.
   await until("the lease is renewed", async () => {
     const sql = "select from instance_lease where lease_until > $1::timestamptz + interval '11 s'";
     return (await admin.query(sql, [lostAt])).rowCount === 1;
   });
   await servesAgain();
-  // Dropping the proxy's connections ends the closing that waits on a lost one.
+  // Dropping the proxy's connections ends a closing that waits on a lost connection.
   proxy.set("down");
   proxy.set("up");
   await databaseAnswers();

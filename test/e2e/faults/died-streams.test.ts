@@ -16,10 +16,10 @@ import { PatientClock } from "../../support/clocks.ts";
 const KEEPALIVE_MS = 20;
 const IDLE_MS = 300;
 
-/** The clock waits for a busy machine, so that only silence reaches the short limits. */
+/** On this clock only a silent provider reaches the time limits, however busy the machine is. */
 const clock = new PatientClock();
 
-/* Each fault has its own listing, so that its strikes cool down no other. */
+/* Each fault has its own listing, so that its failures cool down no other one. */
 const FAULTS = [
   { name: "reset", fault: "reset:event:6", class: "upstream_error" },
   { name: "no-end-mark", fault: "no_terminal", class: "upstream_error" },
@@ -126,7 +126,7 @@ describe("a stream that dies in the piece of its first content is answered with 
     expect(at(answer.json, "error")).toBeDefined();
     expect(answer.text).not.toContain("word1");
     const record = await ended(gateway, account, answer.requestId);
-    // The messages wire has reported the prompt by then, and reported usage is paid; nothing else is.
+    // By then the messages wire has reported the prompt. Only reported usage is paid.
     const isReported = given.upstream === "wire_b" && name === "error-event";
     expect(record.attempts.map(({ basis }) => basis)).toEqual([isReported ? "partial" : "none"]);
     expect(record.attempts.map(({ debitMicroUsd }) => debitMicroUsd > 0n)).toEqual([isReported]);

@@ -19,7 +19,7 @@ import { FAULT_ROWS, type FaultRow } from "./fault-rows.ts";
 
 const HEADERS_TIMEOUT_MS = 500;
 
-/** The clock waits for a busy machine, so that only silence reaches the short limits. */
+/** On this clock only a silent provider reaches the time limits, however busy the machine is. */
 const clock = new PatientClock();
 const badCertificate = withServer(() =>
   createTlsServer(selfSigned(), (_request, response) => response.end("no")),
@@ -242,7 +242,7 @@ function expectNoSecrets(row: FaultRow, answer: HttpAnswer): void {
   const everything = `${JSON.stringify(answer.headers)} ${answer.text}`;
   expect(everything).not.toMatch(SECRETS);
   expect(everything).not.toContain(PROVIDER_KEY);
-  // The one class that includes the provider's message.
+  // This is the only class whose refusals include the provider's message.
   const words = "prompt is too long: 210000 tokens > 200000 maximum";
   expect(everything.includes(words)).toBe(row.class === "context_overflow");
 }
@@ -253,7 +253,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
   expect(String(record.attempts.length)).toBe(row.headers["x-tm-attempts"]);
   expect(debitOf(record)).toBe(last?.debitMicroUsd);
   const usage = last?.usage ?? null;
-  // A micro-dollar for a prompt token, ten for an output token.
+  // One micro-dollar per prompt token, ten per output token.
   const cost = usage === null ? 0n : BigInt(usage.prompt) + 10n * BigInt(usage.completion);
   expect(last?.debitMicroUsd).toBe(cost);
   // The messages wire reports the prompt before its first word.
@@ -265,7 +265,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
 }
 
 test("a healthy listing loses no request while all faults but the floods run beside it", async () => {
-  // The floods are left out: they keep the simulator busy, which lives in this process too.
+  // The floods are left out, because they keep the simulator busy, which runs in this process.
   const floods = new Set(["F19", "F20", "F25"]);
   const faults = FAULT_ROWS.filter((row) => !floods.has(row.id)).map((row) => {
     misbehave(row, 1);

@@ -13,16 +13,16 @@ export interface FaultRow {
   readonly first?: "simulator" | "closed port" | "no such host" | "bad certificate" | "odd error";
   /** The fault of the first provider, in the simulator's language. */
   readonly fault?: string;
-  /** The provider's pool cools down afterwards: the second run needs a listing of its own. */
+  /** True if the provider's pool cools down, so that the second run needs another listing. */
   readonly cools?: true;
   /** True if a healthy provider follows the first one. */
   readonly second: boolean;
   readonly status: number;
   /** Class of the refusal, or of the terminal event when the status is 200. */
   readonly class: string | null;
-  /** Header values; null: must not be there; `*`: any. */
+  /** Expected header values; null: the header must be absent; `*`: any value. */
   readonly headers: Readonly<Record<string, string | null>>;
-  /** `observed`: the serving attempt's usage; `known`: what a died stream had reported. */
+  /** `observed`: the serving attempt's usage is paid; `known`: what a died stream had reported. */
   readonly money: "none" | "observed" | "known";
   readonly retryable?: boolean;
   readonly text?: string;

@@ -11,7 +11,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/** Reaches the short limit only for a silent provider; tests end cooldowns by moving it on. */
+/** On this clock only a silent provider reaches the time limit; moving it ends cooldowns. */
 const clock = new PatientClock();
 const gateway = withGateway({
   clock,
@@ -94,7 +94,7 @@ test("F61: a body nested 100,000 deep is refused at once and blocks no other", a
     const before = process.cpuUsage();
     const body = `{"model":"slow","max_tokens":5,"messages":${deep}}`;
     const refused = await post(gateway.url, { key: account.key, path, body });
-    // Processor time bounds how long other requests were kept waiting.
+    // Other requests were kept waiting for no longer than this processor time.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(1_000);
     expect(refused.status).toBe(400);

@@ -13,7 +13,7 @@ import { withResource } from "../../support/with-resource.ts";
 
 const PER_MINUTE = 30;
 const ASK_EVERY_MS = 40;
-/** Milliseconds: a charge leaves the window of a minute after 60 to 61 seconds. */
+/** A window counts a request for 60 to 61 s, so no span of 59 s may exceed the limit. */
 const WINDOW_MS = 59_000;
 const DOWNTIME_MS_MAX = 20_000;
 
@@ -59,7 +59,7 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     const answeredAfter = (ms: number, status: number): boolean =>
       answers.some((each) => each.atMs > ms && each.status === status);
 
-    // The minute is used up; then the server that knows it dies.
+    // The minute's requests are used up; then the Redis server that has counted them dies.
     await until("the limit is reached", () => served() >= PER_MINUTE);
     const dead = await sentinels.master();
     const diedMs = performance.now();
@@ -90,12 +90,12 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     const statuses = new Set(answers.map(({ status }) => status));
     expect([...statuses].toSorted((a, b) => a - b)).toEqual([200, 429, 503]);
     expect(mostInAWindow(answers)).toBeLessThanOrEqual(PER_MINUTE);
-    // No gateway was restarted for this.
+    // The gateways went on without a restart.
     for (const { process } of gateways) expect(process.exitCode).toBeNull();
   });
 });
 
-/** The most requests that were served within any stretch of a window's length. */
+/** The most requests that were served within any `WINDOW_MS`. */
 function mostInAWindow(answers: readonly Answered[]): number {
   const times = answers.filter(({ status }) => status === 200).map(({ atMs }) => atMs);
   const counts = times.map(

@@ -23,10 +23,10 @@ function asked({ key }: Pick<TestAccount, "key">, wire: Wire = "wire_a"): Ask {
   return { key, wire, model: "gated/model", text: "spend", maxTokens: MAX_TOKENS };
 }
 
-/** Prices of the standard listing: a micro-dollar per byte, ten per output token. */
+/** The most that a request can cost: a micro-dollar per byte, ten per output token. */
 const WORST = BigInt(Buffer.byteLength(bodyOf(asked({ key: "" })))) + BigInt(MAX_TOKENS) * 10n;
 
-/** The output that a refusal offers for so much money. */
+/** The end of a refusal's message if this many micro-dollars are available. */
 function fitting(micros: bigint): string {
   const output = (micros - (WORST - BigInt(MAX_TOKENS) * 10n)) / 10n;
   return output > 0n
@@ -38,7 +38,7 @@ function usd(amount: bigint): string {
   return formatUsd(microUsd(amount));
 }
 
-/** A request that is at the provider and stays there until it is let go. */
+/** A request that waits at the provider until it is released. */
 interface Running {
   /** Lets the request end; returns its cost. */
   end(): Promise<bigint>;
@@ -93,7 +93,7 @@ const PLAIN_REFUSAL = {
   "x-should-retry": "false",
 };
 
-/** The error of a body in the format of its wire; what both say is in `metadata` and `message`. */
+/** The error body in the wire's format; both wires have the same `message` and `metadata`. */
 function bodyWith(wire: Wire, answer: HttpAnswer, said: { message: string; metadata: object }) {
   const { message, metadata } = said;
   const request_id = answer.requestId;
@@ -217,7 +217,7 @@ test.each(SCOPES)(
       return { code: 0, json: scope === "key" ? { key_id: account.keyId, cap_usd: cap } : ofOrg };
     };
     const cap = (...flags: string[]) => capCommand(scope, account, flags);
-    // A cap below the spend so far: no request is admitted any more.
+    // The cap is below the spend so far, so no request is admitted any more.
     await spend(account);
     const set = await cap("--cap-usd", "0.000001", "--confirm");
     expect(set).toMatchObject(answers("0.000001"));

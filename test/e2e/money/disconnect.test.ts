@@ -113,7 +113,7 @@ function linesOfTheGone(): number {
   return gateway.log().split('"client_gone":true').length - 1;
 }
 
-/** Checks that exactly as many requests as there are slots run at once, so none was lost. */
+/** Checks that exactly as many requests as there are slots run at once, so no slot was lost. */
 async function everySlotIsFree(account: TestAccount): Promise<void> {
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
@@ -168,7 +168,7 @@ test("clients that left a silent provider fill the slots of that model, and of n
   expect(at(refused.json, "error", "message")).toContain(
     `${SLOTS} requests are running; ${SLOTS} of them have disconnected clients and are read to their end`,
   );
-  // The detached reading ends within the generation budget of 450 s: reported as the longest wait.
+  // Reading on after the client left may take 450 s; `retry-after` reports at most 60 s.
   expect(refused.headers["retry-after"]).toBe("60");
   expect(refused.headers["x-tm-limit-scope"]).toBe("model");
   const limitsOf = async (query: string): Promise<unknown> => {

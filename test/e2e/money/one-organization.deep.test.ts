@@ -6,8 +6,8 @@ import { OrganizationGuard } from "../../support/organization-guard.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 /**
- * Books can be split by organization one day because nothing on the way of a call needs the rows of
- * two organizations together, but a batch that has calls of both.
+ * Checks that no call needs the rows of two organizations together, except for a batch that has
+ * calls of both. Because of that, the books could be split by organization one day.
  */
 const gateway = withGateway();
 const MANY = { requestsPerMinute: 10_000 };
@@ -17,7 +17,7 @@ const strange = withAccount(gateway, "5.00", { orgCapUsd: "4.00" });
 const poor = withAccount(gateway, "0.00001");
 
 const guard = withResource(async () => {
-  // Rows of each of them in every table of the way.
+  // Adds rows of each organization to every table that a call uses.
   for (const account of [mine, other, strange, poor]) await callsOf(account);
   return await OrganizationGuard.install(gateway.config.databaseUrl);
 });
@@ -34,7 +34,7 @@ async function call(account: TestAccount, wire: Wire, more: object = {}): Promis
   return status;
 }
 
-/** Everything that a customer's key can ask for, by its answer. */
+/** Makes every kind of call that a customer's key can make; returns the statuses. */
 async function callsOf(account: TestAccount): Promise<readonly number[]> {
   const { key } = account;
   const statuses = [
@@ -72,7 +72,7 @@ describe("calls of one organization", () => {
 
   test("touch only rows of organizations in the same batch", async () => {
     await guard.allow(mine.orgId, other.orgId);
-    // Held together they stay below what their keys may spend.
+    // The holds of all calls together stay below the caps of their keys.
     const calls = Array.from({ length: 6 }, (_, at) =>
       call(at % 2 === 0 ? mine : other, "wire_a", { maxTokens: 8 }),
     );

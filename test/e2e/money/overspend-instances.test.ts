@@ -65,7 +65,7 @@ async function openBound(bounds: Bounds): Promise<{ account: TestAccount; keys: 
   return { account, keys };
 }
 
-/** Fires all requests at both gateways at once. Returns the refusals, which both gave. */
+/** Sends all requests to both gateways at once. Returns the refusals, which both gave. */
 async function stormBoth(
   account: TestAccount,
   keys: readonly string[],
@@ -159,7 +159,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
 
     await dying.end("SIGKILL");
     expect((await cut).map(({ status }) => status)).toEqual(lost.map(() => "rejected"));
-    // Ten seconds that the test does not wait for: the lease of the instance with seven holds.
+    // Ends the lease of the instance with seven holds, instead of waiting ten seconds.
     await backend.query(
       `update instance_lease set lease_until = now() where instance_id = (
         select instance_id from hold where org_id = $1 group by 1 having count(*) = 7)`,
@@ -200,7 +200,7 @@ async function openDayCapped(): Promise<TestAccount> {
   return account;
 }
 
-/** The key's spend of all days in the books, all of it from this test. */
+/** The key's settled spend of all days; only this test uses the key. */
 async function spentToday({ keyId }: TestAccount): Promise<bigint> {
   const sql = "select coalesce(sum(settled), 0)::text as settled from spend_day where key_id = $1";
   const [row] = await backend.query(sql, [keyId]);

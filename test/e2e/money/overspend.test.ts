@@ -30,7 +30,7 @@ function asked(key: string, wire: Wire = "wire_a"): Ask {
   return { key, wire, model: "gated/model", text: "hold", maxTokens: MAX_TOKENS };
 }
 
-/** Prices of the standard listing: a micro-dollar per byte, ten per output token. */
+/** The most that a request can cost: a micro-dollar per byte, ten per output token. */
 function worstCase(request: Ask): bigint {
   return BigInt(Buffer.byteLength(bodyOf(request))) + BigInt(MAX_TOKENS) * 10n;
 }
@@ -39,7 +39,7 @@ const WORST = worstCase(asked("any"));
 const STORM = { requests: REQUESTS, affordable: AFFORDABLE, worst: WORST };
 const DOLLARS_FOR_TEN = formatUsd(microUsd(WORST * BigInt(AFFORDABLE)));
 
-/** Fires all requests at once with these keys in turn. Returns the refusals. */
+/** Sends all requests at once, with these keys in turn. Returns the refusals. */
 function stormWith(account: TestAccount, keys: readonly string[]): Promise<readonly HttpAnswer[]> {
   return storm({
     backend: gateway.backend,

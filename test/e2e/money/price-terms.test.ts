@@ -19,7 +19,7 @@ import {
 } from "../../support/gateway.ts";
 import { withServer } from "../../support/local-server.ts";
 
-/** A bound in tokens, above a short prompt and below `LONG`. */
+/** A tier's bound in prompt tokens, above a short prompt and below `LONG`. */
 const BOUND = 100;
 const LONG = "a long story about a lighthouse and its keeper ".repeat(20);
 
@@ -33,7 +33,7 @@ const tier = (factor: number): object => ({
 const MAX_TOKENS = 64;
 
 const provider = withGatedProvider(withSimulator());
-/** Calls at the provider that fails: the test decides when. */
+/** Calls that wait at the failing provider until the test answers them. */
 const held: ServerResponse[] = [];
 const failing = withServer(() =>
   createServer((request, response) => {
@@ -94,9 +94,9 @@ function manifestWith(terms: object): object {
 }
 
 interface Way {
-  /** Happens while the request is at its provider. */
+  /** Runs while the request is at its provider. */
   readonly meanwhile?: () => Promise<void>;
-  /** Default: that of all tests. */
+  /** Default: the address of the gateway that all tests share. */
   readonly url?: string;
 }
 

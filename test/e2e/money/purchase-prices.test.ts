@@ -13,12 +13,12 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/* Pico-dollars a token. No two share a factor: a swapped bucket shows. */
+/* Pico-dollars per token. No two share a factor, so mixed-up prices change the cost. */
 const SOLD = { prompt: 5_000_011n, cacheWrite: 6_250_013n, hour: 10_000_019n, output: 25_000_037n };
 const OWED = { prompt: 4_000_003n, cacheWrite: 5_000_011n, hour: 8_000_017n, output: 20_000_029n };
 
 type Rates = typeof SOLD;
-// Pico-dollars a token are micro-dollars a million tokens.
+// Pico-dollars per token are the same number of micro-dollars per million tokens.
 const usd = (pico: bigint): string => formatUsd(microUsd(pico));
 
 function pricing({ prompt, cacheWrite, output }: Rates): readonly object[] {
@@ -76,7 +76,7 @@ function countsOf(usage: Anthropic.Usage): Counts {
   };
 }
 
-/** The debt to the provider now, and the rest of what customers paid. */
+/** The amount owed to the provider now, and our margin. */
 async function balanceOf(provider: string): Promise<{ accrued: bigint; margin: bigint }> {
   const [balance] = await gateway.backend.settlementStore.balances(provider);
   return { accrued: balance?.accruedMicroUsd ?? 0n, margin: balance?.marginMicroUsd ?? 0n };
@@ -128,7 +128,7 @@ test.each([
       cacheWrite: counts.written,
       cacheWrite1h: counts.hour,
     });
-    // The hold assumes the highest price, that of writing the whole prompt for an hour.
+    // The hold assumes the highest price: the whole prompt is written to the cache for an hour.
     expect(attempt?.reserveMicroUsd).toBeGreaterThan((480n * SOLD.hour) / 1_000_000n);
 
     const after = await balanceOf("lab");

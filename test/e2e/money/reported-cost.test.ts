@@ -8,7 +8,7 @@ import { brokenBooks, ended, nothingHeld } from "../../support/books.ts";
 import { simulatorManifest, textModel, tokenPrices, withGateway } from "../../support/gateway.ts";
 import { withServer } from "../../support/local-server.ts";
 
-/** Dollars as number text, between bars in the prompt: the provider reports just these characters. */
+/** The dollars between bars in the prompt; the provider reports exactly these characters. */
 const REPORTED = /\|([^|]*)\|/;
 
 const provider = withServer(() =>
@@ -60,7 +60,7 @@ function streamOf(usage: string): string {
   );
 }
 
-/** 4,000 output tokens hold 4,000 cost units: micro-dollars. */
+/** The hold for 4,000 output tokens at one micro-dollar each. */
 const HELD_MICRO_USD = 4_000n;
 const WAYS = (["wire_a", "wire_b"] as const).flatMap((wire) =>
   [false, true].map((stream) => ({ wire, stream })),
@@ -106,7 +106,7 @@ describe("a provider that reports its own cost", () => {
   const stream = { wire: "wire_b", stream: true } as const;
 
   test.each([
-    // No float has these digits; parsed as a float, the cost would be a micro-dollar lower.
+    // No float has exactly this value; parsed as a float, the debit would be 1,932.
     ["0.00193199999999999999999999", 1_931n],
     ["1.2e-5", 12n],
     ["0.0000009", 0n],

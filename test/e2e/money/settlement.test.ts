@@ -23,7 +23,7 @@ import {
   withGateway,
 } from "../../support/gateway.ts";
 
-/* Five prices that share no factor, in pico-dollars a token: a swapped bucket shows. */
+/* Pico-dollars per token. No two share a factor, so mixed-up prices change the cost. */
 const PRICES = {
   prompt: 3_100_000n,
   cachedPrompt: 310_007n,
@@ -33,7 +33,7 @@ const PRICES = {
 };
 
 function listing(id: string): object {
-  // Pico-dollars a token are micro-dollars a million tokens.
+  // Pico-dollars per token are the same number of micro-dollars per million tokens.
   const usd = (pico: bigint): string => formatUsd(microUsd(pico));
   const pricing = tokenPrices({
     prompt: usd(PRICES.prompt),
@@ -89,7 +89,7 @@ const account = withAccount(gateway, "100");
 
 type Tokens = NonNullable<AttemptRecord["usage"]>;
 
-/** The cost summed over the buckets in pico-dollars and cut to micro-dollars once. */
+/** The cost summed over the buckets in pico-dollars and truncated to micro-dollars once. */
 function priced(tokens: Tokens): bigint {
   const pico =
     BigInt(tokens.prompt) * PRICES.prompt +
@@ -100,7 +100,7 @@ function priced(tokens: Tokens): bigint {
   return pico / 1_000_000n;
 }
 
-/** The one cost in every place that shows it: answer, generation, usage, wallet. */
+/** Checks that answer, generation, usage and wallet show the same cost, and returns it. */
 async function costEverywhere(answer: HttpAnswer, debitsBefore: bigint): Promise<bigint> {
   expect(answer.status).toBe(200);
   const reported = costOf(answer);

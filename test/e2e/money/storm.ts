@@ -19,8 +19,8 @@ interface Storm {
 }
 
 /**
- * Fires all requests at once, and lets the affordable ones end when all others are refused. Checks
- * the balance meanwhile and the books behind. Returns the refusals.
+ * Sends all requests at once, and lets the affordable ones end when all others are refused. Checks
+ * the balance meanwhile and the books afterwards. Returns the refusals.
  */
 export async function storm(of: Storm): Promise<readonly HttpAnswer[]> {
   const { backend, provider, account, affordable } = of;
@@ -48,7 +48,7 @@ export async function storm(of: Storm): Promise<readonly HttpAnswer[]> {
   return refused;
 }
 
-/** Balances below zero, holds taken off, that were seen until `isOver`. */
+/** Collects available amounts (balance minus holds) below zero that it sees until `isOver`. */
 async function watchAvailable(
   backend: PostgresBackend,
   orgId: OrgId,
@@ -63,7 +63,7 @@ async function watchAvailable(
   return negative;
 }
 
-/** The journal, the records and the answers agree on the money, and nothing is held any more. */
+/** Checks that journal, records and answers have the same costs, and nothing is held any more. */
 async function expectExactBooks(
   backend: PostgresBackend,
   account: TestAccount,

@@ -47,7 +47,7 @@ async function refused(...args: readonly string[]): Promise<string> {
   return stderr;
 }
 
-/** All these calls are refused, each naming what was wrong. */
+/** Checks that all these calls are refused, each with a message that has its word. */
 async function allRefused(
   calls: readonly (readonly [word: string, args: string[]])[],
 ): Promise<void> {
@@ -91,7 +91,7 @@ describe("endpoint", () => {
   }
 
   test("add assigns a private manifest to an organization, list shows it, and remove frees it", async () => {
-    // A manifest can be assigned without its key and before its listings are ready.
+    // A manifest can be assigned before its key is set and before its listings are ready.
     writePrivate("acme-private", { is_ready: false });
     const limits = ["--rps", "5", "--paced-per-second", "2.5", "--queue-ms", "0", "--rpm", "60"];
     limits.push("--tpm", "9000", "--concurrency", "4");
@@ -364,7 +364,7 @@ describe("member", () => {
       expect(text).toContain(action);
     }
     expect(text).toContain('"operator"');
-    // The command adds current addresses; the log itself has ids and masked addresses.
+    // The command looks up current addresses; the log itself has ids and masked addresses.
     expect(text).toContain('"target":"acct_ann","target_email":"ann@example.com"');
     const exported = await runCommand(["changes", "export", acme], {
       ...OPERATOR_ENV,

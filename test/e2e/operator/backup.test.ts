@@ -30,7 +30,7 @@ async function grant(ref: string, amount: bigint): Promise<void> {
   await backend.creditStore.grant({ orgId, amountMicroUsd: microUsd(amount), ref }, testOperator);
 }
 
-/** The checks of the newest copy that failed, and the scratch folder has nothing left. */
+/** The failed checks of the newest backup; the scratch folder must be empty afterwards. */
 async function failedChecks(): Promise<readonly string[]> {
   const scratchDir = join(books.root, "scratch");
   const { checks } = await verifyBackup({ from: books.backups, scratchDir, log });
@@ -51,7 +51,7 @@ async function refusal(over: object = {}): Promise<string> {
   return message;
 }
 
-/** Runs `work` on a file that was changed, or that is missing for `undefined`. */
+/** Runs `work` while a file is changed, or is missing if `change` returns undefined. */
 async function withChanged(
   file: string,
   change: (bytes: Buffer) => Buffer | undefined,
@@ -73,8 +73,8 @@ function newest(): string {
 }
 
 /**
- * Makes the server reuse the files of its log, as it does in hours of traffic. Each round takes a
- * file of 16 MB, which a copy under way keeps: a slow machine must not fill its memory or disk.
+ * Makes the server recycle the files of its write-ahead log, as hours of traffic do. Each round
+ * uses 16 MB, which a running backup keeps, so the rounds are bounded on a slow machine.
  */
 async function recycleLog(isOver: () => boolean): Promise<void> {
   await inSession(books.server.adminConnectionString, async (client) => {
@@ -103,7 +103,7 @@ test("a backup under load has the log that it needs, exact sums and clean books"
 test("a backup is refused while another program makes one, and leaves nothing", async () => {
   const before = readdirSync(books.backups);
   await inSession(books.server.adminConnectionString, async (client) => {
-    // A backup in progress holds this slot.
+    // A running backup holds this replication slot.
     await client.query(
       "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
     );

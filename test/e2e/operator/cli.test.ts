@@ -206,7 +206,7 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
   );
   expect(await models()).toEqual(["op/model", "op/new"]);
 
-  // A link whose target changes does not change the folder: only the signal does.
+  // If a link's target changes, the folder does not, so the target is read only on the signal.
   const target = join(folder.root, "elsewhere.json");
   const write = (ids: readonly string[]): void =>
     writeFileSync(target, JSON.stringify(operatorManifest(simulator.url, ids)));
@@ -277,7 +277,7 @@ describe("manifests", () => {
         jsonCommand(["manifest", "check", ...files]),
       ),
     );
-    // Two origins want the same environment variable as their key.
+    // Two endpoints at different origins name the same environment variable for their keys.
     expect(shared).toMatchObject({
       code: 1,
       json: { issues: [{ file: two, pointer: "/endpoint/api_key_env" }] },

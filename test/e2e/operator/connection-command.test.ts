@@ -149,7 +149,7 @@ describe("connection add", () => {
   });
 });
 
-/** The provider did not accept the key, for this reason. */
+/** The answer of a test that failed, with this message. */
 function no(message: RegExp): object {
   return { ok: false, message: expect.stringMatching(message) };
 }

@@ -22,7 +22,7 @@ import {
 import { runProgram, type RunningProgram } from "../../support/program.ts";
 import { expectUnavailable } from "../../support/unavailable.ts";
 
-/** Milliseconds of the grace time, and after it: for closing the stores on a busy machine. */
+/** The grace time in milliseconds, and the time after it to close the stores on a busy machine. */
 const GRACE_MS = 500;
 const EXTRA_MS = 12_000;
 
@@ -66,7 +66,7 @@ async function books(): Promise<Books> {
   };
 }
 
-/** A long stream that has started. */
+/** Starts a long stream. */
 async function openStream(): Promise<{ readonly request: Ask; readonly requestId: string }> {
   const request = asked({ stream: true, text: "[words:50] [[fault:slow:1000]]" });
   let requestId = "";
@@ -82,7 +82,7 @@ async function openStream(): Promise<{ readonly request: Ask; readonly requestId
   return { request, requestId };
 }
 
-/** A micro-dollar a byte, ten for each of the 64 output tokens. */
+/** A micro-dollar per byte, and ten for each of the 64 output tokens. */
 function reserveOf(request: Ask): bigint {
   return BigInt(Buffer.byteLength(bodyOf(request))) + 640n;
 }
@@ -162,7 +162,7 @@ test("SIGTERM in mid-stream: the stream ends whole, exit code 0, and commands re
   expect(logs.map((line) => at(JSON.parse(line), "msg"))).toContain("embedded PostgreSQL started");
 });
 
-/** The database's folder from the log; run by root it may be outside the data folder. */
+/** The database's folder from the log; if run by root, it may be outside the data folder. */
 function databaseFolder(): string {
   const lines = running.stderr().split("\n");
   const line = lines.find((one) => one.includes('"msg":"embedded PostgreSQL"'));
@@ -185,7 +185,7 @@ async function booksBalance(): Promise<void> {
 describe("the program's own database", () => {
   let unseenKey = "";
   beforeAll(async () => {
-    // A key that was read once is known for as long as a server may remember it.
+    // The server may cache a key for 5 s, which is the longest time that it may be set to.
     running = await serve(folder, { TM_AUTH_KEY_CACHE_MS: "5000" });
     ({ key: unseenKey } = await openAccountByCommands(["--data", folder.dataDir], "5.00"));
   });
@@ -198,7 +198,7 @@ describe("the program's own database", () => {
       asked({ stream: true, text: "[words:9] [[fault:slow:40]]" }),
     );
     await until("a stream runs", () => simulator.counts().total > before);
-    // While the lock is held, no process restarts the database.
+    // While the test holds the lock, no process can restart the database.
     await withStartLock(databaseFolder(), async () => {
       killPostmaster(databaseFolder());
       await until("its processes are gone", () => postgresProcesses(databaseFolder()).length === 0);

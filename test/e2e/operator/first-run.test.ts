@@ -43,7 +43,7 @@ function elsewhere(): string {
   return `openai=${provider.url}/v1`;
 }
 
-/** Sends what a printed curl would, word by word as a shell reads it. */
+/** Sends the request of a printed curl command, whose words are split as a shell does. */
 async function curled(
   printed: string,
 ): Promise<{ readonly status: number; readonly body: object }> {

@@ -26,7 +26,7 @@ const NEW = Buffer.alloc(32, 2).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
 const CALLERS = 4;
 const PAUSE_MS = 20;
-/** Milliseconds: two readings of the files, and the time for which a key's record is cached. */
+/** The most time for two readings of the key file, and how long a key's record is cached. */
 const FOLLOWED_MS = 60_000;
 const CACHED_MS = 10_000;
 
@@ -92,7 +92,7 @@ test("the encryption key is replaced under load, and no call with an own provide
   expect(simulator.calls().filter(({ headers }) => !isOwn(headers))).toEqual([]);
 });
 
-/** Writes the key ring for all instances, which notice the file without a signal. */
+/** Writes the key ring; waits until all instances have noticed the file without a signal. */
 async function giveAll(ring: string): Promise<void> {
   const before = servers.map(countFollowed);
   writeFileSync(ringFile(), ring);

@@ -20,7 +20,7 @@ interface SourceModel {
   readonly output?: string;
 }
 
-/** A list in the form of LiteLLM's: prices as their texts, in dollars a token. */
+/** Writes a price list in LiteLLM's format, with prices as texts in dollars per token. */
 function sourceFile(name: string, models: Readonly<Record<string, SourceModel>>): string {
   const entries = Object.entries(models).map(
     ([id, { input = "1e-06", output = "2e-06" }]) =>
@@ -94,7 +94,7 @@ test("only --write changes a file: rises are announced, cuts hold, other bytes s
   expect(terms?.["mistralai/small-1"]?.price_changes).toMatchObject([
     { from: expect.stringMatching(/T00:00:00Z$/), pricing: [{ cost_usd_per_million: "1.1" }, {}] },
   ]);
-  // The file's rights are kept, and nothing else is left in the folder.
+  // The file's permissions are kept, and no temporary file is left in the folder.
   expect(statSync(file).mode & 0o777).toBe(0o640);
   expect(readdirSync(folder.manifestsDir).filter((name) => name.startsWith("."))).toEqual([]);
 

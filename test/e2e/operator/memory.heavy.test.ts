@@ -14,7 +14,7 @@ import type { RunningProgram } from "../../support/program.ts";
 import { withSimulator } from "../../support/gateway.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/** Growth that a flood may cost: the bound of the fault matrix. */
+/** The most memory that a flood may add, as in the fault matrix. */
 const GROWTH_KIB_MAX = 64 * 1024;
 
 const simulator = withSimulator();

@@ -33,7 +33,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** An empty working directory below the installation, and `npx tokenmarket` in it. */
+/** Makes an empty working directory in the installation, where `npx tokenmarket` runs. */
 function emptyPlace(name: string): ProgramPlace {
   const cwd = join(packed.folder, name);
   mkdirSync(cwd);
@@ -210,7 +210,7 @@ describe("tokenmarket/conformance", () => {
       problems.filter((line) => line.startsWith(`${file}(`));
     expect(of("option.mjs")).toEqual([expect.stringContaining("'budget' does not exist")]);
     expect(of("import.mjs")).not.toEqual([]);
-    // Nothing in the example itself, and nothing in any declaration.
+    // There are no problems in the example itself or in any declaration.
     expect(problems).toHaveLength(of("option.mjs").length + of("import.mjs").length);
   });
 });

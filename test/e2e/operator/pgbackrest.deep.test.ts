@@ -44,7 +44,7 @@ test.skipIf(!hasPgbackrest)(
     const target = ["--type=time", `--target=${between}`, "--target-action=promote"];
     pgbackrest(`--pg1-path=${data}`, ...target, "restore");
     const restored = await openOwnPostgres(beside);
-    // The server answers queries also while it replays its log.
+    // The server also answers queries while it replays its write-ahead log.
     const isOver = "select not pg_is_in_recovery() as is_over";
     await until("the replay is over", async () => (await ask(isOver))[0]?.["is_over"] === true);
     const books = openPostgresBackend({ connectionString, log });

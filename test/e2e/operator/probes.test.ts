@@ -19,7 +19,7 @@ describe("a database that is away", () => {
   const clock = new MovableClock();
   const gateway = withGateway(() => ({
     settings: { databaseUrl: urlThrough(proxy, database).href },
-    // A key that was read once stays cached however long the database is away.
+    // A key that was read once stays cached, however long the database is unavailable.
     keyCacheMs: 3_600_000,
     clock,
   }));

@@ -13,7 +13,7 @@ import { testOperator } from "../../support/test-operator.ts";
 import { newFolder } from "../../support/run-folder.ts";
 
 const DAY_MS = 86_400_000;
-/** How long ago the first requests of this test came. */
+/** How many days ago the first requests of this test were made. */
 const AGO_DAYS = 100;
 
 const gateway = withGateway();
@@ -39,10 +39,10 @@ async function served(model: string): Promise<string> {
   return answer.requestId;
 }
 
-/** Everything so far came that many days ago, and was settled with the providers since. */
+/** Dates all requests so far that many days back, and settles them with their providers. */
 async function makeOld(): Promise<string> {
   const then = new Date(Date.now() - AGO_DAYS * DAY_MS).toISOString().slice(0, 10);
-  // Noon keeps all of it within one day at any time of the test.
+  // With noon as their time, all of them stay within one day.
   const noon = `'${then}T12:00Z'`;
   const id = `attempt_id_at(${noon}) + attempt_id - (select min(attempt_id) from attempt)`;
   const steps = [
@@ -191,7 +191,7 @@ describe("after ledger retire", () => {
     expect(at(json, "data")).toMatchObject([{ request_id: newId }]);
     const csv = await get(gateway.url, { key, path: "/v1/usage?format=csv" });
     expect(csv.text.split("\r\n").slice(1)).toEqual([expect.stringContaining(newId), ""]);
-    // Four requests were paid for: the balance knows them all.
+    // Four requests were paid for, and the balance includes the retired ones.
     const cost = Number(at(kept.json, "data", "cost_micro_usd"));
     expect(at(json, "balance", "settled_micro_usd")).toBe(5_000_000 - 4 * cost);
     expect(await served("test/b")).toBeDefined();

@@ -16,10 +16,10 @@ import type { RunningProgram } from "../../support/program.ts";
 import { problemsOf, SteadyTraffic } from "../../support/steady-traffic.ts";
 
 const PER_SECOND = 200;
-/** Runs for a minute, and with it the instance that serves it. */
+/** Takes about a minute, and so does the stop of the instance that serves it. */
 const LONG_STREAM = "[words:75] [[fault:slow:1000]]";
 const LONG_MS = 55_000;
-/** When the balancer knows of a stop, and how long an instance waits for that. */
+/** How soon the balancer notices a stop, and how long the stopping instance waits for that. */
 const NOTICED_MS = 3_000;
 const DELAY_MS = 6_000;
 
@@ -27,7 +27,7 @@ const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 const database = withDatabase();
 
-/** Ended with the test, whether it passes or fails. */
+/** Starts an instance, which ends with the test, whether it passes or fails. */
 async function up(): Promise<RunningProgram> {
   const program = await serve(folder, {
     DATABASE_URL: database.connectionString,
@@ -62,7 +62,7 @@ test.skipIf(!hasNginx)(
       ask(urlOf(each), { ...asked, text: LONG_STREAM, maxTokens: 1_000 }),
     );
     const whole = Promise.all(streams);
-    // Awaited below; a test that fails before that must not end in a rejection that nothing handles.
+    // It is awaited below. If the test fails before that, its rejection must not stay unhandled.
     whole.catch(() => undefined);
     const load = new SteadyTraffic(PER_SECOND, () =>
       ask(nginx.url, { key, wire: "wire_a", model: "op/model", text: "a" }),

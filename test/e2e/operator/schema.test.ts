@@ -37,11 +37,11 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["doctor"],
 ];
 
-/** A step that works with programs of this level and higher only. */
+/** A migration step whose schema only programs of this schema level or higher can work with. */
 const fromTheFuture = (programMin: number): string =>
   `insert into schema_step values ('future', 9999, ${programMin}, '')`;
 
-/** The steps that the database has; undefined where it has no list. */
+/** The names of the steps in the database; undefined if it has no list of steps. */
 async function migrationsIn(database: FreshDatabase): Promise<readonly string[] | undefined> {
   const found = await queryOf(database, "select to_regclass('schema_step') is null as none");
   if (found[0]?.["none"] === true) return undefined;
@@ -80,7 +80,7 @@ describe.each([
     state: "older",
     change: "delete from schema_step where name = 'functions'",
     words: "is older than this program",
-    /** Every command checks the schema in one place: here it is seen that none forgets to. */
+    /** All commands check the schema in one place; this shows that none of them skips it. */
     commands: COMMANDS,
   },
   {
@@ -106,7 +106,7 @@ describe.each([
     for (const args of [...(commands ?? [["org", "list"], ["doctor"]]), serve]) {
       const { code, output } = await messageOf(args, { ...env, TM_AUTO_MIGRATE: "0" });
       const call = args.join(" ");
-      // The doctor reports what is wrong instead of failing: its answer is no.
+      // `doctor` exits with 1, because it reports the problem instead of failing.
       expect({ call, code }).toEqual({ call, code: args[0] === "doctor" ? 1 : 2 });
       expect(output).toContain(words);
       expect(output).toContain("`tokenmarket migrate`");

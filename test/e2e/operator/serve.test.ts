@@ -32,7 +32,7 @@ const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 const backend = withBackend();
 
-/** The same price in the two lists, in dollars per million prompt tokens. */
+/** Two price lists with this price, in dollars per million tokens. */
 function listsAt(usd: number): Readonly<Record<string, string>> {
   const facts = `"litellm_provider":"groq","mode":"chat","max_input_tokens":1000`;
   const prices = `"input_cost_per_token":${usd}e-06,"output_cost_per_token":${usd}e-06`;
@@ -43,7 +43,7 @@ function listsAt(usd: number): Readonly<Record<string, string>> {
   };
 }
 
-/** Of the lists and of the receiver that is trusted. */
+/** The certificate of the lists' server and of the receiver that is trusted. */
 const certificate = selfSigned({ host: "localhost" });
 const lists = withResource(async () => {
   const { port, close } = await listenLocally(
@@ -54,7 +54,7 @@ const lists = withResource(async () => {
   return { url: `https://localhost:${port}`, close };
 });
 
-/** A manifest of an import from lists in which the price was twice as high. */
+/** Imports a manifest from lists in which the price is twice as high. */
 async function importCatalog(): Promise<void> {
   const [litellm = "", genai = ""] = Object.entries(listsAt(2)).map(([name, text]) => {
     const file = join(folder.root, name.replace(".json", "-2026-10-01.json"));
@@ -88,7 +88,7 @@ const server: RunningProgram = withResource(
     write(START);
     writeFileSync(secretFile(), `${SECRETS[0]}\n`);
     await importCatalog();
-    // The process trusts these authorities besides the public ones.
+    // The process trusts these certificate authorities in addition to the public ones.
     writeFileSync(authorities(), `${certificate.cert}${lastYear.cert}`);
     const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
     const how = ["--config", settingsFile(), ...places];
@@ -245,7 +245,7 @@ test("a changed payment secret in a file is used without a reload, and is in no 
   for (const secret of SECRETS) expect(server.stderr()).not.toContain(secret);
 });
 
-/** The status that an event of the payment provider is answered with. */
+/** The status with which an event of the payment provider is answered. */
 async function report(secret: string): Promise<number> {
   const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
   const { webhooks } = new Stripe("sk_test_x");

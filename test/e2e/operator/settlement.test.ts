@@ -26,7 +26,7 @@ beforeAll(async () => {
   await serveOneDay();
 });
 
-/** One request of a provider that failed, and three answered ones, set back to yesterday. */
+/** Makes one request that fails and three that are answered, and dates them to yesterday. */
 async function serveOneDay(): Promise<void> {
   const unlucky = await gateway.account("5");
   gateway.simulator.script({ model: "op/model", fault: "status:500", times: 1 });

@@ -13,7 +13,7 @@ import { withDatabase } from "../../support/postgres.ts";
 import { urlThrough, withProxyTo } from "../../support/tcp-proxy.ts";
 
 const GRACE_MS = 500;
-/** Milliseconds after the grace time: the bound for closing the stores, plus a busy machine. */
+/** Milliseconds that closing the stores may take after the grace time on a busy machine. */
 const EXTRA_MS = 14_000;
 const ENV = { TM_SHUTDOWN_GRACE_MS: String(GRACE_MS) };
 
@@ -52,8 +52,8 @@ test("SIGTERM ends a process whose database is silent", async () => {
   proxy.set("silent");
   const beganMs = performance.now();
   const code = await program.end("SIGTERM");
-  // Each store has a bound of its own: 0 is a stop in which all of them came first, and 2 one that
-  // ended at the bound of the whole, and said so.
+  // Each store has a time limit of its own. With code 0, all stores were closed within theirs. With
+  // code 2, the process was ended at the limit of the whole stop, and logged that.
   expect([0, 2]).toContain(code);
   await until("it says why, if it was ended", () => {
     return code === 0 || program.stderr().includes("not stopped after 11 s");

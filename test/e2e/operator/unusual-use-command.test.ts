@@ -14,7 +14,7 @@ beforeAll(() => {
   env = { DATABASE_URL: backend.connectionString };
 });
 
-/** A trial organization that was found out in these kinds of requests. */
+/** Makes a trial organization that was limited in these kinds of requests for unusual use. */
 async function heldOrg(...families: readonly CallFamily[]): Promise<OrgId> {
   const org = await backend.accountStore.createOrg(
     { name: "Trial", email: "t@example.com" },

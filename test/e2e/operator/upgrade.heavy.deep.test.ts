@@ -11,7 +11,7 @@ import { beginUpgrade } from "../../support/upgrade.ts";
 const PER_SECOND = 100;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
-/** The time for which a step may block a reserve, plus the time until the server notices. */
+/** How long a step may block a reserve, plus the time until the server notices that. */
 const BLOCKED_MAX_MS = 3_000 + 500;
 const LOOK_EVERY_MS = 20;
 /** Latencies below this are noise: a single slow moment of the machine takes longer. */
@@ -46,9 +46,9 @@ test("requests take at most twice as long during and after the steps of a migrat
 });
 
 /**
- * Looks again and again at how long the statements of the program have waited for a lock, by the
- * clock of the server, until it is stopped; gives the longest. A machine that serves those that
- * waited together slowly does not change it.
+ * Repeatedly reads how long the program's statements have waited for a lock, by the server's clock.
+ * `stop` returns the longest wait. How slowly a busy machine serves statements after their wait
+ * does not matter.
  */
 function watchLocks(connectionString: string): { stop(): Promise<number> } {
   const over = new AbortController();
@@ -100,7 +100,7 @@ test("a long report that blocks a step fails no request, and none waits over 3 s
       `the longest wait for a lock ${waitedMs.toFixed(0)} ms\n`,
   );
   expect(problemsOf(sent)).toEqual([]);
-  // The report did block statements, but for no longer than a step may.
+  // The report did block statements, but for no longer than a migration step may.
   expect(waitedMs).toBeGreaterThan(0);
   expect(waitedMs).toBeLessThan(BLOCKED_MAX_MS);
   expect(tried.length).toBeGreaterThan(2);

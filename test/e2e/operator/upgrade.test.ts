@@ -16,7 +16,7 @@ test("a gateway serves while a later release migrates, and starts again on the n
   const first = await upgrade.serve();
   const before = upgrade.traffic(first, PER_SECOND);
   await expect.poll(() => before.count).toBeGreaterThan(SERVED_MIN);
-  // Two instances of the later release that start together: one runs the steps, once.
+  // Two instances of the later release start together, but only one of them runs the steps.
   const ran = await Promise.all([upgrade.migrate(), upgrade.migrate()]);
   expect(ran.flat()).toEqual(["columns", "transfers"]);
   // This older program starts again on the newer schema.

@@ -64,7 +64,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
       stream,
     });
 
-  /** Asks again after a 503, which counts in no limit: a starved Redis may answer too late. */
+  /** Repeats a request after a 503, which no limit counts: a busy Redis may answer too late. */
   async function served(): Promise<HttpAnswer> {
     const answer = await chat();
     if (answer.status === 503) return await served();

@@ -13,23 +13,23 @@ export interface NamedCheat {
   readonly modalities: readonly CheatModality[];
   /** The checks of the conformance suite that must notice the cheat. */
   readonly checks: string;
-  /** The check notices the cheat only if the listing has this feature. */
+  /** A feature without which a listing cannot show the cheat. */
   readonly needs?: string;
   readonly plays: Cheat;
 }
 
 const ALL = ["text", "image", "video", "decisions"] as const;
 
-/** Statuses for a request that cannot be served, without 401 and 429. */
+/** Statuses that refuse a bad request, except 401 and 429. */
 const BAD_REQUEST = new Set([400, 404, 413, 422]);
 
 function refuseWith(status: number): Cheat {
   return { refuse: (honest) => (BAD_REQUEST.has(honest) ? { status } : {}) };
 }
 
-/** Reads a body as a provider does that clamps what is out of range. */
+/** Returns the body as read by a provider that clamps numbers outside of their range. */
 function clamp(body: JsonObject): JsonObject {
-  // No listing has a narrower range, and these values do not change an answer.
+  // No listing has a narrower range than 0 to 1, and these values do not change an answer.
   const clamped = ["temperature", "top_p", "frequency_penalty", "presence_penalty"].flatMap(
     (key) =>
       typeof body[key] === "number" ? [[key, Math.min(1, Math.max(0, body[key]))] as const] : [],
@@ -100,7 +100,7 @@ const COMMON: Readonly<Record<string, NamedCheat>> = {
   },
 };
 
-/** By the NAME of the fault `cheat:NAME`. */
+/** All cheats by name; the simulator plays one on the fault `cheat:NAME`. */
 export const CHEATS: Readonly<Record<string, NamedCheat>> = {
   ...COMMON,
   ...nameCheats(TEXT_CHEATS, "text", (effect) => ({ chat: playText(effect) })),
@@ -109,7 +109,7 @@ export const CHEATS: Readonly<Record<string, NamedCheat>> = {
   ...nameCheats(DECISION_CHEATS, "decisions", (effect) => ({ decisions: playDecision(effect) })),
 };
 
-/** For the simulator's option `cheats`. */
+/** The value of the simulator's option `cheats`. */
 export const PLAYED_CHEATS: Cheats = Object.fromEntries(
   Object.entries(CHEATS).map(([name, { plays }]) => [name, plays]),
 );
@@ -127,7 +127,7 @@ function nameCheats<E>(
       if (name !== "image-ignored") {
         return [name, { ...named, modalities: [modality], plays: play(effect) }];
       }
-      // Two kinds of host can ignore a picture.
+      // A picture can be ignored in a chat and in a decision.
       const plays = { ...play(effect), decisions: { read: withoutPictures } };
       return [name, { ...named, modalities: ["text", "decisions"], plays }];
     }),

@@ -4,7 +4,7 @@ import { type Asked, prompt, type TextCheats, type TextEffect } from "./text-eff
 
 const NONE = "none, because it is honest";
 
-/** Changes the words of the answer and its tokens accordingly. No answer exceeds its bound. */
+/** Changes the text and the token count of an answer, unless that would exceed its bound. */
 function worded(change: (text: string, asked: Asked) => string): NonNullable<TextEffect["answer"]> {
   return (answer, asked) => {
     const { maxTokens = Number.POSITIVE_INFINITY, answerSchema } = asked.request;
@@ -17,7 +17,7 @@ function worded(change: (text: string, asked: Asked) => string): NonNullable<Tex
 
 const THOUGHT = "The user wants an answer. I look at what was said, and say it. ".repeat(4);
 
-/** Shows a thought, and counts it as part of the answer. */
+/** Adds a thought to the answer, and counts its tokens as output. */
 function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): SimAnswer {
   const output = answer.usage.output + estimateTokens(THOUGHT);
   if (output <= maxTokens) {
@@ -28,13 +28,13 @@ function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): S
   return { ...answer, thinking: cut, text: "", calls: [], finish: "length", usage };
 }
 
-/** What honest models and servers do that looks odd. No check may fail them for it. */
+/** Odd behavior of honest models and servers. No check may fail because of it. */
 export const CLUMSY_MODELS: TextCheats = {
   "honest-chatty": [
     NONE,
     { answer: worded((text) => `Sure! Here you go:\n\n${text}\n\nAnything else?  \n`) },
   ],
-  /** Numbers and words have emphasis, thousands a comma, and hyphens do not break. */
+  /** Emphasizes long numbers, writes commas in thousands, and uses hyphens that do not break. */
   "honest-markdown": [
     NONE,
     {

@@ -13,7 +13,7 @@ import {
 } from "./text-effects.ts";
 
 export const CONTENT_CHEATS: TextCheats = {
-  /** The arguments of a streamed tool call end in their middle; those of a whole one do not. */
+  /** The arguments of a streamed tool call end in the middle; those of a whole one do not. */
   "tool-arguments-broken-in-stream": [
     "C6",
     {
@@ -39,7 +39,7 @@ export const CONTENT_CHEATS: TextCheats = {
     { answer: asIf(({ choice }) => (choice.kind === "none" ? { choice: { kind: "auto" } } : {})) },
     "tools",
   ],
-  /** The first tool is called, whichever is named. */
+  /** The first tool is called, whichever tool the request names. */
   "tool-choice-named-ignored": [
     "C6",
     {
@@ -72,7 +72,7 @@ export const CONTENT_CHEATS: TextCheats = {
     { answer: calls((call) => ({ arguments: call.arguments.replace("celsius", "kelvin") })) },
     "tools",
   ],
-  /** Two calls of an answer have each other's arguments. */
+  /** The calls of an answer have each other's arguments. */
   "calls-swapped": [
     "C6",
     {
@@ -126,7 +126,7 @@ export const CONTENT_CHEATS: TextCheats = {
     "C9",
     { when: "stream", answer: asIf(() => ({ maxTokens: undefined })) },
   ],
-  /** An answer that is cut at its bound has one token more than the bound. */
+  /** An answer that is cut at its bound has one token too many. */
   "bound-off-by-one": [
     "C9",
     {
@@ -144,7 +144,7 @@ export const CONTENT_CHEATS: TextCheats = {
 
   "context-truncated": ["C10", { read: lastTokens }],
   "context-truncated-in-stream": ["C10", { when: "stream", read: lastTokens }],
-  /** Of a text of more than 4,000 characters the middle third is not read. */
+  /** The middle third of a text of more than 4,000 characters is not read. */
   "middle-dropped": [
     "C10",
     {
@@ -174,7 +174,7 @@ export const CONTENT_CHEATS: TextCheats = {
     },
     "images in the prompt",
   ],
-  /** Of several images in a prompt the first one is read. */
+  /** Only the first of several images in a prompt is read. */
   "second-image-dropped": [
     "C10",
     {
@@ -193,7 +193,7 @@ export const CONTENT_CHEATS: TextCheats = {
   "system-cut": ["C10", { read: rewriteRead("system", (text) => text.slice(0, 200)) }],
   "system-dropped-with-tools": ["C10", { when: "tools", read: unread("system") }, "tools"],
   "history-dropped": ["C10", { read: unread("history") }],
-  /** Of several earlier turns the last one is read. */
+  /** Of several earlier turns only the last one is read. */
   "turns-forgotten": [
     "C10",
     {

@@ -5,9 +5,9 @@ import type { Decided } from "../../../src/dev/simulator/decisions/decision-orde
 import { rounded } from "../../../src/dev/simulator/decisions/decision-order.ts";
 
 export interface DecisionEffect {
-  /** Changes the body that is read. The usage counts the whole body. */
+  /** Changes the body that the model reads. The usage counts the whole body. */
   readonly read?: (body: JsonObject) => JsonObject;
-  /** Changes an answer, given all answers to the request. */
+  /** Changes one answer, given all answers to the request. */
   readonly answer?: (answer: unknown, all: readonly unknown[]) => unknown;
   readonly decided?: (decided: Decided) => Partial<Decided>;
   readonly every?: number;
@@ -41,9 +41,9 @@ function rankProbabilities({ probabilities }: JsonObject): readonly (readonly [s
 
 type Rows = Readonly<Record<string, readonly [check: string, DecisionEffect, needs?: string]>>;
 
-/** By name: the check that finds the cheat, and what the cheat does. */
+/** The cheats by name, each with the check that must notice it. */
 export const DECISION_CHEATS: Rows = {
-  /** The probabilities of a choice or a score have the sum 1.4. */
+  /** The probabilities of a choice or a score add up to 1.4. */
   "decision-probabilities-off": [
     "C2",
     {
@@ -85,7 +85,7 @@ export const DECISION_CHEATS: Rows = {
     "C2 and others",
     { answer: (answer, all) => all.find((each) => describeKind(each) === describeKind(answer)) },
   ],
-  /** Every question for yes or no is answered with yes. */
+  /** Every yes-or-no question is answered with yes. */
   "decision-always-yes": [
     "C11",
     {
@@ -114,7 +114,7 @@ export const DECISION_CHEATS: Rows = {
     { answer: (answer) => (isObject(answer) && "choice" in answer ? first(answer) : answer) },
     "probabilities",
   ],
-  /** Entities are words that the text does not have. */
+  /** Entities are words that are not in the text. */
   "decision-spans-invented": [
     "C11",
     {
@@ -125,7 +125,7 @@ export const DECISION_CHEATS: Rows = {
     },
     "spans",
   ],
-  /** The tokens of the state are reported once for each question. */
+  /** The tokens of the state are counted once for each question. */
   "decision-state-per-question": [
     "C11",
     {
@@ -173,7 +173,7 @@ function first(answer: JsonObject): JsonObject {
   };
 }
 
-/** The body as a host reads it to which all images look the same. */
+/** Returns the body as read by a provider to which all images look the same. */
 export function withoutPictures(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blank(inner)]));
 }
@@ -183,7 +183,7 @@ function blank(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { type, image_url: image } = value;
   if (type !== "image_url" || !isObject(image)) return withoutPictures(value);
-  // The host accepts or refuses an image by the part before the comma.
+  // The part before the comma stays, because a provider accepts or refuses an image by it.
   const url = textOf(image["url"]).replace(/,.*$/s, ",AAAA");
   return { type, image_url: { url } };
 }
@@ -204,7 +204,7 @@ export function playDecision(effect: DecisionEffect): DecisionCheat {
   };
 }
 
-/** The answers of the first request with this key and these questions. */
+/** Returns the answers to the first request with this key and these questions. */
 function keptAnswers({ answers }: Decided, key: string, kept: Map<string, unknown>): JsonObject {
   const name = `${key} ${Object.keys(answers).join(" ")}`;
   if (!kept.has(name)) kept.set(name, answers);
@@ -212,8 +212,8 @@ function keptAnswers({ answers }: Decided, key: string, kept: Map<string, unknow
 }
 
 /*
- * Multiplies the probabilities, but none exceeds 1: the excess of the first goes to the second.
- * Their order, and so the choice, stays.
+ * Multiplies the probabilities by 1.4. The excess of the first one over 1 is added to the second,
+ * so that their order, and the choice, stay the same.
  */
 function withSum(likely: JsonObject): JsonObject {
   const scaled = Object.entries(likely)

@@ -3,7 +3,7 @@ import { pngChunk } from "../../../src/dev/simulator/images/picture.ts";
 
 type Rows = Readonly<Record<string, readonly [check: string, ImageCheat, needs?: string]>>;
 
-/** By name: the check that finds the cheat, and what the cheat does. */
+/** The cheats by name, each with the check that must notice it. */
 export const IMAGE_CHEATS: Rows = {
   "image-one-missing": [
     "C2",
@@ -11,7 +11,7 @@ export const IMAGE_CHEATS: Rows = {
     "several images in one request",
   ],
   "image-truncated": ["C2", { file: (bytes) => bytes.subarray(0, bytes.length / 2) }],
-  /** A byte in the middle of each image is another one. */
+  /** A byte near the end of each image file is changed. */
   "image-damaged": [
     "C2",
     {
@@ -63,7 +63,7 @@ export const IMAGE_CHEATS: Rows = {
   "image-model": ["C7", { model: "another-model" }],
 };
 
-/** A file with the same picture and an added text. Files of other formats stay as they are. */
+/** Returns a file with the same picture and a text added. Files of other formats are unchanged. */
 function pngWithComment(file: Buffer, comment: string): Buffer {
   const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
   if (end < 0 || file.toString("latin1", 1, 4) !== "PNG") return file;

@@ -11,7 +11,7 @@ export function playText(effect: TextEffect): NonNullable<Cheat["chat"]> {
       return { request: plain, answer: answerTo(plain), model: plain.model };
     }
     const { promptTokens, cacheMarkedTokens, hourMarkedTokens, stream } = plain;
-    // The prompt is read differently, but the usage counts the whole prompt.
+    // The model reads another prompt, but the usage counts the real one.
     const honest = { promptTokens, cacheMarkedTokens, hourMarkedTokens, stream };
     const { read } = effect;
     const seen = read === undefined ? plain : { ...dialect.read(read(body)), ...honest };
@@ -40,7 +40,7 @@ export function playText(effect: TextEffect): NonNullable<Cheat["chat"]> {
   };
 }
 
-/** The text and the calls of the first answer with this key. The tokens of the prompt are true. */
+/** Returns the text and calls of the first answer with this key, with the real prompt tokens. */
 function replayed(answer: SimAnswer, key: string, kept: Map<string, unknown>): SimAnswer {
   if (key === "") return answer;
   const first = kept.get(key) as SimAnswer | undefined;

@@ -9,15 +9,15 @@ export interface Asked {
   readonly request: SimRequest;
 }
 
-/** What a cheat changes in a chat answer; everything else stays. */
+/** The changes that a cheat makes to a chat answer; absent members change nothing. */
 export interface TextEffect {
-  /** The cheat applies only to requests with all of these traits. Default: every request. */
+  /** Traits that a request must have for the cheat to apply. Default: none. */
   readonly when?: string;
-  /** The cheat applies only to every nth answer. */
+  /** The cheat applies only to every nth answer. Default: 1. */
   readonly every?: number;
-  /** The cheat applies only from this answer on. */
+  /** The cheat applies only from the answer with this number on. Default: 0. */
   readonly after?: number;
-  /** The model's name in the answer; `*` becomes the right name. */
+  /** The model's name in the answer; `*` stands for the right name. */
   readonly model?: string;
   /** Changes the prompt that the model reads. The usage counts the whole prompt. */
   readonly read?: (body: JsonObject) => JsonObject;
@@ -25,15 +25,15 @@ export interface TextEffect {
   readonly answer?: (answer: SimAnswer, asked: Asked) => SimAnswer;
   readonly usage?: (usage: SimUsage, asked: Asked) => Partial<SimUsage>;
   readonly frames?: (frames: readonly Frame[]) => readonly Frame[];
-  /** Changes the JSON of a whole answer, and of each event. */
+  /** Changes the JSON of a whole answer or of each stream event. */
   readonly json?: (text: string) => string;
-  /** All prompts with this key get the answer to the first of them. */
+  /** Prompts with the same key all get the answer to the first of them; "" replays nothing. */
   readonly replay?: (asked: Asked) => string;
 }
 
 type Part = "system" | "history" | "answers" | "results" | "last";
 
-/** Changes every text of one part. */
+/** Returns the body with every text of one part changed. */
 function mapPart(
   body: JsonObject,
   part: Part | "all",
@@ -94,7 +94,7 @@ export function textOfPart(body: JsonObject, part: Part | "all"): string {
 const OTHERS = /[\u0250-\uffff]/;
 const LONG_TOKENS = 1_000;
 
-/** By the words of `when`: tests for a trait of a request. */
+/** The traits that `when` may name, each with a test for it. */
 const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,
@@ -161,14 +161,14 @@ export function calls(
   });
 }
 
-/** A piece of text, as either wire sends it. */
+/** Matches a text delta of either wire. */
 const TEXT_PIECE = /"delta":\{(?:"type":"text_delta","text"|"content"):"[^"]/;
 
 export function textFrames(frames: readonly Frame[]): readonly Frame[] {
   return frames.filter(({ kind, data }) => kind === "content" && TEXT_PIECE.test(data));
 }
 
-/** Repeats or loses pieces of text: `times` says how often piece `at` of `of` is sent. */
+/** Repeats or drops text deltas: `times` returns how often delta `at` of `of` is sent. */
 export function pieces(
   times: (at: number, of: number) => number,
 ): NonNullable<TextEffect["frames"]> {
@@ -181,7 +181,7 @@ export function pieces(
   };
 }
 
-/** Adds frames after the end mark. */
+/** Adds events after the end mark. */
 export function afterEnd(
   more: (frames: readonly Frame[], end: Frame) => readonly Frame[],
 ): NonNullable<TextEffect["frames"]> {
@@ -197,7 +197,7 @@ export type TextCheats = Readonly<
   Record<string, readonly [check: string, effect: TextEffect, needs?: string]>
 >;
 
-/* The end of a prompt: the last messages, and of the earliest of them the end of its text. */
+/* Returns the prompt cut to its last 2,000 tokens, as a model with a short context reads it. */
 export function lastTokens(body: JsonObject): JsonObject {
   let left = READ_TOKENS_MAX * CHARS_PER_TOKEN;
   const cut = (content: unknown): unknown => {

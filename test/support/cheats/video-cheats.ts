@@ -4,7 +4,7 @@ const PAGE = `<!doctype html><html><body>${"Not a film. ".repeat(100)}</body></h
 
 type Rows = Readonly<Record<string, readonly [check: string, VideoCheat, needs?: string]>>;
 
-/** By name: the check that finds the cheat, and what the cheat does. */
+/** The cheats by name, each with the check that must notice it. */
 export const VIDEO_CHEATS: Rows = {
   "video-failed-but-billed": ["C11", { billsFailed: true }],
   "video-seconds-over-max-accepted": ["C11", { acceptsLong: true }],

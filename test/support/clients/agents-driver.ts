@@ -11,7 +11,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The parts of `@openai/agents` that are used. It is no dependency of this repository. */
+/** The parts of `@openai/agents` that are used. It is not a dependency of this repository. */
 export interface AgentsModule {
   readonly Agent: new (options: object) => object;
   readonly OpenAIProvider: new (options: object) => object;
@@ -30,7 +30,7 @@ interface AgentRun {
   toTextStream(): AsyncIterable<string>;
 }
 
-/** The agents framework over chat completions, with its own copy of the official client. */
+/** Drives the agents framework over chat completions, with its own copy of the official client. */
 export function agentsDriver(agents: AgentsModule, Client: typeof OpenAI): Driver {
   const start = async (target: Equipped, prompt: string, more: object = {}): Promise<AgentRun> => {
     const { stream = false, signal, ...options } = more as { stream?: boolean; signal?: unknown };

@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The functions of the framework that the driver calls. */
+/** The functions of the AI SDK that the driver calls. */
 type Framework = Pick<
   typeof ai,
   "generateText" | "generateObject" | "streamText" | "jsonSchema" | "stepCountIs" | "tool"
@@ -74,7 +74,7 @@ export function aiSdkDriver(
       let text = "";
       for await (const part of stream.fullStream) {
         if (part.type !== "text-delta") continue;
-        // Parts that were on their way come after the abort.
+        // Parts that were sent before the abort still arrive, so only the first text counts.
         text ||= part.text;
         abort.abort();
       }

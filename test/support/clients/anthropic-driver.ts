@@ -12,7 +12,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** Only newer versions have these helpers. */
+/** Methods that only newer versions of the client have. */
 interface Helpers {
   readonly hasToolRunner: boolean;
   readonly formatOf?: typeof jsonSchemaOutputFormat;
@@ -65,7 +65,7 @@ async function streamed(client: Anthropic, target: Equipped): Promise<Answer> {
   return { text, ...tokens };
 }
 
-/** The client itself runs the loop. */
+/** Lets the client itself run the loop of tool calls. */
 async function runTools(client: Anthropic, target: Equipped): Promise<Answer> {
   const toolInputs: unknown[] = [];
   const body = bodyOf(target, PROMPT.tools);

@@ -17,7 +17,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Starts a process with clients, for the tests of the calling file. */
+/** Starts a process that runs clients, before the tests of the calling file; ends it after them. */
 export function withClientProcess(prepare: () => Promise<Command>): ClientProcess {
   return withResource(async () => new Clients(await prepare()));
 }

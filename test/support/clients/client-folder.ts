@@ -8,12 +8,12 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /**
- * Installs clients that are too heavy or too new to be dependencies of this repository. Each has a
- * folder outside of it, created once for these exact versions and kept for the next deep check.
+ * Returns a folder of clients that are too heavy or too new to be dependencies of the repository.
+ * It is outside of it, created once for these exact versions, and kept for later runs.
  */
 export async function clientFolder(input: {
   readonly name: string;
-  /** These versions decide the content: other pins are another folder. */
+  /** Exact versions of the content; other versions get another folder. */
   readonly pins: unknown;
   readonly make: (folder: string) => Promise<void>;
 }): Promise<string> {
@@ -31,12 +31,12 @@ export async function clientFolder(input: {
   return folder;
 }
 
-/** Installs npm packages of exact versions, with a module that exports what `exports` says. */
+/** Installs npm packages of exact versions. `module` is the text of a module that exports them. */
 export async function npmFolder(input: {
   readonly name: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly module?: string;
-  /** Some packages install their binary by a script. */
+  /** True if a package installs its binary by a script; default: false. */
   readonly runsScripts?: boolean;
 }): Promise<string> {
   const { name, dependencies, module, runsScripts = false } = input;
@@ -47,8 +47,7 @@ export async function npmFolder(input: {
       const packageJson = { private: true, type: "module", dependencies };
       writeFileSync(join(folder, "package.json"), JSON.stringify(packageJson));
       if (module !== undefined) writeFileSync(join(folder, "clients.mjs"), module);
-      // npm must not refuse a package for a newer Node: another Node than that of the tests runs
-      // it.
+      // A Node other than that of the tests may run the package, so npm must not check the version.
       const options = ["--engine-strict=false", "--no-audit", "--no-fund", "--loglevel=error"];
       if (!runsScripts) options.push("--ignore-scripts");
       await run("npm", ["install", ...options], { cwd: folder });

@@ -3,8 +3,8 @@ import { guidePackages } from "./guide.ts";
 import { hasPython } from "./python.ts";
 
 /**
- * These packages ask for Node 22, which is newer than the oldest that this repository supports; the
- * last one calls a host of its maker when it is installed with its scripts.
+ * These packages need Node 22, which is newer than the oldest Node that this repository supports.
+ * The install script of the last one calls a host of its maker.
  */
 export const OWN_FOLDER_CLIENTS = {
   openai: "7.57.0",
@@ -18,14 +18,12 @@ export const OWN_FOLDER_CLIENTS = {
 
 export const PYTHON_CLIENTS: readonly string[] = ["openai==3.54.0", "anthropic==2.12.0"];
 
-/** The coding agents that the guide installs: hundreds of megabytes each. */
+/** Returns the coding agents that the guide installs, which are hundreds of megabytes each. */
 export function codingAgents(): Readonly<Record<string, string>> {
   return guidePackages(["Claude Code", "opencode", "Codex"]);
 }
 
-/**
- * A client that a run leaves out is reported at its end, so that nothing untested passes as tested.
- */
+/** Returns the clients that this run leaves out, which its end reports as untested. */
 export function clientsNotRun(): readonly string[] {
   const python = PYTHON_CLIENTS.map((pin) => pin.replace("==", "@")).join(", ");
   if (isDeep) return hasPython() ? [] : [`${python} for Python: there is no Python 3.9 here`];

@@ -1,4 +1,4 @@
-/** One thing that every client does in its own way; the texts of the matrix say what it proves. */
+/** One task that each client does in its own way; the names of the matrix's tests explain it. */
 export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
 
 export interface Target {
@@ -8,10 +8,7 @@ export interface Target {
   readonly model: string;
 }
 
-/**
- * An answer as the client sees it. It is plain JSON, because some clients run in a separate
- * process.
- */
+/** An answer as the client sees it; plain JSON, because some clients run in another process. */
 export interface Answer {
   readonly text?: string;
   readonly tokens?: { readonly input: number; readonly output: number };
@@ -22,21 +19,21 @@ export interface Answer {
 
 export interface Outcome extends Answer {
   readonly fault?: Fault;
-  /** Answered requests of the client, without those that a busy machine answered with a 503. */
+  /** Number of answered requests, without those answered with 503 because the machine was busy. */
   readonly requests: number;
 }
 
 export interface Fault {
-  /** Names of the error's class and of those it extends. */
+  /** Names of the error's class and of the classes that it extends. */
   readonly classes: readonly string[];
   readonly status: unknown;
   readonly message: string;
 }
 
-/** A fault of the client is part of the outcome, so a driver does not reject. */
+/** A driver does not reject: a fault of the client is part of the outcome. */
 export type Driver = (deed: Deed, target: Target) => Promise<Outcome>;
 
-/** The target, and a `fetch` that counts. */
+/** A target, and a `fetch` that counts the requests. */
 export interface Equipped extends Target {
   readonly fetch: typeof fetch;
 }
@@ -46,10 +43,7 @@ export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<
 /** Node's own `fetch`, even while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-/**
- * The gateway answers this status when the machine is busy; clients are right to repeat the
- * request.
- */
+/** The gateway's answer on a busy machine; clients are right to repeat the request. */
 const OVERLOADED = 503;
 
 export function driverOf(deeds: Deeds): Driver {
@@ -91,7 +85,7 @@ export const SCHEMA = {
 } as const;
 
 function faultOf(error: unknown): Fault {
-  // A framework that retries wraps the last error.
+  // A framework that retries wraps the last error in its own.
   const inner = member(error, "lastError") ?? error;
   const status = member(inner, "status") ?? member(inner, "statusCode");
   return {
@@ -101,7 +95,7 @@ function faultOf(error: unknown): Fault {
   };
 }
 
-/** Some errors keep the gateway's message in the body only. */
+/** Returns a text of an error; some errors have the gateway's message in `body` only. */
 function textOf(error: unknown, name: "message" | "body"): string {
   const text = member(error, name);
   return typeof text === "string" ? text : "";

@@ -23,7 +23,7 @@ export function guideBlocks(heading: string): readonly Block[] {
   }));
 }
 
-/** The packages that the guide installs in these sections, with the versions it names. */
+/** Returns the packages that the guide installs in these sections, with their versions. */
 export function guidePackages(headings: readonly string[]): Readonly<Record<string, string>> {
   const commands = headings.flatMap(guideBlocks).map(({ text }) => INSTALL.exec(text)?.groups);
   return Object.fromEntries(
@@ -41,15 +41,15 @@ export interface GuideEnvironment {
   readonly url: string;
   readonly key: string;
   readonly model: string;
-  /** A folder of programs that comes first on PATH. */
+  /** A folder of programs that is put first on PATH. */
   readonly programs?: string;
-  /** Variables of the guide that are left out. */
+  /** Lines of the guide that name one of these variables are left out. */
   readonly without?: readonly string[];
 }
 
 /**
- * Follows a section in an empty folder with its own home: writes the files whose path is the first
- * line of their block, and runs the commands in one shell.
+ * Follows a section in an empty folder, which is also the home directory: writes each file whose
+ * path is the first line of its block, and runs the commands in one shell.
  */
 export async function followGuide(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const blocks = guideBlocks(heading).filter(({ text }) => !INSTALL.test(text));
@@ -65,9 +65,7 @@ export async function followGuide(heading: string, input: GuideEnvironment): Pro
   });
 }
 
-/**
- * Runs one block that a page prints whole, with the key and the model in it, as `followGuide` does.
- */
+/** Runs one complete block of a page, with the key and the model set, as `followGuide` does. */
 export async function runPrinted(code: string, input: GuideEnvironment): Promise<GuideRun> {
   return await inEmptyFolder((folder) => shell(filledIn(code, input), folder, input));
 }
@@ -112,7 +110,7 @@ async function shell(
     TM_URL: url,
     TOKEN_MARKET_KEY: key,
   };
-  // Agents keep to the repository in which they start.
+  // Coding agents work within the git repository in which they start.
   await runFile("git", ["init", "--quiet"], { cwd: folder, env });
   return await runFile("/bin/sh", ["-eu", "-c", script], { cwd: folder, env });
 }

@@ -10,21 +10,19 @@ export interface ClientRow {
   readonly drive: Driver;
   readonly wire: "a" | "b";
   /**
-   * The official client of its wire has two ways to read a stream: on wire_a with and without
-   * usage, on wire_b event by event and with its own accumulator.
+   * The official client of its wire reads a stream in two ways: on wire_a with and without usage,
+   * on wire_b event by event and with its own accumulator.
    */
   readonly isOfficial: boolean;
   /**
-   * How the client asks for structured output. Only a forced tool is translated for the other wire.
+   * How the client asks for structured output; only a forced tool is translated for the other wire.
    */
   readonly structured: "format" | "tool" | "none";
-  /** Names of its error classes for 401, 429 and 404. */
+  /** Names of its error classes for 401, 429 and 404 answers. */
   readonly errors: readonly [wrongKey: string, noCredit: string, noModel: string];
-  /**
-   * Most requests for a refusal that waiting does not help; 1 if the client knows x-should-retry.
-   */
+  /** The most requests that the client may send without credit. Default: 1, without a retry. */
   readonly requestsWithoutCredit?: number;
-  /** The client's own reading of the usage, where it differs from the debit. */
+  /** Computes the tokens that the client reports, where they differ from the debited ones. */
   readonly usageRead?: (debited: Tokens, read: UsageRead) => Tokens;
 }
 
@@ -41,7 +39,7 @@ const MODELS = [
 ] as const;
 const CREDIT_MICRO_USD = 1_000_000n;
 
-/** Each cell has its own account, so the cells run concurrently. */
+/** Declares the tests of the clients. Each test has its own account, so they run concurrently. */
 export function clientMatrix(gateway: TestGateway, rows: readonly ClientRow[]): void {
   describe.concurrent.each(rows)("$name", (row) => {
     for (const { model, wire } of MODELS) {
@@ -156,7 +154,7 @@ function refusalCells(gateway: TestGateway, row: ClientRow): void {
 }
 
 const SAID = `You said: ${"x".repeat(400)}`;
-/** The local estimate of the prompt's tokens, as count_tokens returns it. */
+/** The gateway's estimate of the prompt's tokens, as count_tokens returns it. */
 export const ESTIMATED_INPUT = 85;
 /** The cached tokens of the prompt, which the account's usage shows as cached. */
 export const CACHED_INPUT = 40;

@@ -14,7 +14,7 @@ import {
 type OpenAIClass = typeof OpenAI;
 type Usage = OpenAI.CompletionUsage | null | undefined;
 
-/** The versions of the official client differ in one name only. */
+/** Works with every version of the official client; they differ in one name only. */
 export function openaiDriver(Client: OpenAIClass): Driver {
   const open = ({ url, key, fetch }: Equipped): OpenAI =>
     new Client({ apiKey: key, baseURL: `${url}/v1`, fetch });
@@ -45,10 +45,7 @@ function answerOf(completion: OpenAI.ChatCompletion): Answer {
   return { text: completion.choices[0]?.message.content ?? "", ...tokensOf(completion.usage) };
 }
 
-/**
- * Without usage, takes the first choice of each chunk unchecked, as the loop of every tutorial
- * does.
- */
+/** Without usage, takes the first choice of each chunk unchecked, as most tutorials do. */
 async function streamed(
   client: OpenAI,
   body: OpenAI.ChatCompletionCreateParamsStreaming,
@@ -87,7 +84,7 @@ async function runTools(client: OpenAI, target: Equipped): Promise<Answer> {
   return { text: (await runner.finalContent()) ?? "", toolInputs };
 }
 
-/** In version 4 the runner is a part of the beta. */
+/** In version 4 of the client, `runTools` is below `beta`. */
 function completionsOf(client: OpenAI): OpenAI["chat"]["completions"] {
   if ("runTools" in client.chat.completions) return client.chat.completions;
   return (client.beta as unknown as Pick<OpenAI, "chat">).chat.completions;

@@ -10,7 +10,7 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The parts of `@openrouter/sdk` that are used. It is no dependency of this repository. */
+/** The parts of `@openrouter/sdk` that are used. It is not a dependency of this repository. */
 export interface OpenRouterModule {
   readonly HTTPClient: new (options: { readonly fetcher: typeof fetch }) => object;
   readonly OpenRouter: new (options: object) => {
@@ -53,7 +53,7 @@ interface ChatUsage {
   readonly completionTokens: number;
 }
 
-/** This client checks every answer and every error against its own schema. */
+/** Drives a client that checks every answer and every error against its own schema. */
 export function openrouterDriver(module: OpenRouterModule): Driver {
   const open = (target: Equipped): Client => new Client(module, target);
   return driverOf({

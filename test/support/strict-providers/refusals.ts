@@ -11,8 +11,8 @@ import type { StrictProvider } from "./strict-providers.ts";
 type Complaint = string | undefined;
 
 /**
- * Returns the first part of the body that this provider refuses although others of its wire may
- * accept it.
+ * Returns why the provider refuses the body, although others of its wire may accept it; undefined
+ * if it does not.
  */
 export function findRefusal(
   provider: StrictProvider,
@@ -110,7 +110,7 @@ function ownComplaint({ signs, wantsCeiling }: StrictProvider, body: JsonObject)
   return isCeiling ? undefined : "the simulated router is asked for any price";
 }
 
-/** Only the first call of a message must be signed. */
+/** Returns true if a message has calls of which the first is unsigned; others need no signature. */
 function isUnsigned({ tool_calls: calls }: JsonObject): boolean {
   const [first] = pickObjects(calls);
   if (first === undefined) return false;

@@ -5,8 +5,8 @@ import { findRefusal } from "./refusals.ts";
 import { STRICT_PROVIDERS, type StrictProvider } from "./strict-providers.ts";
 
 /**
- * Returns the dialect as the provider speaks it that a path such as `/as-mistral/v1/models` names.
- * If the path names none, or one of another wire, returns the dialect itself.
+ * Returns the dialect as spoken by the provider in the path, such as `/as-mistral/v1/models`. If
+ * the path names none, or one of another wire, returns the dialect itself.
  */
 export function speakStrictly(dialect: Dialect, wire: string, path: string): Dialect {
   const id = /^\/as-([a-z0-9-]+)\//.exec(path)?.[1];
@@ -35,7 +35,7 @@ export function speakStrictly(dialect: Dialect, wire: string, path: string): Dia
   };
 }
 
-/** Converts the provider's own form of a body, so that the checks of the wire can read it. */
+/** Converts the provider's own form of a body to the wire's, so that its checks can read it. */
 function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   if (provider.wire === "wire_b") return body;
   const { random_seed: seed, provider: _routing, ...rest } = body;
@@ -49,7 +49,7 @@ function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   };
 }
 
-/** A host that does not refuse cache marks ignores them. */
+/** Removes `cache_control`: a provider that does not refuse it ignores it. */
 function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isObject(value)) return value;
@@ -68,7 +68,7 @@ function withoutExtras(messages: unknown): unknown {
   });
 }
 
-/** Tokens of thinking that a provider with `hidesReasoning` counts only in the total. */
+/** Thinking tokens that a provider with `hidesReasoning` counts in the total only. */
 const HIDDEN_TOKENS = 40;
 
 function visible({ hidesReasoning }: StrictProvider, answer: SimAnswer): SimAnswer {
@@ -95,7 +95,7 @@ function altered(provider: StrictProvider, completion: JsonObject): JsonObject {
   return { ...completion, choices };
 }
 
-/** Only the first of parallel calls is signed. */
+/** Signs a call if it is the first of parallel calls; the provider leaves the others unsigned. */
 function signed({ signs }: StrictProvider, call: JsonObject, index: number): JsonObject {
   if (signs !== true || index > 0) return call;
   const text = `thought of ${JSON.stringify(call["function"])}`;

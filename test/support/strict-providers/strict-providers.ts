@@ -1,19 +1,19 @@
 import { wordSet } from "../../../src/dev/simulator/json.ts";
 
 /**
- * One provider's own refusals, and the differences of its answers, as its pages and its users
- * describe them. Written without regard to what the gateway does, so that a test can fail.
+ * The refusals of one provider, and the ways in which its answers differ, as its pages and users
+ * describe them. They are not derived from what the gateway sends, so that a test can fail.
  */
 export interface StrictProvider {
   readonly wire: "wire_a" | "wire_b";
-  /** Status for an unknown field. Default 400. */
+  /** The status of a refusal of an unknown field. Default 400. */
   readonly status?: number;
-  /** The header that must have the key; absent if no key is needed. */
+  /** The header that must contain the key; absent if no key is needed. */
   readonly auth?: "authorization" | "x-api-key" | "api-key";
   readonly needsUserAgent?: true;
-  /** Top-level fields that the provider knows; absent: it ignores unknown ones. */
+  /** Top-level fields that the provider knows; absent if it ignores unknown ones. */
   readonly knows?: ReadonlySet<string>;
-  /** Top-level fields that the provider refuses in any case. */
+  /** Top-level fields that the provider always refuses. */
   readonly refuses?: ReadonlySet<string>;
   /** Members of a message that the provider refuses. */
   readonly refusesInMessages?: ReadonlySet<string>;
@@ -23,31 +23,31 @@ export interface StrictProvider {
   readonly refusesStrict?: true;
   readonly refusesPartsInResults?: true;
   /**
-   * Choices of tools that the provider accepts as texts, and `named` for one that names a tool.
-   * Default: those of its wire.
+   * The values of `tool_choice` that the provider accepts; `named` stands for one that names a
+   * tool. Default: those of its wire.
    */
   readonly choices?: ReadonlySet<string>;
   readonly temperatureMax?: number;
-  /** Most output tokens of a whole answer. */
+  /** The largest output bound of a request that is not streamed. */
   readonly wholeMax?: number;
   /**
-   * Where a stream has its usage: in its last choice, or unasked. Default: in its own chunk, if the
-   * client requests it.
+   * Where a stream reports usage: in its last choice, or in a chunk that was not asked for.
+   * Default: in a chunk, if the client asks for it.
    */
   readonly usage?: "unasked" | "in-choice";
-  /** The provider counts thinking only in the total. */
+  /** The provider counts thinking tokens only in the total. */
   readonly hidesReasoning?: true;
   /** The provider signs tool calls, and refuses a history without these signatures. */
   readonly signs?: true;
   /** The provider sends tool calls without a finish reason. */
   readonly silentCalls?: true;
-  /** The provider requires a ceiling for the price in `provider.max_price`, as texts. */
+  /** The provider requires `provider.max_price`, with prices as strings. */
   readonly wantsCeiling?: true;
 }
 
 /*
- * Read on 22 November 2026 on the pages and threads that are named. What a page does not say, the
- * provider is assumed to ignore.
+ * From the sources named below, read on 22 November 2026. The provider is assumed to ignore what
+ * its sources do not mention.
  */
 
 const SHARED = "model messages max_tokens stream temperature top_p stop tools tool_choice";
@@ -57,7 +57,7 @@ function onChat(about: Omit<StrictProvider, "wire" | "auth">): StrictProvider {
   return { wire: "wire_a", auth: BEARER, ...about };
 }
 
-/** OpenAI, and Azure with its own header: platform.openai.com/docs/api-reference/chat/create. */
+/** Source: platform.openai.com/docs/api-reference/chat/create. Azure has its own key header. */
 const openai = onChat({
   knows: wordSet(
     `${SHARED} audio frequency_penalty function_call functions logit_bias logprobs metadata`,
@@ -68,7 +68,7 @@ const openai = onChat({
   refusesMarks: true,
 });
 
-/** docs.mistral.ai/api; BerriAI/litellm#8978, eca#315, charmbracelet/crush#1590. */
+/** Sources: docs.mistral.ai/api; BerriAI/litellm#8978, eca#315, charmbracelet/crush#1590. */
 const mistral = onChat({
   status: 422,
   knows: wordSet(
@@ -85,13 +85,13 @@ const mistral = onChat({
   usage: "unasked",
 });
 
-/** api-docs.deepseek.com; deepseek-ai/DeepSeek-V3#1376. */
+/** Sources: api-docs.deepseek.com; deepseek-ai/DeepSeek-V3#1376. */
 const deepseek = onChat({
   refusesDeveloper: true,
   choices: wordSet("auto none"),
 });
 
-/** ai.google.dev/gemini-api/docs/openai; theopenco/llmgateway#1267, labring/aiproxy#450. */
+/** Source: ai.google.dev/gemini-api/docs/openai; theopenco/llmgateway#1267, labring/aiproxy#450. */
 const google = onChat({
   knows: wordSet(
     `${SHARED} max_completion_tokens n reasoning_effort response_format stream_options extra_body`,
@@ -103,7 +103,7 @@ const google = onChat({
   signs: true,
 });
 
-/** docs.x.ai: reasoning models have no stop and no penalties; no names in messages. */
+/** Source: docs.x.ai. Reasoning models have no stop and no penalties; messages have no names. */
 const xai = onChat({
   knows: wordSet(
     `${SHARED} frequency_penalty presence_penalty seed user n logprobs top_logprobs`,
@@ -113,7 +113,7 @@ const xai = onChat({
   silentCalls: true,
 });
 
-/** console.groq.com/docs/openai: what is not supported is a 400. */
+/** Source: console.groq.com/docs/openai. An unsupported field is refused with 400. */
 const groq = onChat({
   knows: wordSet(
     `${SHARED} frequency_penalty presence_penalty seed user max_completion_tokens`,
@@ -125,7 +125,7 @@ const groq = onChat({
   refusesMarks: true,
 });
 
-/** inference-docs.cerebras.ai/resources/openai. */
+/** Source: inference-docs.cerebras.ai/resources/openai. */
 const cerebras = onChat({
   needsUserAgent: true,
   knows: wordSet(
@@ -137,7 +137,7 @@ const cerebras = onChat({
   temperatureMax: 1.5,
 });
 
-/** docs.together.ai/reference/chat-completions. */
+/** Source: docs.together.ai/reference/chat-completions. */
 const together = onChat({
   refuses: wordSet("store reasoning_effort"),
   refusesDeveloper: true,
@@ -145,7 +145,7 @@ const together = onChat({
   refusesStrict: true,
 });
 
-/** docs.fireworks.ai; nullclaw/nullclaw#231, musistudio/claude-code-router#377. */
+/** Sources: docs.fireworks.ai; nullclaw/nullclaw#231, musistudio/claude-code-router#377. */
 const fireworks = onChat({
   knows: wordSet(
     `${SHARED} top_k min_p frequency_penalty presence_penalty repetition_penalty seed user n`,
@@ -157,20 +157,20 @@ const fireworks = onChat({
   wholeMax: 4096,
 });
 
-/** deepinfra.com/docs/openai_api. */
+/** Source: deepinfra.com/docs/openai_api. */
 const deepinfra = onChat({
   refusesPartsInResults: true,
   choices: wordSet("auto none"),
 });
 
-/** platform.moonshot.ai/docs/api/chat; earendil-works/pi#2017. */
+/** Sources: platform.moonshot.ai/docs/api/chat; earendil-works/pi#2017. */
 const moonshot = onChat({
   choices: wordSet("auto none"),
   temperatureMax: 1,
   usage: "in-choice",
 });
 
-/** docs.z.ai/api-reference/llm/chat-completion. */
+/** Source: docs.z.ai/api-reference/llm/chat-completion. */
 const zai = onChat({
   refuses: wordSet("store reasoning_effort"),
   refusesDeveloper: true,
@@ -178,14 +178,14 @@ const zai = onChat({
   temperatureMax: 1,
 });
 
-/** alibabacloud.com/help/en/model-studio; langchain4j/langchain4j#3974. */
+/** Sources: alibabacloud.com/help/en/model-studio; langchain4j/langchain4j#3974. */
 const qwen = onChat({
   refusesDeveloper: true,
   choices: wordSet("auto none named"),
   wholeMax: 0,
 });
 
-/** docs.cohere.com/docs/compatibility-api. */
+/** Source: docs.cohere.com/docs/compatibility-api. */
 const cohere = onChat({
   status: 422,
   knows: wordSet(
@@ -197,7 +197,7 @@ const cohere = onChat({
   usage: "unasked",
 });
 
-/** docs.perplexity.ai/api-reference/chat-completions-post: no tools. */
+/** Source: docs.perplexity.ai/api-reference/chat-completions-post. It has no tools. */
 const perplexity = onChat({
   knows: wordSet(
     "model messages max_tokens stream temperature top_p top_k frequency_penalty",
@@ -214,7 +214,7 @@ const local: StrictProvider = { wire: "wire_a" };
 const messages: StrictProvider = { wire: "wire_b", auth: "x-api-key" };
 const autoOrNone = wordSet("auto none");
 
-/** By the provider's id in manifests. */
+/** The providers by their id in manifests. */
 export const STRICT_PROVIDERS: Readonly<Record<string, StrictProvider>> = {
   openai,
   anthropic: messages,

@@ -25,7 +25,7 @@ const LEAD =
 
 export function BillingPage() {
   const answer = useAnswer("GET /api/console/billing");
-  // While a card is being saved, its page is at the payment provider, which tells the server later.
+  // A new card is entered at the payment provider, which reports it to the server later.
   const { data: topUp } = useAnswer("GET /api/console/top-up", undefined, {
     refetchMs: (last) => (last?.is_card_pending === true ? CARD_POLL_MS : undefined),
   });

@@ -158,7 +158,7 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
 
   function save(wanted: boolean): void {
     const dollars = (field: Field): string =>
-      // Turning off saves no amounts, for one that is not allowed would keep the rule on.
+      // Turning off sends the saved amounts: an invalid typed one would leave the rule on.
       wanted || rule === null ? typed[field].trim().replace(/^\$/, "") : rule[field];
     const body = {
       is_on: wanted,

@@ -58,7 +58,7 @@ export const KEY_READERS = [
   "GET /api/console/overview",
 ] as const;
 
-/** What a typed cap means. `problem` is a sentence that the form shows at the field. */
+/** The meaning of a typed cap. `problem` is a sentence that the form shows at the field. */
 type TypedCap =
   | { readonly kind: "unchanged" }
   | { readonly kind: "removed" }
@@ -105,8 +105,8 @@ interface StrictestCap {
 }
 
 /**
- * The cap of a key with the least amount left, which refuses first; of equal ones the cap that resets
- * last, as in refusals. Undefined if the key has no cap.
+ * Returns the cap with the least amount left, which refuses first. Of equal ones, it is the cap
+ * that resets last, as in the gateway's refusals. Undefined if the key has no cap.
  */
 export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undefined {
   const [first] = KEY_CAPS.toSorted(
@@ -130,7 +130,7 @@ function toStrictestCap(
 
 export type Cap = Limits["caps"][number];
 
-/** One cap of a key or the organization, or the only row of one that has no cap. */
+/** One cap of a key or the organization. A key or organization without a cap also has one row. */
 export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   /** The period of the cap; `month` if there is no cap. */
   readonly period: CapPeriod;
@@ -139,8 +139,8 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   readonly spentUsd: string;
   readonly inFlightUsd: string;
   /**
-   * What the cap still allows: the cap less the spent amount and the amount in flight, but at least
-   * zero. Undefined if there is no cap.
+   * The amount that the cap still allows: the cap less the spent amount and the amount in flight,
+   * but at least zero. Undefined if there is no cap.
    */
   readonly leftUsd: string | undefined;
   readonly resetAt: string;

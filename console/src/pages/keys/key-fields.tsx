@@ -67,7 +67,7 @@ export function CapFields(props: {
   ));
 }
 
-/** The fields of one key but for its name. `edited` is null for a new key. */
+/** The fields of one key except its name. `edited` is null for a new key. */
 export function KeyFields(props: {
   readonly edited: Key | null;
   readonly form: Form<Omit<TypedKey, "name">>;

@@ -42,7 +42,7 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/** Reads the form of a new key. Without rate and caps, it gets the rate ceiling and no cap. */
+/** Reads the form of a new key. With blank fields, it gets the rate ceiling and no cap. */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },

@@ -271,7 +271,7 @@ const COLUMNS = REQUEST_COLUMNS.filter(
 
 function KeyRequestsPanel(props: {
   readonly keyId: string;
-  /** UTC day from which requests are shown. Undefined selects the log's default range. */
+  /** UTC day from which requests are shown. If undefined, the server's default range applies. */
   readonly since: string | undefined;
 }) {
   const { keyId, since } = props;

@@ -205,7 +205,7 @@ function Spent({ by }: { readonly by: Key }) {
   );
 }
 
-/** Shows the caps with their periods. The monthly cap is shown without its period. */
+/** Shows the caps of a key, with the period of each cap that is not monthly. */
 function Caps({ of: key }: { readonly of: Key }) {
   const set = KEY_CAPS.flatMap(({ period, field }) => {
     const usd = key[field];

@@ -70,7 +70,7 @@ export const BLANK_LIMITS: TypedLimits = {
   concurrency: { text: "", isRemoved: false },
 };
 
-/** The fields of the organization's own limits. They start empty; a blank field changes nothing. */
+/** The fields for the limits of one scope. They start empty; a blank field changes nothing. */
 export function LimitFields(props: {
   readonly form: Form<{ readonly limits: TypedLimits }>;
   readonly ceilings: Ceilings;

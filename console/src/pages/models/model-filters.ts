@@ -3,7 +3,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";
 
-/** The filters behind the page's button. */
+/** Names of the filters that the Filters button of the page opens. */
 export const RAIL_FILTERS = [
   "input",
   "context",
@@ -91,7 +91,7 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/** True if the measured figures match the filters by speed. Unmeasured listings never do. */
+/** True if the measured figures match the filters by speed. Unmeasured listings match none. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft);
   const speedMin = readFigure(search.speed);

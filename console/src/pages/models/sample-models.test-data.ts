@@ -57,7 +57,7 @@ export function buildModel(words: Partial<Model>): Model {
   };
 }
 
-/** Makes figures of a listing with nine calls, all unmeasured. `some` replaces single fields. */
+/** Makes figures of a listing with nine calls but no measurement. `some` replaces single fields. */
 export function buildFigures(some: Partial<ListingFigures>): ListingFigures {
   return {
     provider: "lab-a",

@@ -14,7 +14,7 @@ export interface ServedFor {
 
 /**
  * Measured speed and reliability. They cover the calls of all customers if the operator publishes
- * them, and else the calls of the person's organization. Undefined if there are none.
+ * them, and otherwise those of the reader's organization. Undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useMaybeSession()?.state === "signed_in";

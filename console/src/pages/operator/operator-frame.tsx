@@ -18,7 +18,7 @@ const CRUMBS = [{ label: "Operator", to: "/operator" }];
 const FRESH =
   "Changes need a sign-in within the last 12 hours and are in the change log under your account.";
 
-/** A page for operators. `isChanging` says above it what its changes need. */
+/** A page for operators. With `isChanging`, it says that changes need a recent sign-in. */
 export function OperatorPage({
   children,
   isChanging = false,

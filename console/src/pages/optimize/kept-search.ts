@@ -19,7 +19,7 @@ export interface KeptSearch {
   readonly prompts: readonly string[];
   readonly answers: readonly OptimizeAnswer[];
   readonly verdicts: readonly OptimizeVerdict[];
-  /** Position after which this browser fetches the next answers. */
+  /** Position in the server's answers after which this browser fetches the next ones. */
   readonly next: number;
   /** Number of answers that the server dropped before this browser fetched them. */
   readonly lost: number;
@@ -78,13 +78,13 @@ export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRo
 
 const POLL_MS = 2_000;
 /**
- * Maximum number of attempts to fetch answers after the Optimize search has ended. One may not do,
- * because another instance of the server may hold the missing answers.
+ * Maximum number of attempts to fetch answers after the Optimize search has ended. One attempt may
+ * not be enough, because another instance of the server may hold the missing answers.
  */
 const TRIES_AFTER_END = 5;
 
 interface KeptState {
-  /** What this browser stores of the search. Undefined while it is being read. */
+  /** The part of the search that this browser stores. Undefined while it is being read. */
   readonly kept: KeptSearch | undefined;
   /** False if this browser stores nothing. Leaving the page then loses the answers. */
   readonly isSaved: boolean;

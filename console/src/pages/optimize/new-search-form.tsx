@@ -32,7 +32,7 @@ const NAME_CHARS_MAX = 64;
 const TOKENS_MAX = 4_096;
 const TOKENS_DEFAULT = 512;
 
-/** The form as typed, by the names of the API. */
+/** The form as typed. Its fields have the names that the API uses. */
 interface Draft {
   readonly name: string;
   readonly prompts: string;

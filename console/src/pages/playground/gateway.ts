@@ -83,8 +83,8 @@ export function contentAddress(videoId: string): string {
 }
 
 /**
- * Milliseconds before each attempt to read the record of a request. They grow, because after a stop
- * the gateway reads on at the provider for a while before it settles the request.
+ * Milliseconds before each attempt to read the record of a request. They grow, because the gateway
+ * keeps reading a stopped answer from the provider for a while before it settles the request.
  */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
@@ -119,7 +119,7 @@ export function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Parses a JSON text; undefined if it is none. */
+/** Parses a JSON text; undefined if it is not valid JSON. */
 export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -22,7 +22,7 @@ function Drawn({ element }: { readonly element: MarkdownElement }) {
     return <CodeBlock code={toText(children)} label={label} />;
   }
   if (tag === "heading") {
-    // Not an `h` element: headings of an answer would break the page's outline for screen readers.
+    // An `h` element would break the page's outline for screen readers.
     return (
       <p className={classes.heading} data-level={element.level}>
         {drawn(children)}

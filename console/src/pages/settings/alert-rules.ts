@@ -4,7 +4,7 @@ type Rules = Alerts["rules"];
 
 export type EventName = "purchases" | "restrictions" | "key_expiry" | "provider_trouble";
 
-/** The form as typed. `below` is empty for no alert. */
+/** The form as typed. An empty `below` means no alert about the balance. */
 export interface TypedRules extends Pick<Rules, EventName> {
   readonly below: string;
   readonly percents: readonly string[];
@@ -23,8 +23,8 @@ export function typedRules(rules: Rules): TypedRules {
 }
 
 /**
- * What differs from the rules that the form was opened with. The rest is left out: a purchase may
- * have moved the threshold since, and the form must not set it back.
+ * Returns only the rules that differ from those with which the form was opened. A purchase may have
+ * moved the threshold since, and the form must not set it back.
  */
 export function changedRules(
   opened: Rules,

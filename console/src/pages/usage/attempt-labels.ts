@@ -32,7 +32,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   gateway_error: "sent an answer that cannot be translated",
 };
 
-/** Explains a refusal or failure to the customer, with the next step; else undefined. */
+/** Explains why a request did not succeed; undefined if it succeeded or is still running. */
 export function errorAdvice(row: RequestRow): string | undefined {
   switch (row.status) {
     case "succeeded":

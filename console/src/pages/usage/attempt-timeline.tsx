@@ -52,7 +52,7 @@ function AttemptItem(props: { readonly attempt: Attempt; readonly moved: string 
           ["Deployment", <code>{attempt.upstream_id}</code>],
           ["Model reported", <ReportedModel attempt={attempt} />],
           ["Started", <Time at={attempt.started_at} precision="second" />],
-          // The first byte of a refused attempt belongs to its error, so it is no token.
+          // The first byte of a refused attempt belongs to its error, so it is not a token.
           [isRefusal(attempt) ? "First byte" : "First token", formatMs(attempt.first_byte_ms)],
           ["Duration", formatMs(attempt.duration_ms)],
           ["HTTP status", attempt.upstream_status ?? "none"],

@@ -33,8 +33,8 @@ export function FilterFields({ search, change }: SearchProps) {
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Consecutive choices in one menu share one history entry, so that Back undoes them at
-            // once.
+            // Consecutive choices in one menu share one history entry, so that Back undoes all of
+            // them.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}

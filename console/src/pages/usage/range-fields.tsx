@@ -78,7 +78,7 @@ function MinuteField(props: {
     />
   );
 }
-/** Latest instant to type. Without it, the browser accepts years of more than four digits. */
+/** Latest time that a field accepts. Without it, browsers accept years of more than four digits. */
 const FIELD_MAX = "9999-12-31T23:59";
 
 function readMinute(value: FormDataEntryValue | null): string | undefined {

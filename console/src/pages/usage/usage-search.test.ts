@@ -85,7 +85,7 @@ describe("the previous time range", () => {
       "2026-11-20T13:45",
       "2026-11-21T13:45",
     ]);
-    // Seven days until midnight; ten hours and a quarter of them are still to come.
+    // The shown range is seven days long and ends at midnight, in ten and a quarter hours.
     expect(before({ range: "7d" }, "2026-11-16T00:00", "2026-11-23T00:00")).toEqual([
       "2026-11-09T00:00",
       "2026-11-15T13:45",

@@ -160,7 +160,7 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 
 /**
  * The time range before the shown one, to compare with. While the shown range is still running, the
- * one before it is cut after the same elapsed time. Undefined if the shown range begins in the
+ * earlier one is as long as the time that has elapsed. Undefined if the shown range begins in the
  * future.
  */
 export function spanBefore(
@@ -191,7 +191,7 @@ export function customFault(search: UsageSearch): string | undefined {
   if (fromMs >= toMs) return "The end must be after the start.";
   return toMs - fromMs > DAYS_MAX * DAY_MS ? `Choose ${DAYS_MAX} days at most.` : undefined;
 }
-/** Maximum range that the server reports at once. */
+/** Maximum number of days in a range. It equals the server's maximum. */
 const DAYS_MAX = 366;
 
 /**

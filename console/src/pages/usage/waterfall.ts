@@ -1,6 +1,6 @@
 import type { Attempt, RequestRow } from "../../api/contract.ts";
 
-/** An attempt on its request's time line, of which `from` and `width` are shares from 0 to 1. */
+/** An attempt on its request's time line. `from` and `width` are shares of it, from 0 to 1. */
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
@@ -20,9 +20,9 @@ export interface WaterfallBar {
 const RUNNING_SHARE = 0.25;
 
 /**
- * Places the attempts of a request one after the other, by their durations alone, which add up to
- * the duration of the request. Start times would not fit: they come from the wall clock, and the
- * gateway also works between two attempts, so the last attempt would end after its request.
+ * Places the attempts of a request one after the other, because its duration is defined as the sum
+ * of theirs. Start times would not fit: they come from the wall clock, and the gateway also works
+ * between two attempts, so the last attempt would end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

@@ -86,8 +86,8 @@ function parseCheckNumber(id: string): number {
 }
 
 /**
- * Lists the kinds of wrong answers in a suspicion, each with its share of all answers, such as `"5%
- * named another model"`.
+ * Lists the kinds of wrong answers for which a listing is suspect, each with its share of all
+ * answers, such as `"5% named another model"`.
  */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(

@@ -73,8 +73,8 @@ function Measured({ detail: { request } }: { readonly detail: RequestDetail }) {
 }
 
 /**
- * Milliseconds without a request before a hint about 401 appears. This page is not told about
- * requests with a wrong key.
+ * Milliseconds without a request before a hint about 401 appears. A wrong key looks the same as no
+ * request, because the server does not tell this page about it.
  */
 const SILENT_MS = 20_000;
 

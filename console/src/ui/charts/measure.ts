@@ -10,7 +10,7 @@ export type Amount = string | number | null;
 
 /**
  * Converts an amount into a whole number of micro-dollars, counts, milliseconds or thousandths, so
- * that sums stay exact. Throws a RangeError for a fractional count, and for dollars that are no
+ * that sums stay exact. Throws a RangeError for a fractional count, and for dollars that are not a
  * decimal text.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {

@@ -19,7 +19,7 @@ import { DataTable, type Column } from "../data-table.tsx";
 import kit from "../kit.module.css";
 
 interface StackedBarsProps {
-  /** Names the metric, its groups and the step, such as `"Spend by model, per hour"`. */
+  /** Names the metric, its groups and the time step, such as `"Spend by model, per hour"`. */
   readonly label: string;
   readonly unit: Unit;
   /** Parts from the bottom up, at most eight. A single part has no legend. */
@@ -60,7 +60,7 @@ export function StackedBars(props: StackedBarsProps) {
           className={styles.asTable}
           label="Show as table"
           checked={isTable}
-          // No `checkable`: the first page would load it only for this.
+          // Does not use `checkable`, which the first page would load only for this switch.
           onChange={(event) => setTable(event.currentTarget.checked)}
         />
       </div>

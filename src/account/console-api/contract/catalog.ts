@@ -24,8 +24,8 @@ export const Descriptor = Type.Object({
 export type Descriptor = Static<typeof Descriptor>;
 
 /**
- * Dollars per million tokens, as decimal strings. An absent SKU has the price of its fallback;
- * without a price for the one-hour cache, the listing does not offer that cache.
+ * Dollars per million tokens, as decimal strings; where the listing sets none, those of the prompt
+ * or completion. `cache_write_1h` is absent if the listing offers no one-hour cache writes.
  */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;

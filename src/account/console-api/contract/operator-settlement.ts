@@ -26,7 +26,7 @@ const sums = {
   settled_attempts: Count,
   void_attempts: Count,
   tokens: BySku(Count),
-  /** What the operator owes the provider for these attempts. */
+  /** The amount that the operator owes the provider for these attempts. */
   cost_usd: ExactUsd,
   cost_pico_usd: Type.String(),
   /** `debit_usd`: what customers were charged; `overrun_usd`: their usage beyond the balance. */

@@ -87,7 +87,7 @@ export type Session = Static<typeof Session>;
 
 /**
  * The raw trial key, shown until its owner confirms that it is saved. Until then it is stored
- * sealed; later it is not stored.
+ * encrypted; later it is not stored.
  */
 export const Reveal = Type.Object({
   key: Type.String(),

@@ -249,7 +249,7 @@ export const CreditEntry = Type.Object({
     "correction",
     "other",
   ),
-  /** By the kind of row: the purchase's id, the grant's reference, or the day of usage. */
+  /** Depends on `kind`: the purchase's id, the grant's reference, or the day of usage. */
   ref: Type.String(),
   amount_usd: Usd,
 });

@@ -28,7 +28,7 @@ export type RequestOutcome = Static<typeof RequestOutcome>;
 export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
 export type RequestStatus = Static<typeof RequestStatus>;
 
-/** Requests by status; together the counts are all requests. */
+/** Requests by status. The counts add up to the number of all requests. */
 const StatusCounts = Type.Object({
   succeeded: Count,
   rejected_by_gateway: Count,

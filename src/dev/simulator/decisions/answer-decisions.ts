@@ -31,7 +31,7 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   await deliverJson(delivery, 200, enveloped);
 }
 
-/** Answers an unknown path of the host that wraps its answers in an envelope: error code 7000. */
+/** Answers an unknown path of `envelopeHost` with the error code 7000. */
 export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
   await failEarly(delivery);
   const error = envelopeCode(7000);

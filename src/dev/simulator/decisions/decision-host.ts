@@ -13,13 +13,13 @@ export interface DecisionHost {
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly hasEnvelope: boolean;
-  /** Undefined if the host accepts a body of this size. */
+  /** Undefined if the provider accepts a body of this size. */
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
 /**
- * The format of requests. `public`: the host's own public format. `as_sent`: the format in which
- * the marketplace sends them.
+ * The format of requests. `public`: the provider's own public format. `as_sent`: the format in
+ * which the marketplace sends them.
  */
 export type DecisionForm = "public" | "as_sent";
 
@@ -29,19 +29,19 @@ const PER_QUESTION_TOKENS_MAX = 262_144;
 const ENVELOPE_TOKENS_MAX = 65_536;
 const ENVELOPE_BYTES_PER_TOKEN = 4;
 
-/** A Systemone host that bills the request's `state` once, however many questions there are. */
+/** A Systemone provider that bills the request's `state` once, for any number of questions. */
 export function plainHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: false, isPerQuestion: false });
 }
 
-/** A Systemone host that bills the whole `state` for each question, and reads images. */
+/** A Systemone provider that bills the whole `state` for each question, and reads images. */
 export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, { readsImages: true, isPerQuestion: true });
 }
 
 /**
- * A Systemone host that wraps its answers in an envelope. It refuses a body that is estimated to
- * have too many tokens.
+ * A Systemone provider that wraps its answers in an envelope, an object with `result` and `errors`.
+ * It refuses a body that is estimated to have too many tokens.
  */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
@@ -58,7 +58,7 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
   };
 }
 
-/** A GLiNER host. Its results are not nested, and it reports one total of tokens. */
+/** A GLiNER provider. Its results are not nested, and it reports one total of tokens. */
 export function glinerHost(form: DecisionForm): DecisionHost {
   const read = form === "public" ? readPublicGliner : readSentGliner;
   return {
@@ -154,8 +154,8 @@ function isDataUrl(part: JsonObject): boolean {
 }
 
 /*
- * GLiNER hosts report their tokens in the top-level field `token_usage`. The remaining fields of a
- * scripted usage go into the field `usage`.
+ * GLiNER providers report their tokens in the top-level field `token_usage`. The remaining fields
+ * of a scripted usage go into the field `usage`.
  */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;

@@ -7,22 +7,22 @@ export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
   /**
-   * Tokens that are saved if the host counts the state once for all questions. 0 if it counts the
-   * state for each question.
+   * Tokens that are saved if the provider counts the request's `state` once for all questions. 0 if
+   * it counts the state for each question.
    */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
 
-/** A request for decisions, in one format for all hosts. */
+/** A request for decisions, in one format for all simulated providers. */
 export interface DecisionOrder<Q> {
   readonly model: string;
   readonly stateText: string;
   readonly stateTokens: number;
   readonly questions: readonly Q[];
   readonly questionTokens: readonly number[];
-  /** The whole request body, from which a host reads the options that only it has. */
+  /** The whole request body, from which a provider reads the options that only it has. */
   readonly options: JsonObject;
 }
 
@@ -46,13 +46,13 @@ export function toOrder<Q>(
   };
 }
 
-/** A number from 0.01 to 0.99. It depends only on the question, the state and `of`. */
+/** A number from 0.01 to 0.99, which depends only on `stateText`, `words` and `of`. */
 export function chance({ stateText, words }: Asked, of = ""): number {
   const hash = createHash("sha256").update(`${stateText}\n${words}\n${of}`).digest();
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/** Probabilities of the labels, with sum 1. A label that occurs in the state gets a high one. */
+/** Probabilities of the labels, whose sum is 1; high for a label that `stateText` contains. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;
@@ -66,8 +66,8 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
 }
 
 /**
- * The probability of `yes`: high if the state contains the word before the question mark, else low.
- * Undefined if the question has no question mark.
+ * The probability of `yes`: high if `stateText` contains the word before the question mark, else
+ * low. Undefined if the question has no question mark.
  */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];

@@ -38,21 +38,21 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
 /** Error code of a failure that has no more specific one. */
 const INFERENCE_FAILED = 5012;
 
-/** Wraps a result in the host's envelope. A fault can omit the envelope or empty the result. */
+/** Puts a result into the envelope object. A fault can omit the envelope or empty the result. */
 export function inEnvelope(result: JsonObject, fault: EnvelopeFault): JsonObject {
   if (fault.bare === true) return result;
   const opened = fault.empty === true ? {} : result;
   return { result: opened, success: true, errors: [], messages: [] };
 }
 
-/** Wraps an error in the host's envelope. Without a numeric code, the status determines one. */
+/** Puts an error into the envelope object. Without a numeric code, the status determines one. */
 export function envelopeError({ status, message, code }: SimError): JsonObject {
   const isNumber = code !== undefined && /^\d+$/.test(code);
   const number = isNumber ? Number(code) : (CODE_OF_STATUS[status] ?? INFERENCE_FAILED);
   return { result: {}, success: false, errors: [{ code: number, message }], messages: [] };
 }
 
-/** The error envelope that the fault asks for; undefined if it asks for none. */
+/** The error envelope that the fault requests; undefined if it requests none. */
 export function scriptedEnvelope(
   fault: EnvelopeFault,
 ): { readonly status: number; readonly json: JsonObject } | undefined {

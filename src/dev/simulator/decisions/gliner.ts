@@ -55,7 +55,7 @@ const BODY = fields({
   }),
 });
 
-/** Reads a request in the host's public format. Refuses fields that this format does not have. */
+/** Reads a request in the provider's public format. Refuses fields that this format lacks. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
   const { text: state, schema } = body;
   const tasks = isObject(schema) ? publicTasks(schema) : [];
@@ -68,7 +68,7 @@ export function readPublicGliner(body: JsonObject): GlinerReading {
   );
 }
 
-/** Reads a request in the marketplace's format. Ignores fields that this format does not have. */
+/** Reads a request in the marketplace's format. Ignores fields that this format lacks. */
 export function readSentGliner(body: JsonObject): GlinerReading {
   const state = body["state"] ?? body["text"];
   if (isAbsent(state) || state === "") return unprocessable("state: required");
@@ -182,7 +182,7 @@ function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): Json
   return Object.fromEntries(labels.map((label) => [label, find(label)]));
 }
 
-/* Answers with a word of the state. It is the same for equal questions and labels. */
+/* Answers with a word from the request's `state`: the same for equal questions and labels. */
 function answerSpan(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);

@@ -56,7 +56,7 @@ const BODY = fields({
   "questions!": mapOf(questionComplaint, 1, 128),
 });
 
-/** Reads a request in the host's public format. Refuses fields that this format does not have. */
+/** Reads a request in the provider's public format. Refuses fields that this format lacks. */
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = Object.entries(isObject(questions) ? questions : {});
@@ -79,7 +79,7 @@ function questionComplaint(question: unknown, path: string): Complaint {
   return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
 }
 
-/** Reads a request in the marketplace's format. Ignores fields that this format does not have. */
+/** Reads a request in the marketplace's format. Ignores fields that this format lacks. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const entries = listEntries(questions);

@@ -14,7 +14,7 @@ export interface ImageHost {
   readonly accepts: Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
-  /** True if the host answers with URLs unless the request asks for base64. */
+  /** True if the provider answers with URLs unless the request asks for base64. */
   readonly prefersUrl: boolean;
   /** Fields of an item of the list, in addition to its picture. */
   besideImage(mediaType: string): JsonObject;
@@ -53,7 +53,7 @@ export function priceImages({ count }: ImageOrder): string {
   return toUsd(count * CENTS_PER_IMAGE);
 }
 
-/** A host that takes sizes, and reports token usage. */
+/** A provider that takes sizes, and reports token usage. */
 export const referenceImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -90,7 +90,7 @@ export const referenceImages: ImageHost = {
   }),
 };
 
-/** A host that takes aspect ratios, returns a media type, and reports the cost in USD. */
+/** A provider that takes aspect ratios, returns a media type, and reports the cost in USD. */
 export const relayImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -118,7 +118,7 @@ export const relayImages: ImageHost = {
   blocked: (created) => ({ created, data: [], block_reason: "PROHIBITED_CONTENT" }),
 };
 
-/** A host that takes aspect ratios, answers with URLs, and reports the cost in ticks. */
+/** A provider that takes aspect ratios, answers with URLs, and reports ticks of 10^-10 USD. */
 export const plainImages: ImageHost = {
   accepts: fields({
     ...ordered,

@@ -26,7 +26,7 @@ const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
   "4K": 4_096,
 };
 
-/** Reads a body that has passed the host's checks; it does not check the fields again. */
+/** Reads a body that has passed the provider's checks; it does not check the fields again. */
 export function readImageOrder(body: JsonObject): ImageOrder {
   const prompt = textOf(body["prompt"]);
   const { n, quality } = body;

@@ -31,7 +31,7 @@ export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Encodes a picture piece by piece, so that a large one needs little memory. */
+/** Encodes a picture in chunks, so that a large one needs little memory. */
 export function* base64Pieces(picture: Picture): Generator<Buffer> {
   for (let at = 0; at < picture.lengthBytes; at += BASE64_STEP_BYTES) {
     yield Buffer.from(bytesAt(picture, at, at + BASE64_STEP_BYTES).toString("base64"));

@@ -10,7 +10,7 @@ import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
-/* Maximum length, in seconds, of a film that a host with the cheat `acceptsLong` accepts. */
+/* Maximum length, in seconds, of a film that the cheat `acceptsLong` makes a provider accept. */
 const SECONDS_ACCEPTED_MAX = 120;
 
 /** Creates a job, or refuses to. A created job exists even if a fault then loses the answer. */
@@ -32,7 +32,7 @@ export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Prom
   await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
-/** Answers a DELETE. Depending on the host, it cancels a running job, or deletes any job. */
+/** Answers a DELETE. Depending on the provider, it cancels a running job, or deletes any job. */
 export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, (found) => (found.counts.cancels += 1));
   if (job === undefined) return;

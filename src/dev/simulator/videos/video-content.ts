@@ -11,7 +11,7 @@ const STEP_BYTES = 64 * 1024;
 const PATTERN = Buffer.from(
   Array.from({ length: STEP_BYTES + 2 * PERIOD }, (_byte, at) => at % PERIOD),
 );
-/* Bytes of an MP4 file: its type box, and the head of its data box. */
+/* Bytes of an MP4 file: its `ftyp` box, and the head of its `mdat` box. */
 const TYPE = Buffer.from("00000018667479706d703432000000006d70343269736f6d", "hex");
 const DATA = Buffer.from("000000006d646174", "hex");
 const MOVIE_BYTES = 116;

@@ -28,7 +28,7 @@ export interface VideoHost {
   record(shown: ShownJob): JsonObject;
   /** The JSON body of the answer to a DELETE of a job. */
   ended(shown: ShownJob): JsonObject;
-  /** True if the host no longer finds a job after its deletion. */
+  /** True if the provider no longer finds a job after its deletion. */
   readonly forgets: boolean;
 }
 
@@ -49,7 +49,7 @@ export function priceVideo({ seconds }: VideoOrder): string {
   return toUsd(seconds * CENTS_PER_SECOND);
 }
 
-/** A host whose jobs have a state, progress and dates. */
+/** A provider whose jobs have a state, progress and dates. */
 export const referenceVideos: VideoHost = {
   secondsMax: 12,
   accepts: (secondsMax) => fields({ ...clipFields(secondsMax), size: measure }),
@@ -85,7 +85,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
   };
 }
 
-/** A host that answers a create call with few fields, and reports an error as a single text. */
+/** A provider that answers a create call with few fields, and reports an error as one text. */
 export const relayVideos: VideoHost = {
   secondsMax: 8,
   accepts: (secondsMax) =>
@@ -125,8 +125,8 @@ function relayWord({ state }: JobView): string {
 }
 
 /**
- * A host that calls an unfinished job `pending` and a completed one `done`, and states with each
- * film whether it passed moderation.
+ * A provider that calls an unfinished job `pending` and a completed one `done`, and states with
+ * each film whether it passed moderation.
  */
 export const plainVideos: VideoHost = {
   secondsMax: 15,

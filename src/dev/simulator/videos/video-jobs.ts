@@ -75,7 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** The state of a job, by the number of polls, or by the elapsed time if the plan has `ms`. */
+  /** A job's state, given by the number of polls, or by the elapsed time if its plan sets `ms`. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;

@@ -54,7 +54,7 @@ const inCache = (cached_tokens: number) => ({ prompt_tokens_details: { cached_to
 const thought = (reasoning_tokens: number) => ({ completion_tokens_details: { reasoning_tokens } });
 const thoughtB = { output_tokens_details: { thinking_tokens: 6 } };
 
-/** The flaws of an answer are the same relayed and translated. */
+/** The flaws found do not depend on whether an answer is relayed or translated. */
 describe.each<KnownWire>(["wire_a", "wire_b"])("for a client of %s", (client) => {
   function findFlaws(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
     const wires = { client, upstream };

@@ -9,7 +9,7 @@ interface OpenedFields {
   readonly outputConfig?: readonly ChatWord[];
 }
 
-/** Body fields that may be dropped together with their beta, because no answer depends on them. */
+/** Body fields that are dropped if their beta name is dropped. No answer depends on them. */
 const OPENED: readonly OpenedFields[] = [
   { beta: /^context-management-/, top: ["context_management"] },
   { beta: /^compact-/, top: ["compaction", "context_management"] },
@@ -25,7 +25,7 @@ const OPENED: readonly OpenedFields[] = [
 
 export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
 
-/** Finds fields that the provider would refuse, because they need a beta in `dropped`. */
+/** Finds fields that the provider would refuse, because they need a beta name in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return NO_DROPS;

@@ -14,8 +14,9 @@ import {
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /**
- * One body never blocks the process: the number of values that are slow to check is bounded, and so
- * is their time. Measured in the deep check, where nothing else runs.
+ * Maximum time in ms to read one body, because reading a body blocks other requests. The limits on
+ * the number of values and keys must ensure it. Only `npm run check:deep` measures it, because
+ * nothing else runs then.
  */
 const BODY_MS_MAX = 200;
 const RUNS = 10;
@@ -84,7 +85,7 @@ function repeated(item: string, count: number): string {
   return Array.from({ length: count }, () => item).join(",");
 }
 
-/** Bodies with so many keys and values that they take the longest to check, by their content. */
+/** Returns named bodies that take the longest to check, with this many keys and values. */
 function slowestBodies(keyCount: number, valueCount: number): readonly [string, string][] {
   return [
     ["unknown fields", `${OPEN},${keys(keyCount)}}`],
@@ -104,7 +105,7 @@ function slowestBodies(keyCount: number, valueCount: number): readonly [string, 
 }
 
 describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
-  /* Slightly below the bounds, because the frame has keys and values too. */
+  /* The counts are slightly below the bounds, as the rest of the body has keys and values too. */
   test.each(slowestBodies(JSON_KEYS_MAX - 20, JSON_VALUES_MAX - JSON_KEYS_MAX))(
     "%s are accepted or refused in time",
     (_what, text) => {

@@ -38,7 +38,7 @@ export function encodeSameWire(
   };
 }
 
-/** Translates for another wire. `request.decoded().needs.refused` must be empty. */
+/** Translates a request into another wire. `request.decoded().needs.refused` must be empty. */
 export function encodeAcross(
   codec: RequestCodec,
   request: ParsedChatRequest,

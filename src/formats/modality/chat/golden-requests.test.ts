@@ -7,7 +7,7 @@ import {
   type KnownWire,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/* One agent's request as each wire's client sends it, and what a deployment of either wire gets. */
+/* An agent's request of each wire is sent to a deployment of each wire and compared with a file. */
 
 const folders: Readonly<Record<KnownWire, string>> = {
   wire_a: "openai-chat",

@@ -8,7 +8,7 @@ import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, servabilityProblem } from "./servability.ts";
 
-/** Chat for clients of `wire`. Providers may speak any wire of `wires`. */
+/** Returns chat for clients of `wire`. Its providers may speak any wire of `wires`. */
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
   return {
     modality: "text",

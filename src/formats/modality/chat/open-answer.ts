@@ -80,8 +80,8 @@ function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
 }
 
 /**
- * Tells whether a word is one of the client's stop sequences. The body is parsed at the first call,
- * because few answers need it.
+ * Returns a function that tells whether a text is one of the client's stop sequences. It parses the
+ * body only when it is first called, because few answers need it.
  */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;

@@ -208,7 +208,7 @@ describe("wire_b answer for a wire_a client", () => {
       object: "chat.completion",
       created: 1_800_000_000,
       model: marketModel,
-      // One official client requires it in every answer.
+      // One official client requires `system_fingerprint` in every answer.
       system_fingerprint: null,
       choices: [
         {
@@ -269,7 +269,7 @@ describe("wire_a answer for a wire_b client", () => {
       { function: { name: "g", arguments: "" } },
     ];
     const { text } = play(openJson(bToA), [
-      // A forced call ends with "stop".
+      // Providers answer with the finish reason "stop" if the client forced the call.
       answerA({ content: "a", tool_calls: calls }, "stop"),
     ]);
     expect(text).toContain('"input":{"n":12345678901234567890}');
@@ -392,7 +392,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
     for (const bad of [broken, longer]) {
       const { bridge } = play(openJson(wire_a), [bad]);
       expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
-      // The client's own request may have caused it.
+      // The client's own request may have caused this, so it is no breach of the listing.
       expect(bridge.failure?.isMalformed).toBeUndefined();
     }
   });

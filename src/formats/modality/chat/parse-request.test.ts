@@ -267,8 +267,8 @@ describe("media parts", () => {
       { path: "messages[1].content[4]", kind: "file" },
       { path: "messages[1].content[5]", kind: "video" },
     ]);
-    // An inline image counts its allowance and not its bytes; a video by address counts like an
-    // image.
+    // An inline image counts as its allowance and not as its bytes. A video that has only a URL
+    // adds the same allowance.
     const expected = text.length - picture.length + 4 * MEDIA_PART_TOKENS;
     expect(request.estimatedInputTokens).toBe(expected);
   });

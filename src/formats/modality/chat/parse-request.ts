@@ -119,14 +119,14 @@ const noThread = refusal(
 );
 
 /**
- * How many first bytes of `messages` identify a conversation that has no name. Prompt caches
- * compare the start of a prompt, too.
+ * A conversation without a name is identified by this many first bytes of `messages`, because
+ * prompt caches compare the start of a prompt, too.
  */
 const CONVERSATION_START_BYTES = 1_024;
 
 /**
- * A checked chat request of any wire. The body stays bytes; only the fields that decide billing,
- * routing or a refusal have been read.
+ * A checked chat request of any wire. The body is kept as bytes; only the fields that decide
+ * billing, routing or a refusal have been read.
  */
 export class ParsedChatRequest implements CallRequest {
   readonly wire: Wire;
@@ -197,14 +197,14 @@ export class ParsedChatRequest implements CallRequest {
     return this.#priced;
   }
 
-  /** Body fields that are dropped, because they need a beta that the gateway does not forward. */
+  /** Body fields that are dropped, because they need a beta name that is not forwarded. */
   betaFields(): SameWireDrops {
     const { others } = this.betas;
     this.#betaFields ??= others.length === 0 ? NO_DROPS : findBetaFields(this.doc, others);
     return this.#betaFields;
   }
 
-  /** Estimates how many input tokens a provider will count. For display, never for billing. */
+  /** Estimates how many input tokens a provider will count, for display and never for billing. */
   countInputTokens(): number {
     return this.wire.requests.countTokens(this.doc);
   }

@@ -30,8 +30,8 @@ import {
 } from "../../../../test/fixtures/modality/peer-kit.ts";
 
 /**
- * Bugs of other gateways in their answers, by the numbers of their trackers, and the correct
- * answers. Every stream is read by a reader that throws if the grammar of the wire is violated.
+ * Bugs in the answers of other gateways, by the numbers of their issues, and the correct answers.
+ * Every stream is read by a reader that throws if the grammar of the wire is violated.
  */
 
 const hi = delta({ content: "a" });

@@ -75,11 +75,11 @@ describe("tool_signature: gemini", () => {
   const extra_content = { google: { thought_signature: signature } };
   const signed = { ...CALL, extra_content };
 
-  /** The ids of the calls that the client of the other wire got. */
+  /** Returns the ids of the calls that the client of the other wire got. */
   const idsOf = (text: string): string[] =>
     [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map((match) => match[1] ?? "");
 
-  /** The history with these calls as the provider gets it. */
+  /** Returns the messages that the provider gets if the client sends these calls back. */
   const backAgain = (...ids: string[]): unknown => {
     const uses = ids.map((id) => ({ type: "tool_use", id, name: "f", input: {} }));
     const results = ids.map((id) => ({ type: "tool_result", tool_use_id: id, content: "1" }));
@@ -654,7 +654,7 @@ function choicesOf(text: string): SentChoice[] {
   return dataOf(text).flatMap(({ choices }) => choices ?? []);
 }
 
-/** The calls as the strictest official client has them: by index, with all texts joined. */
+/** Joins the fragments of calls by index, as the strictest official client does. */
 function joinedCalls(text: string): Map<number, { id: string; name: string; arguments: string }> {
   const calls = new Map<number, { id: string; name: string; arguments: string }>();
   for (const fragment of choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? [])) {
@@ -676,7 +676,7 @@ test.each(CLIENTS)("an answer with far too many calls fails, for a client of %s"
   const open = (): ReturnType<typeof openStream> =>
     openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
   expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
-  // A client of the same wire gets the chunks as they come.
+  // For a client of the same wire, the number of calls is not limited.
   const isRelayed = client === "wire_a";
   expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
 });

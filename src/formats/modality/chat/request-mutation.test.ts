@@ -58,12 +58,12 @@ function isSent(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** The same edits made on the parsed body. */
+/** Returns the parsed body with the edits that the gateway makes. */
 function expectedBody(wire: KnownWire, body: Buffer, outputTokens: number): unknown {
   const fields = JSON.parse(body.toString()) as Record<string, unknown>;
   for (const name of ["provider", "route", "models", "transforms"]) delete fields[name];
   const plain = fields["max_tokens"];
-  // The listing declares neither name.
+  // The listing declares neither name of the output bound, so only `max_tokens` is sent.
   delete fields["max_completion_tokens"];
   const options = fields["stream_options"] as object | null | undefined;
   const asks = wire === "wire_a" && fields["stream"] === true;

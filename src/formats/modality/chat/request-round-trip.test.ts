@@ -12,7 +12,7 @@ import {
   readGood,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/** The meaning of a body in terms that both wires share. */
+/** Decodes a body into the terms that both wires share. */
 function meaning(wire: WireId, body: string): unknown {
   const request = readGood(wire, body);
   const { call, needs } = request.decoded();
@@ -27,7 +27,7 @@ function across(wire: WireId, body: string): string {
 const words = fc.string({ unit: "binary", minLength: 1 }).map((text) => `${text}.`);
 const id = fc.stringMatching(/^[a-z]{1,6}[.:]?\d{1,3}$/);
 const name = fc.stringMatching(/^[a-z_]{1,12}$/);
-/** `__proto__` is refused as the name of a field, so such a call is never translated. */
+/** Leaves out the key `__proto__`: a request with it is refused, so it is never translated. */
 const input = fc
   .dictionary(name, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
   .filter((fields) => !JSON.stringify(fields).includes("__proto__"));

@@ -10,7 +10,7 @@ import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-p
 import type { SameWireDrops } from "./beta-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 
-/** Why the deployment, which speaks `target`, cannot serve the request; undefined if it can. */
+/** Returns why a deployment of the wire `target` cannot serve the request; undefined if it can. */
 export function servabilityProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -125,7 +125,7 @@ function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
 
 /**
  * The fields that a deployment of the client's own wire does not get: priced fields that the
- * listing does not declare, and fields that need a dropped beta. No answer depends on them.
+ * listing does not declare, and fields that need a dropped beta name. No answer depends on them.
  */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
@@ -147,8 +147,8 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
 }
 
 /**
- * True if the request marks hour-long cache writes and this deployment, which must speak the
- * client's wire, sells them.
+ * True if the request asks for cache writes that last an hour, and this deployment has a price for
+ * them. The deployment must speak the client's wire.
  */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
@@ -200,7 +200,7 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
 
 /**
  * The tool choices that the listing accepts, if the client's choice is not one of them. Undefined
- * if it is, or if the choice is unknown.
+ * if it is, if the listing names no choices, or if the client sent none or an unknown one.
  */
 function findOtherChoices(
   doc: JsonDocument,

@@ -63,7 +63,7 @@ function written(encoder: StreamEncoder, list: readonly ChatEvent[]): string {
   return out.take() ?? "";
 }
 
-/** The text and the arguments that a list of events has, in the order an encoder must keep. */
+/** Returns the text of all events and the arguments of each call, joined in order. */
 function reported(list: readonly ChatEvent[]): { text: string; calls: Map<number, string> } {
   let text = "";
   const calls = new Map<number, string>();
@@ -114,7 +114,7 @@ describe("an encoder loses nothing", () => {
     { maxLength: 30 },
   ) as fc.Arbitrary<ChatEvent[]>;
 
-  /** Calls start at any place, in the order of their numbers. */
+  /** Lists of events in which calls start at random places, in the order of their numbers. */
   const list = fc.tuple(fragments, fc.array(fc.nat(30), { maxLength: 4 })).map(([kept, places]) => {
     const merged = [...kept];
     for (const [index, place] of places.toSorted((a, b) => a - b).entries()) {
@@ -155,7 +155,7 @@ describe("an encoder loses nothing", () => {
         for (const [index, json] of calls.entries()) {
           const sent = tools[index]?.text ?? "";
           expect(json.startsWith(sent)).toBe(true);
-          // Text after a whole object, where none is allowed.
+          // The encoder may drop only text after the closing brace of the arguments.
           expect(sent === json || sent.endsWith("}")).toBe(true);
         }
       }),
@@ -166,7 +166,7 @@ describe("an encoder loses nothing", () => {
 
 describe("a bridge takes anything", () => {
   const fields = fc.oneof(fc.jsonValue(), fc.constantFrom("", "a", null, 0, {}, []));
-  /** An object with some of these members. */
+  /** Generates objects with some of these members, and sometimes another value. */
   const some = (members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> =>
     fc.oneof(fields, { arbitrary: fc.record(members, { requiredKeys: [] }), weight: 3 });
   const listOf = (item: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>

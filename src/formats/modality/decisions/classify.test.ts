@@ -36,7 +36,7 @@ function envelope(code: number, message: string): object {
 const said = (message: string): object => ({ error: { message } });
 const why = (detail: string): object => ({ detail });
 
-/* How a failure ends: for this request, at another provider, or there and with a strike. */
+/* A failure ends the request, moves on to another provider, or moves on with a strike. */
 const ENDS = { failover: false, strike: "neutral" };
 const MOVES = { failover: true, strike: "neutral" };
 const COUNTS = { failover: true, strike: "strike" };

@@ -32,8 +32,8 @@ import {
 } from "./envelope.ts";
 
 /**
- * Classifies a failed answer of a decisions provider. A 2xx can be a failure too, because the error
- * can be inside the envelope.
+ * Classifies a failed answer of a decisions provider. A 2xx can be a failure too, because some
+ * providers wrap each answer in an envelope object that says whether the call failed.
  */
 export function classifyDecision(
   failed: FailedAnswer,
@@ -101,8 +101,8 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  // One provider answers 504 when it gives up after a minute. The client sees a timeout, and the
-  // provider's circuit breaker counts a 5xx.
+  // One provider answers 504 when it gives up after a minute. The client is told of a timeout, but
+  // the circuit breaker counts it like any other 5xx: a timeout would count only half.
   if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
@@ -148,8 +148,8 @@ function throttled(failed: Failed): UpstreamFailure {
  * serve the request.
  */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  // Some providers answer 400 for an account problem. The client gets the 401 or 402 that it should
-  // have been.
+  // Some providers report an account problem as a 400. The client then gets the 401 or 402 that the
+  // provider should have sent.
   const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
   const status = failed.status === 400 ? meant : failed.status;
   const refused = accountRefused(failed, status);
@@ -184,9 +184,9 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
 const WARMING_RETRY_SECONDS = 5;
 
 /**
- * The failure while a provider loads the model. Its code is not `model_unavailable`, whose 503
- * tells clients of this route to stay away longer: here a retry after seconds can succeed. No
- * strike, because the provider is healthy.
+ * The failure while a provider loads the model. Its class is not `model_unavailable`, because after
+ * that class clients of this route wait longer, and here a retry can succeed after a few seconds.
+ * There is no strike, because the provider is healthy.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;

@@ -15,9 +15,9 @@ import { servabilityProblem } from "./servability.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/* Requests in every spelling, and bodies that no client would write. */
+/* The tests use requests in every accepted spelling, and bodies that no client would write. */
 
-/** Any JSON without the one key that no body may hold. */
+/** Generates any JSON without the key `__proto__`, which no body may have. */
 function json(maxDepth: number): fc.Arbitrary<unknown> {
   return fc.jsonValue({ maxDepth }).filter((each) => !JSON.stringify(each).includes("__proto__"));
 }
@@ -34,7 +34,7 @@ const content = fc.oneof(
   fc.dictionary(label, json(2), { minKeys: 1, maxKeys: 3 }),
   fc.array(json(1), { minLength: 1, maxLength: 3 }),
 );
-/** An object of these members in random order, without undefined ones. */
+/** Generates objects with any subset of these members. */
 function record(members: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<Json> {
   return fc.record(members, { requiredKeys: [] });
 }
@@ -112,7 +112,7 @@ const structure = labelList(1).map((names) => ({
   fields: names.map((name) => ({ name, dtype: "str" })),
 }));
 const glinerQuestion = fc.oneof(task, yesOrNo, structure);
-/** At most one question for entities and one for relations: more have no public form. */
+/** At most one question for entities and one for relations: the public format has no more. */
 const glinerQuestions = fc
   .tuple(
     fc.array(glinerQuestion, { minLength: 1, maxLength: 4 }),
@@ -123,7 +123,7 @@ const glinerQuestions = fc
     [...others, entities, relations].filter((each) => each !== undefined),
   );
 
-/** The questions in an object, in an array with names, or in an array where places are names. */
+/** Puts the questions into an object, into an array with names, or into one without names. */
 function contained(questions: fc.Arbitrary<readonly Json[]>): fc.Arbitrary<unknown> {
   return fc.tuple(questions, fc.nat(2)).map(([all, way]) => {
     if (way === 0) return Object.fromEntries(all.map((each, at) => [`id.${at}`, each]));
@@ -147,7 +147,7 @@ const glinerBody = fc.record(
   { requiredKeys: ["model", "state", "questions"] },
 );
 
-/** The part that must not change on the way; in a public answer, each kind has one name. */
+/** Returns what encoding must keep: the public format has no ids for entities and relations. */
 function essence(question: Question): unknown {
   if (question.wire === "systemone") {
     const { id, kind, instructions: ask, criteria, labels } = question;

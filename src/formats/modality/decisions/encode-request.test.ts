@@ -18,24 +18,24 @@ const upstreamModelId = "lab-decide-1";
 const urgent = { schema: { type: "boolean" }, instructions: "Is it urgent?" };
 const mood = { type: "classification", labels: ["calm", "angry"] };
 
-/** The body for a provider that accepts the buyer's own form. */
+/** Returns the body for a provider that accepts the client's body as sent. */
 function asSent(text: string, changes: Partial<Deployment> = { upstreamModelId }): string {
   const request = goodDecision(text);
   return sentDecision(request, decisionsDeployment({ wire: request.grammar }, changes));
 }
 
-/** The public form of this body, parsed. */
+/** Returns this body in the provider's public API format (the public form), parsed. */
 function encoded(members: Json): unknown {
   return JSON.parse(publicForm(goodDecision(members), { upstreamModelId }));
 }
 
-/** The public form of one systemone question with instructions. */
+/** Returns the public form of one systemone question with instructions. */
 function encodedQuestion(question: Json): unknown {
   const body = encoded({ questions: { a: { instructions: "i", ...question } } });
   return (body as { questions: { a: unknown } }).questions.a;
 }
 
-/** The public form of the schema of these GLiNER questions. */
+/** Returns the public form of the schema of these GLiNER questions. */
 function encodedSchema(questions: unknown): unknown {
   return (encoded({ questions }) as { schema: unknown }).schema;
 }

@@ -14,7 +14,7 @@ export type OpenedEnvelope =
   /** The listing declares an envelope, but the body has none. */
   | { readonly kind: "unreadable" };
 
-/** Opens the envelope that the listing declares. Without one, returns the body unchanged. */
+/** Unwraps the envelope that the listing declares. Without one, returns the body unchanged. */
 export function openEnvelope(
   value: Fields,
   envelope: DecisionsListing["envelope"],
@@ -51,7 +51,7 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   };
 }
 
-/** Maximum number of nested envelopes that are opened; no known host nests more than one. */
+/** Maximum number of errors read from inside the message of another; known providers nest one. */
 const ENVELOPES_MAX = 2;
 
 const PREFIX_CHARS_MAX = 64;

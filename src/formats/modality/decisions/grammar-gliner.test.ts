@@ -12,7 +12,7 @@ const people = { type: "entities", labels: ["person"] };
 const knows = { type: "relations", labels: { knows: "one knows the other" } };
 const event = { type: "structure", fields: [{ name: "title" }] };
 
-/** Names of the results that the provider is expected to give. */
+/** Returns the names of the results that the provider is expected to give. */
 function resultNames(body: Json): readonly string[] {
   return goodDecision(body).questions.map((question) =>
     question.wire === "gliner" ? question.resultName : "",

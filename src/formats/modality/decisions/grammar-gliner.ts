@@ -42,7 +42,7 @@ export const FRACTION = {
 };
 const FORM = { type: "string", pattern: "^(?:str|list)$", description: '"str" or "list"' };
 
-/** Accepts at least `min` labels: an array, or an object from label to description. */
+/** Accepts at least `min` labels: an array, or an object that maps each label to a description. */
 function labels(min: number, description: object): TSchema {
   return Type.Unsafe({
     type: ["array", "object"],

@@ -5,7 +5,7 @@ import {
   goodDecision,
 } from "../../../../test/fixtures/modality/decision-kit.ts";
 
-/** The only question of a body, as it was read. */
+/** Reads a body with one question, and returns that question. */
 function asked(question: unknown, members: Readonly<Record<string, unknown>> = {}): unknown {
   return goodDecision({ questions: { a: question }, ...members }).questions[0];
 }

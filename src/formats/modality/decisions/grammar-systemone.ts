@@ -73,7 +73,7 @@ const flatFault = typeCheck(byType(flatTypes));
 
 export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
 
-/** Checks a question's `schema`: the types of `flatTypes`, also under JSON Schema names. */
+/** Checks a question's `schema`, whose type is one of `flatTypes` or a JSON Schema name for it. */
 const schemaFault = typeCheck(schemaTypes());
 
 /** Like `schemaCheck`, but explains to a client why the type `text` is refused. */
@@ -215,13 +215,13 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   return withInstructions(doc, members, typed, findNode(own, "description"));
 }
 
-/** True for a non-empty text, object or array. A node is not parsed: it can have a megabyte. */
+/** True for a non-empty string, object or array. It is not parsed: it can be a megabyte long. */
 function isContent(doc: JsonDocument, node: JsonNode): boolean {
   if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** Joins the instructions and the schema's description. Without criteria, one is required. */
+/** Joins instructions and the schema's description. Without criteria, one of them is required. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,

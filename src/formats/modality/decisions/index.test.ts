@@ -31,7 +31,7 @@ describe("a decisions call", () => {
     const asked = request();
     const inputOnce = BigInt(asked.estimatedInputTokens);
     const stateAgain = BigInt(STATE.length + 2);
-    // 3 micro-dollars for an input token at its dearest, 1 for each of 4,096 output tokens.
+    // An input token costs 3 micro-dollars at most, and each of 4,096 output tokens costs 1.
     expect(decisions.quote(asked, once)).toBe(inputOnce * 3n + 4_096n);
     expect(decisions.quote(asked, perQuestion)).toBe((inputOnce + stateAgain) * 3n + 4_096n);
   });

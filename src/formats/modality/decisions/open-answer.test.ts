@@ -37,7 +37,7 @@ interface Told {
   readonly usage: unknown;
 }
 
-/** The client's answer when the provider answers `body`. */
+/** Returns the answer that the client gets if the provider answers with `body`. */
 function reportOf(asked: Asked, body: unknown): { text: string; json: Told; bridge: AnswerBridge } {
   const piece = typeof body === "string" ? body : JSON.stringify(body);
   const { bridge, text } = play(open(asked), [piece]);

@@ -30,7 +30,7 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
   readonly deployment: Deployment;
 }
 
-/** The bridge for a 2xx answer, which fails unless every question has a value of its type. */
+/** Returns the bridge for a 2xx answer. It fails unless every question has a value of its type. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);
@@ -105,7 +105,7 @@ function answersJson(answers: readonly NamedAnswer[]): string | undefined {
 }
 
 function readDecisionReport(body: Fields): UsageReport | undefined {
-  // GLiNER hosts report `token_usage`, which can be a plain number of input tokens.
+  // GLiNER providers report `token_usage`, which can be a plain number of input tokens.
   const own = body["token_usage"];
   return (
     readInputOutput(asObject(body["usage"]) ?? {}) ??

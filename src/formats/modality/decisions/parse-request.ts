@@ -58,7 +58,7 @@ import {
 const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
 const TEXT = { type: "string", description: "a string" };
 
-/** Top-level fields, without `provider` and dropped fields, which all routes share. */
+/** Top-level fields that this schema checks. `questions` and others have checks of their own. */
 const fields = {
   model: Type.Unsafe({ ...FILLED, title: "an id from GET /v1/models" }),
   state: orNull({
@@ -173,7 +173,7 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly stateImages: number;
   /** Bytes of the state's JSON without inline base64. */
   readonly stateBytes: number;
-  /** Bytes of the body without inline base64, plus 65,536 tokens for each image. */
+  /** One token for each byte of the body without inline base64, and 65,536 for each image. */
   readonly estimatedInputTokens: number;
   /** A decision request has no output bound, so the gateway's default is reserved. */
   readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;

@@ -18,13 +18,13 @@ export interface SystemOneQuestion {
   readonly wire: "systemone";
   readonly id: string;
   readonly kind: "noul" | "choice" | "score" | "box";
-  /** The type as the client spelled it: `boolean` for a noul, `integer` for a score, … */
+  /** The type as the client wrote it, such as `boolean` for `noul` or `integer` for `score`. */
   readonly asked: string;
-  /** The client's instructions, then the schema's description; undefined without both. */
+  /** The instructions, followed by the schema's description; undefined if both are absent. */
   readonly instructions: unknown;
   /**
-   * An object by "true" and "false" for a noul, an object by label for a choice, a list of levels
-   * for a score; undefined if the client sent none.
+   * For `noul`, an object with the keys "true" and "false"; for `choice`, an object whose keys are
+   * the labels; for `score`, a list of levels; undefined if the client sent none.
    */
   readonly criteria: unknown;
   /** The labels of a `choice`; other kinds have none. */
@@ -183,7 +183,7 @@ export function parseValues(
   );
 }
 
-/** Rewrites the path of a schema problem to the name under which the client sent the member. */
+/** Puts the name under which the client sent a member into the path of that member's problem. */
 export function problemIn(members: Members, { path, message }: SchemaFault): Problem {
   const [first = "", ...rest] = path;
   const sent = members.get(String(first))?.sent ?? first;

@@ -13,10 +13,10 @@ export function readGlinerAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Members of a flat answer that are never results, even if a question has such a name. */
+/** Members of the body itself that are never results, even if a question has such a name. */
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/** Hosts put the results into `answers`, into `result`, or directly into the body. */
+/** Providers put the results into `answers`, into `result`, or directly into the body. */
 function findResults(body: Fields): Fields {
   const own = asObject(body["answers"]) ?? asObject(body["result"]);
   if (own !== undefined) return own;
@@ -81,8 +81,8 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // If answers share a name, the first wins: `reverse` puts it last, and the last entry of a Map
-  // counts.
+  // If answers share a name, the first one counts: `reverse` puts it last, and a Map keeps the last
+  // value of each key.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -190,7 +190,7 @@ function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): stri
   return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
 }
 
-/** Keeps only the question's own labels: a provider may answer all of a kind in one object. */
+/** Keeps only the question's labels: the object may answer other questions of the kind as well. */
 function askedLabels(answer: unknown, labels: readonly string[] | undefined): Fields | undefined {
   const found = asObject(answer);
   if (found === undefined || labels === undefined) return found;

@@ -204,9 +204,9 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * Finds a question whose name is the fixed result key of a kind, and a question of that kind: in a
- * flat answer both results have the same key. Returns the places of the two questions, counted from
- * 1.
+ * Finds a question of a kind with a fixed result key, and a question of another kind with that key
+ * as its name, because in the provider's answer both results could have that key. Returns the
+ * places of both questions, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

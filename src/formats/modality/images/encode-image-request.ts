@@ -6,10 +6,10 @@ import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
- * Encodes for one listing: the client's members, byte for byte, without the gateway's own fields
- * and without fields that the listing does not declare. `response_format` is written only if the
- * listing declares it with `b64_json`: its host may otherwise answer with URLs, and other hosts may
- * refuse the field.
+ * Encodes a request for one listing: the client's members, byte for byte, without the gateway's own
+ * fields and without fields that the listing does not declare. `response_format` is written only if
+ * the listing declares it with `b64_json`: that provider may otherwise answer with URLs, and others
+ * may refuse the field.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,

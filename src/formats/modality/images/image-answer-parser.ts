@@ -8,13 +8,13 @@ import { HeldBytes, IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kern
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
-  /** The answer without its images; one character per byte. */
+  /** The answer with each image replaced by its index, as latin1: one character per byte. */
   #rest = "";
   #mode: "between" | "string" | "base64" = "between";
   #isEscaped = false;
-  /** The start of the current or last string, which may be a key. */
+  /** The first characters of the string that is being read or was read last; it may be a key. */
   #string = "";
-  /** The undecoded key of the member whose value comes next; else empty. */
+  /** The key of the member whose value comes next, with its escapes; else empty. */
   #key = "";
   #closedFileBytes = 0;
 
@@ -106,7 +106,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const KEY = "b64_json";
-/** The length of the key with every character escaped, and a little more. */
+/** Most characters that are kept of a string: the key with every character escaped, and 8 more. */
 const KEY_BYTES_MAX = KEY.length * "\\u0000".length + 8;
 /** Maximum images in an answer, far more than one request can ask for. */
 const TEXTS_MAX = 16;

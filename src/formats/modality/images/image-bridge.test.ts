@@ -213,7 +213,7 @@ describe("usage", () => {
   });
 });
 
-/** The name of the case, the provider's body, and the request. */
+/** A test case: its name, the provider's body, and the members of the request. */
 type Unusable = readonly [string, string | Buffer, Members?];
 
 const error = (code: string, message = "no"): Members => ({ error: { code, message } });
@@ -307,7 +307,7 @@ describe("an answer that withholds images for their content is refused without f
     [{ promptFeedback: { blockReason: "SAFETY" } }],
     [{ data: [{ error: { code: "content_policy_violation" } }] }],
     [{ data: [{ b64_json: "", error: { message: "This content was blocked" } }] }],
-    // Also if only some images are withheld: another provider must not be tried for them.
+    // If only some images are withheld, no other provider may be tried for them either.
     [{ data: [{ b64_json: PNG }, { respect_moderation: false }] }],
   ])("%j", (answer) => {
     const members = { n: 2 };
@@ -366,7 +366,7 @@ describe("an answer that costs more than the reserve is neither delivered nor bi
 });
 
 describe("the bound of 32 MiB", () => {
-  /** Base64 of the largest allowed file, in pieces that are created on demand. */
+  /** Yields the base64 of a file of `bytes` bytes in blocks that are created on demand. */
   function* base64Of(bytes: number): Generator<Buffer> {
     const head = imageFile("png", 3 * 1024);
     yield Buffer.from(head.toString("base64"));

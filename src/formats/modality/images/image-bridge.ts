@@ -30,11 +30,11 @@ export interface OpenImageAnswer extends AnswerContext {
 }
 
 /**
- * Checks an answer with images. It must have exactly the requested number, as base64, and cost no
- * more than the reserve. An answer can have tens of megabytes, so it is checked while it arrives
- * and never joined: the client gets the provider's bytes of each image between newly written JSON.
- * Before the end, only its size can fail an answer. A failed answer reports no usage and no cost,
- * because it costs nothing.
+ * Checks an answer with images. It must have exactly the requested number of images, as base64, and
+ * cost no more than the reserve. An answer can be tens of megabytes long, so it is checked while it
+ * arrives and never joined: the client gets the provider's bytes of each image between newly
+ * written JSON. Before the end, only its size can fail an answer. A failed answer reports no usage
+ * and no cost, because it costs nothing.
  */
 export class ImageBridge implements AnswerBridge {
   readonly contentType = "application/json";

@@ -27,7 +27,7 @@ const answer = fc
   .map(([images, members]) => Buffer.from(buildAnswer(images, members)));
 const asked = fc.integer({ min: 1, max: 4 });
 
-/** The bytes cut at these places; pieces may be empty. */
+/** Cuts the bytes at these places; the parts may be empty. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b);
   return [...at, bytes.length].map((end, index) => bytes.subarray(at[index - 1] ?? 0, end));
@@ -54,7 +54,7 @@ test("an answer read byte by byte is the same as one read at once", () => {
   expect(playImages(openBridge(), single).text).toBe(playImages(openBridge(), [bytes]).text);
 });
 
-/** Possible changes of an answer on its way. */
+/** Random changes to the bytes of an answer. */
 const mutation = fc.oneof(
   fc.record({ at: fc.nat(), with: fc.uint8Array({ maxLength: 3 }), over: fc.nat({ max: 3 }) }),
   fc.record({
@@ -75,7 +75,7 @@ function mutate(
   return Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + over)]);
 }
 
-/** The images of an answer, read the simple way: parse all, decode all. */
+/** Reads the images in the simplest way: parses the whole answer and decodes every image. */
 function imagesByHand(bytes: Buffer): readonly string[] | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
@@ -108,7 +108,7 @@ test("whatever happens to an answer, the client gets all requested images or non
       const { data = [] } = json as { data?: readonly { b64_json: string }[] };
       expect(bridge.state).toBe(usable ? "complete" : "failed");
       expect(data.map((item) => item.b64_json)).toEqual(usable ? images : []);
-      // A failed answer costs nothing.
+      // A failed answer costs nothing, so it reports no usage and no cost.
       const reports = bridge.usage !== undefined || bridge.reportedCostUsd !== undefined;
       expect(reports && !usable).toBe(false);
     }),

@@ -10,11 +10,11 @@ import {
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface ImageReport {
-  /** Undefined if the provider reported no token counts: a guess is never billed. */
+  /** Undefined if the provider reported no token counts, because none are estimated. */
   readonly usage: Usage | undefined;
   readonly costUsd: string | undefined;
   readonly flaw?: string;
-  /** The token counts of the client's `usage` object: its members as JSON text. */
+  /** The members of the client's `usage` object with token counts, each as JSON text. */
   readonly counts: readonly string[];
 }
 

@@ -55,7 +55,7 @@ export class ParsedImageRequest implements CallRequest {
   readonly count: number;
   /** One token per byte of the body. */
   readonly estimatedInputTokens: number;
-  /** Images count as no output tokens before the provider has reported them. */
+  /** 0, because the output tokens of images are known only when the provider reports them. */
   readonly outputTokens = 0;
   readonly doc: JsonDocument;
   readonly fields: ImageFields;

@@ -72,7 +72,7 @@ function toAnsweredImage(
   outputFormat: string,
 ): AnsweredImage | undefined {
   const fields = asObject(item);
-  // `ImageAnswerParser` replaced the image with its index in `texts`. Any other string is no index.
+  // `ImageAnswerParser` replaced the image with its index in `texts`. No other string is an index.
   const text = texts[Number(asText(fields?.["b64_json"]) ?? Number.NaN)];
   if (text === undefined || !text.isFile) return undefined;
   const mediaType = detectMediaType(text.firstBytes, outputFormat);
@@ -82,7 +82,7 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** Undefined if too long or empty: some hosts send an empty prompt if they changed nothing. */
+/** Undefined if it is too long, or empty, which some providers send for an unchanged prompt. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const text = textOf(value);
   return text !== "" && text.length <= REVISED_PROMPT_CHARS_MAX ? text : undefined;

@@ -59,7 +59,7 @@ export class ParsedVideoRequest implements CallRequest {
   readonly controls: ProviderControls;
   readonly droppedParams: readonly string[];
   readonly prompt: string;
-  /** The length that the client asks for; undefined: the listing's default applies. */
+  /** The length in seconds that the client asks for; undefined: the listing's default applies. */
   readonly seconds: number | undefined;
   /** `resolution`, `aspect_ratio`, `size` and `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;

@@ -11,7 +11,7 @@ export function servabilityProblem(
 ): Unservable | undefined {
   const { doc, nodes } = request;
   const { min = 1, max = min } = secondsDescriptor(deployment);
-  // A default outside the listing's own bounds is checked too: with 0 seconds nothing is reserved.
+  // The listing's default is checked too, because a default of 0 seconds would reserve nothing.
   const asked = resolveSeconds(request, deployment);
   if (asked < min || asked > max) {
     const sent = request.seconds === undefined ? "missing" : asked;

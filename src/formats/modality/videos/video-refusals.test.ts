@@ -4,7 +4,7 @@ import { parseVideoRequest } from "./parse-request.ts";
 
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 
-/** The beginning of the message that refuses these bytes or members of a body. */
+/** Returns the message that refuses this text, or a body with these members. */
 function readRefusal(body: string | object): string | undefined {
   const text =
     typeof body === "string" ? body : JSON.stringify({ model: "m", prompt: "waves", ...body });

@@ -12,7 +12,7 @@ import type { FinishReason } from "../neutral/chat-event.ts";
 export type Output = Buffer | string;
 
 /**
- * The last bytes of a stream, or the whole body of another answer. It is a list of pieces if the
+ * The last bytes of a stream, or the whole body of another answer. It is a list of buffers if the
  * body is too large to copy.
  */
 export type WholeBody = Output | readonly Buffer[];
@@ -37,12 +37,12 @@ export interface AnswerBridge {
   readonly state: BridgeState;
   readonly contentType: string;
   readonly usage?: Usage | undefined;
-  /** The usage that the listing declares for a complete image without reported usage. */
+  /** The usage that the listing declares for a complete image answer that reports no usage. */
   readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as JSON number text, for `reported_cost` listings. */
   readonly reportedCostUsd?: string | undefined;
   readonly servedModel?: ServedModel | undefined;
-  /** Why the reported counts cannot be right; undefined if they can or there are none. */
+  /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
    * True if the finish reason of a `complete` answer is certainly wrong: it is missing, or it names
@@ -55,7 +55,7 @@ export interface AnswerBridge {
   push(bytes: Buffer): void;
   /** Reports the end of the provider's body. The state is then `complete` or `failed`. */
   end(): void;
-  /** Takes the client's bytes that were made since the last call; undefined if there are none. */
+  /** Takes the bytes for the client since the last call; undefined if there are none. */
   takeOutput(): Output | undefined;
   /**
    * Returns the last bytes of a `complete` answer. The gateway sends them after the settlement has
@@ -63,8 +63,8 @@ export interface AnswerBridge {
    */
   finish(costUsd: string): WholeBody;
   /**
-   * Returns the last bytes of an answer that failed: in a stream the usage, if the wire has it
-   * there, then the error; otherwise an error body.
+   * Returns the last bytes of a failed answer: in a stream, the usage, if the wire reports it
+   * before an error, and then the error event; otherwise an error body.
    */
   fail(refusal: Refusal, costUsd: string): Output;
   /** Returns bytes that keep a silent stream open; undefined if the wire has none. */

@@ -149,7 +149,7 @@ function readBody(
     : ready;
 }
 
-/** A parsed body without large log probabilities, which the gateway never reads. */
+/** A parsed body. Large log probabilities are cut out, because the gateway never reads them. */
 export interface ParsedAnswer extends AnswerJson {
   /** Puts the log probabilities back into an answer that was made from `text`. */
   readonly restored: (made: string) => string;

@@ -12,7 +12,7 @@ import {
   user,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/** A messages request for a chat-completions provider; each row of the table is a test. */
+/** The tests of this file translate messages requests for a chat-completions provider. */
 
 type Messages = readonly Readonly<Record<string, unknown>>[];
 

@@ -113,7 +113,7 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
-/** Refuses tools that only servers of wire_b can run. */
+/** Decodes the tools, and refuses those that only servers of wire_b can run. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -210,7 +210,7 @@ const textMembers = new Set([word.type, word.text]);
 const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
-/** The texts of a system prompt or a tool result. Blocks of other kinds are refused. */
+/** Returns the texts of a system prompt or a tool result, and refuses blocks of other kinds. */
 function collectTexts(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];
@@ -246,7 +246,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   };
 }
 
-/** Returns no message for a message that has only thinking, because thinking is dropped. */
+/** Returns an empty list for a message that has only thinking, because thinking is dropped. */
 function assistantMessage(content: Content): readonly Message[] {
   const parts = assistantParts(content);
   const { doc, node } = content;

@@ -7,12 +7,12 @@ const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
 /** Tokens that providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
-/** A page of a document has about 3,000 tokens and 100,000 base64 characters. */
+/** A document page has about 3,000 tokens and 100,000 base64 characters, so 32 for each token. */
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /**
  * Estimates the input tokens of a checked body from its text, without a model's tokenizer. Equal
- * bodies give equal numbers. Never used for billing.
+ * bodies give equal numbers. The estimate is never used for billing.
  */
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
@@ -53,7 +53,7 @@ function blockTokens(block: unknown): number {
       return TOOL_TOKENS + contentTokens(readField(block, "content"));
     case "thinking":
     case "redacted_thinking":
-      // The thinking of earlier turns counts nothing, because models do not read it again.
+      // The thinking of earlier turns counts as 0 tokens, because models do not read it again.
       return 0;
     default:
       return jsonTokens(block);

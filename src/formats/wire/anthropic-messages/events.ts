@@ -25,7 +25,7 @@ export function closingText(delta: string, usage: string): string {
   );
 }
 
-/** What official clients read of a message without a check, beside its content and its usage. */
+/** Defaults of the members, beside content and usage, that official clients read unchecked. */
 export function neededInMessage(idTail: string): Readonly<Record<string, string>> {
   return {
     id: `"msg_${idTail}"`,
@@ -73,7 +73,7 @@ export function clientWord(word: string, hasCalls: boolean): string {
   return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
 }
 
-/** An unknown word counts as a plain stop. Some hosts write words in upper case. */
+/** An unknown word counts as a plain stop. Some providers write words in upper case. */
 export function toReason(word: string): FinishReason {
   const plain = word.toLowerCase();
   return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";

@@ -35,7 +35,7 @@ export class StreamReporter {
   #counts: ReportedCounts = {};
   #cost: string | undefined;
 
-  /** Reads the usage object `usage`, to which `path` leads within the event. */
+  /** Reads `usage`, the parsed usage object that is at `path` in the event. */
   read(json: EventJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);

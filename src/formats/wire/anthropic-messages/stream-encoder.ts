@@ -33,8 +33,8 @@ type Block = TextBlock | ToolBlock;
 
 /**
  * Encodes neutral events for a wire_b client, which expects contiguous block indexes and one open
- * block at a time. The first block of the queue streams live; pieces of later blocks wait until it
- * is complete.
+ * block at a time. The first block of the queue is streamed at once; deltas of later blocks wait
+ * until it is complete.
  */
 export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly keepAliveText: string = pingText;

@@ -114,7 +114,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    // Clients keep the stop reason of the last `message_delta`, so one that was sent is repeated.
+    // Clients take the stop reason from the last `message_delta`. If none is held, the closing one
+    // therefore repeats the one that was sent last.
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
@@ -157,7 +158,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "silent";
   }
 
-  /** The `message_delta` with the output tokens, which official clients read without a check. */
+  /** Adds output tokens, which official clients read unchecked, and removes the provider's cost. */
   #withUsage(text: string, usage: unknown): string {
     const fields = asObject(usage);
     const known = this.report?.usage ?? ZERO_USAGE;
@@ -212,7 +213,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#blocks.set(index, this.#blockCount++);
   }
 
-  /** Adds what official clients append to or send back: texts, the id and input of a call. */
+  /** Adds members that official clients append to or send back: texts, a call's id and input. */
   #withBlock(text: string, started: unknown): string {
     const block = asObject(started);
     if (block === undefined) return text;
@@ -252,7 +253,7 @@ interface Member {
   readonly json: string;
 }
 
-/** Sets a member of the object at `path`; the text stays if there is no such object. */
+/** Sets a member of the object at `path`. Returns `text` unchanged if there is no such object. */
 function withPart(text: string, path: readonly string[], member: Member): string {
   const object = findPath(text, ...path);
   return object === undefined ? text : withMember(text, object, member);
@@ -263,8 +264,8 @@ function withRoot(text: string, key: string, json: string): string {
 }
 
 /**
- * Makes the client's `message_start`: with its model id, without the provider's cost, and with the
- * blocks and the usage that official clients read without a check.
+ * Makes the client's `message_start`: sets the model id of `label`, removes the provider's cost,
+ * and adds the members that official clients read without a check.
  */
 function withStart(text: string, message: Fields = {}, { modelId, idTail }: AnswerLabel): string {
   const path = ["message"];
@@ -281,7 +282,7 @@ function withStart(text: string, message: Fields = {}, { modelId, idTail }: Answ
   return withPart(start, path, { key: "usage", json: usageJson(undefined) });
 }
 
-/** Removes the provider's cost from the usage at `path`, because it is not the client's. */
+/** Removes the provider's cost from the usage at `path`: the client pays another amount. */
 function withoutCost(text: string, usage: unknown, ...path: readonly string[]): string {
   const object = findPath(text, ...path);
   const kept = object === undefined ? text : withoutMember(text, object, "cost");
@@ -289,8 +290,8 @@ function withoutCost(text: string, usage: unknown, ...path: readonly string[]): 
 }
 
 /**
- * Replaces a stop reason that is not of wire_b, or that is missing although an earlier event had it,
- * with `word`, which is JSON text. Adds a missing stop sequence.
+ * Sets the stop reason to `word` (JSON text): the provider's may be unknown to wire_b, or missing
+ * although an earlier event had it. Adds a missing stop sequence.
  */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received = null } = delta;
@@ -300,7 +301,7 @@ function withStopReason(text: string, delta: Fields, word: string): string {
   return withPart(whole, ["delta"], { key: "stop_reason", json: word });
 }
 
-/** The member of each kind of delta that clients append to what they have. */
+/** For each kind of delta, the member whose text clients append to what they have received. */
 const APPENDED: ReadonlyMap<unknown, string> = new Map([
   ["text_delta", "text"],
   ["thinking_delta", "thinking"],
@@ -316,7 +317,7 @@ function lacksPart(type: string, event: Fields): boolean {
   return delta === undefined || (member !== undefined && typeof delta[member] !== "string");
 }
 
-/** The block of a delta whose block the provider has not started; `none` if it cannot be known. */
+/** Returns the block that should have been started before this delta; `none` if it is unknown. */
 function missingBlock(event: Fields): string {
   switch (asObject(event["delta"])?.["type"]) {
     case "text_delta":
@@ -328,7 +329,7 @@ function missingBlock(event: Fields): string {
   }
 }
 
-/** True for a piece of text, thinking or arguments, and for the start of any other block. */
+/** True for an event with text, thinking or arguments, and for the start of any other block. */
 function bearsContent(event: Fields): boolean {
   if (event["type"] === "content_block_start") {
     const block = asObject(event["content_block"]);

@@ -52,7 +52,7 @@ test("hour-long cache writes are a part of all cache writes", () => {
   const kept = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 };
   const reported = { cache_creation_input_tokens: 100, cache_creation: kept };
   expect(readBack(reported)).toMatchObject({ cacheWrite: 100, cacheWrite1h: 70 });
-  // A provider that reports only the parts has written both.
+  // If the total is absent, it is the sum of the cache writes of both lifetimes.
   expect(readBack({ cache_creation: kept })).toMatchObject({ cacheWrite: 100, cacheWrite1h: 70 });
   const none = { cache_creation_input_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: 0 } };
   expect(readBack(none)).not.toHaveProperty("cacheWrite1h");

@@ -110,8 +110,8 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
 }
 
 /**
- * Adds the counts that official clients read without a check to the provider's usage object
- * `reported`, to which `path` leads within `text`.
+ * Adds the counts that official clients read without a check to the provider's usage object.
+ * `path` is its place in `text`; `reported` is the same object, parsed.
  */
 export function withCounts(
   text: string,

@@ -39,7 +39,7 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
   });
 }
 
-/** Classifies a 2xx that is no answer: by its error object if it has one, else as unusable. */
+/** Classifies a 2xx that is not an answer: by its error object if it has one, else as unusable. */
 export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">): UpstreamFailure {
   const body = asObject(tryParse(answer.body.toString("utf8").trim())?.value);
   const isError = body !== undefined && body["error"] !== undefined && body["error"] !== null;
@@ -61,7 +61,7 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
 }
 
 export interface Failed {
-  /** The status that the failure means; an error inside a 200 has another `upstreamStatus`. */
+  /** The status that the error stands for. For an error inside a 200, `upstreamStatus` is 200. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
@@ -131,7 +131,7 @@ function isAboutAccess({ status, errorText }: Failed): boolean {
 
 function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
-  // Some image hosts answer refused content with 451 (unavailable for legal reasons).
+  // Some image providers answer refused content with 451 (unavailable for legal reasons).
   return status === 451 || errorText.flagged || matchesWording(errorText, contentPolicyWording);
 }
 

@@ -53,8 +53,8 @@ export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
 }
 
 /**
- * A 2xx that the gateway cannot present to the client. No failover, because the provider may have
- * done the work.
+ * A 2xx that the gateway cannot present to the client. There is no failover, because the provider
+ * may have done the work.
  */
 export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer could not be read; try again or choose another model";
@@ -85,7 +85,7 @@ export interface UpstreamFailure {
   /** True if another deployment may be tried while the client has no output. */
   readonly failover: boolean;
   readonly strike: StrikeKind;
-  /** Why the connection failed, for the log only: a kind and a code, without an address. */
+  /** Why the connection failed, as a kind and an error code, for the program's log only. */
   readonly reason?: string;
   /**
    * Set if the answer breaks its own format: it cannot be read, or it ended before its end mark. It

@@ -19,10 +19,10 @@ const ACCOUNT_NAME =
 /** Matches Amazon resource names, which contain an account and a region. */
 const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
 const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/** Matches `::`, or at least three groups with a colon, so not a time of day. */
+/** Matches IPv6 addresses with `::` or at least three colons. A time of day has only two. */
 const IPV6_ADDRESS =
   /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
-/** Matches internal host names, and Amazon's names of private addresses. */
+/** Matches internal host names, `localhost`, and Amazon's host names of private addresses. */
 const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
@@ -46,8 +46,8 @@ const INSTANCE_NAME =
   /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
 
 /**
- * The first sentence of a provider's message without keys, addresses, ids and control characters,
- * at most `PROVIDER_MESSAGE_CHARS_MAX` characters long.
+ * Returns the first sentence of a provider's message without keys, addresses, ids and control
+ * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters long.
  */
 export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
@@ -116,8 +116,8 @@ function cleanSentence(message: string): string {
 }
 
 /**
- * The first sentence, and a second one that begins with "However,": in "The bound is N. However,
- * you sent M." both numbers help the client.
+ * Returns the first sentence, and also the second one if it begins with "However,": in "The bound
+ * is N. However, you sent M." both numbers help the client.
  */
 function firstSentence(text: string): string {
   const joined = text.replace(/\. However,/i, "; however,");
@@ -178,8 +178,8 @@ export function extractErrorText(value: unknown): ProviderErrorText {
 }
 
 /**
- * Maximum characters of an error body's text that are matched against a `Wording`. Wordings are at
- * its start, and matching a long text would be slow.
+ * Maximum characters of an error body's text that are matched against a `Wording`. A provider's
+ * wording is near the start of the text, and matching a long text would be slow.
  */
 const MATCHED_CHARS_MAX = 8_192;
 /**

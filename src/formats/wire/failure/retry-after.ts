@@ -3,8 +3,8 @@ import { parseForeignInstant, RETRY_AFTER_SECONDS_MAX } from "../../../kernel/in
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * The seconds that a provider asks to wait, from any header that providers use: rounded up, at
- * least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if `nowMs` is
+ * Returns how many seconds a provider asks to wait, from any header that providers use: rounded up,
+ * at least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if `nowMs` is
  * absent, with the answer's `date` header. Undefined if no header is readable.
  */
 export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
@@ -29,8 +29,8 @@ const RESET_HEADERS = [
 ];
 
 /**
- * The longest wait until an exhausted rate-limit window resets, in milliseconds. If no window is
- * reported as exhausted, all windows are considered.
+ * Returns the longest wait until an exhausted rate-limit window resets, in milliseconds. If no
+ * window is reported as exhausted, all windows are considered.
  */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(

@@ -1,7 +1,7 @@
 import type { ProviderErrorText } from "./provider-message.ts";
 
 export interface Wording {
-  /** Error codes in lower case. One matching code is enough. */
+  /** Error codes in lower case; one match is enough. A comment names providers that use a code. */
   readonly codes: readonly string[];
   /**
    * Matched against the lower-case text of the body. A repetition before further text, such as
@@ -47,7 +47,7 @@ export const billingWording: Wording = {
   patterns: [
     /credit balance is too low/, // Anthropic
     /insufficient (account )?(balance|credits?|funds)/, // DeepSeek, OpenRouter
-    /specified api usage limits/, // Anthropic, spend limit
+    /specified api usage limits/, // Anthropic, for its own spend limit
     /billing (details|hard limit|account|is not active)/,
     /exceeded your current quota/,
     /spend(ing)? limit/,
@@ -74,12 +74,12 @@ export const accessWording: Wording = {
 /** Wording of a rate limit, which providers report under many statuses. */
 export const rateLimitWording: Wording = {
   codes: [
-    "rate_limit_exceeded", // OpenAI, Groq (also with 413)
+    "rate_limit_exceeded", // OpenAI, Groq (there also with status 413)
     "rate_limit_error", // Anthropic
     "rate_limit",
     "too_many_requests",
     "resource_exhausted", // Gemini-compatible
-    "capacity_exceeded", // Groq flex
+    "capacity_exceeded", // Groq, for its flex tier
   ],
   patterns: [
     /rate.?limit/,
@@ -99,16 +99,16 @@ export const contentPolicyWording: Wording = {
   codes: [
     "content_filter", // Azure
     "content_policy_violation", // OpenAI
-    "responsibleaipolicyviolation", // Azure, inner error
+    "responsibleaipolicyviolation", // Azure, in its inner error
     "content_policy",
     "moderation",
-    "moderation_blocked", // images
+    "moderation_blocked", // image providers
     "content_moderation",
     "data_inspection_failed", // Qwen
     "datainspectionfailed",
     "safety", // Gemini-compatible
     "prohibited_content",
-    "safety_violation", // images
+    "safety_violation", // image providers
     "sexual_content",
     "content_filtered", // Stability
     "content_moderated", // Black Forest Labs
@@ -124,7 +124,7 @@ export const contentPolicyWording: Wording = {
     /inappropriate content/, // Qwen
     /content exists risk/, // DeepSeek
     /content (is|was) blocked/,
-    /blocked by (our|the|its) (safety|content|moderation)/, // images
+    /blocked by (our|the|its) (safety|content|moderation)/, // image providers
     /nsfw content/,
   ],
   pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
@@ -139,7 +139,7 @@ export const contextOverflowWording: Wording = {
   ],
   patterns: [
     /maximum context length (is|of) [\d,]+/, // OpenAI, DeepSeek, vLLM, OpenRouter
-    /exceeds the context window/, // OpenAI, newer
+    /exceeds the context window/, // OpenAI, newer wording
     /prompt is too long/, // Anthropic, Fireworks
     /input length and `?max_tokens`? exceed context limit/, // Anthropic
     /reduce the length of the (messages|prompt|input)/, // Groq
@@ -166,7 +166,7 @@ export const contextOverflowWording: Wording = {
   ],
 };
 
-/** A code for an overlong string, which means a context overflow only in the messages. */
+/** A code for an overlong string, which is a context overflow only in `messages` or `input`. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
 /**
@@ -209,7 +209,7 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** The HTTP status that an error inside a 200 means; undefined if none of its codes is known. */
+/** Returns the HTTP status that an error inside a 200 stands for; undefined if no code is known. */
 export function findStatus(errorText: ProviderErrorText): number | undefined {
   for (const code of errorText.codes) {
     const status = /^[45]\d\d$/.test(code) ? Number(code) : STATUS_OF_CODE.get(code);

@@ -23,7 +23,7 @@ const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "session_id",
 ]);
 
-/** The first field that the listing does not declare, or whose value it refuses, if any. */
+/** Returns the first field that the listing does not declare, or whose value it refuses. */
 export function findUnlistedField(
   doc: JsonDocument,
   fields: Iterable<readonly [name: string, value: JsonNode]>,

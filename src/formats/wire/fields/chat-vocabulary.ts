@@ -35,8 +35,8 @@ const NAMES = [
 ] as const;
 
 /**
- * Words without `constructor`, which every object has as a key: tables that are keyed by these
- * words are plain objects.
+ * All words except `constructor`: tables that are keyed by these words are plain objects, and every
+ * plain object inherits a key `constructor`.
  */
 export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 

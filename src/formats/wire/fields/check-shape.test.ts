@@ -5,7 +5,7 @@ import { runs } from "../../../../test/support/depth.ts";
 import { SeenNames } from "./check-shape.ts";
 
 test("among any names, exactly those are new that were not added before", () => {
-  // Few distinct names, so that repeated keys occur beyond the first ones.
+  // With few distinct names, names repeat even after the first 8, which are kept in a list.
   const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "d"), maxLength: 2 });
   fc.assert(
     fc.property(fc.array(name, { maxLength: 60, size: "max" }), (names) => {

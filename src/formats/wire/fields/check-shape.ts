@@ -14,7 +14,7 @@ import {
 } from "../../../kernel/index.ts";
 import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 
-/** What is wrong with a value; `path` leads to the place below the value that was checked. */
+/** A fault of a value. `path` leads from the value that was checked to the place of the fault. */
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
@@ -22,7 +22,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Checks the value at `node`; undefined if the value is valid. */
+/** Returns the fault of the value at `node`; undefined if the value is valid. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
@@ -67,7 +67,7 @@ function ofKind(kind: number, message: string): Check {
   return (doc, node) => (doc.kind(node) === kind ? undefined : found);
 }
 
-/** Accepts null, which means the same as absent. */
+/** Accepts what `check` accepts, and null, which means the same as absent. */
 export function optional(check: Check): Check {
   return (doc, node) => (doc.isNull(node) ? undefined : check(doc, node));
 }
@@ -183,7 +183,7 @@ function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Proble
   return undefined;
 }
 
-/** Refuses a known name in another letter case, which some providers would obey. */
+/** Refuses a known name in another letter case, because some providers would accept it. */
 function checkSpelling(name: string, checks: readonly (Check | undefined)[]): Problem | undefined {
   const folded = foldName(name);
   if (folded === name || checks[chatVocabulary.findId(folded)] === undefined) return undefined;

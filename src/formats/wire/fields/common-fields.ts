@@ -190,8 +190,8 @@ const NOTHING_DROPPED: readonly string[] = [];
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
 /**
- * The field in which a wire_a provider gets the output bound: the one that the listing declares. A
- * provider that ignores the other field would generate without a bound.
+ * The field in which a wire_a provider gets the output bound: the one that the listing declares. If
+ * the bound were in the other field, the provider could ignore it and generate without a bound.
  */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;

@@ -56,7 +56,7 @@ const NAME_CHARS_MAX = 64;
  */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
-/** Names on which some JSON parsers act. No chat request has them at its top level. */
+/** Names that some JSON parsers treat specially. No chat request has them at its top level. */
 const prototypeNames = new Set(["constructor", "prototype"]);
 
 /** Refuses credentials and destinations in any spelling: `base_url`, `baseURL`, `base-url`. */
@@ -76,7 +76,7 @@ export function refuseForbidden(name: string): Problem | undefined {
   return refuseCredential(name);
 }
 
-/** Fields that contain a JSON Schema, at any depth: hosts accept them in members like `nvext`. */
+/** Fields that contain a JSON Schema, even inside provider-specific members such as `nvext`. */
 const ownSchemas = new Set([
   "guided_json", "json_schema", "response_json_schema", "response_schema",
 ]); // prettier-ignore
@@ -173,8 +173,8 @@ class CredentialWalk {
   }
 
   /**
-   * Checking a name with escapes or beyond ASCII takes a hundred times longer, so the number of
-   * such names in a body is bounded.
+   * Checking a name with escapes or beyond ASCII takes a hundred times longer than checking
+   * another, so the number of such names in a body is bounded.
    */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);

@@ -79,8 +79,8 @@ const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const DECLARED = ["reasoning_effort", "effort"];
 
 /**
- * The effort that the listing declares nearest to the requested one; if two are equally near, the
- * lesser. Undefined if it declares none, because servers without efforts refuse the field.
+ * Returns the declared effort that is nearest to the requested one; if two are equally near, the
+ * lesser. Undefined if the listing declares none, because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;
@@ -91,7 +91,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** The effort field, if the deployment does not get it, for `x-tm-dropped-params`. */
+/** Returns the name of the effort field if the deployment does not get the field, else no name. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];
@@ -101,13 +101,13 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
   if (taken.includes(asked)) return asked;
   const rank = WORDS.indexOf(asked);
   if (rank === -1) return undefined;
-  // A client that requests some effort must not get none.
+  // A client that requests some effort must not get the effort `none`.
   const known = WORDS.filter((each) => taken.includes(each) && each !== "none");
   const distance = (each: string): number => Math.abs(WORDS.indexOf(each) - rank);
   return known.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-/** Values that mean the same as an absent field, so a translation leaves them out. */
+/** For each field, the `type` that requests nothing. A translation omits such a field. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
 /** True if the top-level field is an object whose `type` requests nothing. */

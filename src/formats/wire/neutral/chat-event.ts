@@ -3,9 +3,9 @@ import type { UpstreamFailure } from "../failure/failures.ts";
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";
 
 /**
- * A step of a streamed answer in neutral terms. Decoders make steps from a provider's bytes,
- * encoders write the client's bytes for them. Calls are numbered from 0 in the order in which they
- * appear; fragments of several calls may interleave.
+ * An event of a streamed answer, independent of any wire. Decoders make events from a provider's
+ * bytes, and encoders write the client's bytes for them. Calls are numbered from 0 in the order in
+ * which they appear; fragments of several calls may interleave.
  */
 export type ChatEvent =
   | { readonly type: "text"; readonly text: string }

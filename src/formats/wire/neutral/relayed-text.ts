@@ -39,9 +39,9 @@ export function relayText(text: string, modelId: string): (usage: RelayedUsage) 
 }
 
 /**
- * Adds to the object that `find` finds in `text` what it lacks of `needed`: members, as JSON texts
- * by key, that official clients read without a check. `fields` is the parsed object. A member of
- * another type than the needed one is replaced; a needed null is only added.
+ * Adds the missing members of `needed` (JSON texts by key), which official clients read without a
+ * check, to the object that `find` finds in `text`. `fields` is that object, parsed. A member of
+ * another type than the needed one is replaced, but if the needed one is null, any member is kept.
  */
 export function withNeeded(
   text: string,
@@ -76,8 +76,8 @@ export function hasCostDetails(usage: unknown): boolean {
 }
 
 /**
- * Removes the details of the provider's cost from `usage`, to which `path` leads within `text`:
- * what the provider charges is not what the client pays.
+ * Removes the details of the provider's cost from the usage object at `path` in `text`, because the
+ * client pays another amount. `usage` is that object, parsed.
  */
 export function withoutCostDetails(
   text: string,

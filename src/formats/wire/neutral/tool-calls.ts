@@ -8,8 +8,8 @@ import {
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
 
 /**
- * The JSON object that the string at `node` contains as text, digit for digit. Empty text gives
- * `{}`; undefined if the text is not an object.
+ * Returns the JSON object that the string at `node` contains as text, with its digits unchanged.
+ * Empty text gives `{}`; undefined if the text is not an object.
  */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
@@ -29,14 +29,14 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
-/** Prefixes of packed ids: from UTF-8, or from UTF-16 if the text has no UTF-8 form. */
+/** Prefixes of packed ids: for an id in UTF-8, or in UTF-16 if it cannot be written in UTF-8. */
 const PACKED_MARK = "tmid_";
 const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * Converts a wire_a tool call id to one that wire_b accepts. A legal id stays, unless it looks
- * packed. Different ids stay different, and `fromMessagesToolId` undoes the conversion.
+ * Converts a wire_a tool call id to one that wire_b accepts. A legal id is kept, unless it begins
+ * like a packed one. Different ids stay different, and `fromMessagesToolId` undoes the conversion.
  */
 export function toMessagesToolId(id: string): string {
   if (LEGAL.test(id) && !isMarked(id)) return id;
@@ -50,7 +50,7 @@ export function answeredToolId(id: string): string {
   return id === "" ? "" : toMessagesToolId(id);
 }
 
-/** Undoes `toMessagesToolId`. An id that was not packed stays. */
+/** Undoes `toMessagesToolId`. An id that was not packed is returned unchanged. */
 export function fromMessagesToolId(id: string): string {
   if (!isMarked(id)) return id;
   const bytes = Buffer.from(id.slice(PACKED_MARK.length), "base64url");
@@ -88,7 +88,7 @@ export function signedId({ id, signature }: SignedId): string {
   return `${id === "" ? `call_${carried.slice(-12)}` : id}${MARK}${carried}`;
 }
 
-/** Undoes `signedId`. The provider refuses a signature that a client invented. */
+/** Undoes `signedId`. The signature is not verified, because the provider refuses a wrong one. */
 export function splitSignedId(signed: string): SignedId {
   const at = signed.lastIndexOf(MARK);
   if (at <= 0 || signed.length - at > SIGNATURE_CHARS_MAX + MARK.length) return { id: signed };

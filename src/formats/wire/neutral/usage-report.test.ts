@@ -43,7 +43,7 @@ describe("a provider's own cost", () => {
     ["1.2e-5", "0.000012"],
     ["100e-2", "1"],
     ['"0.04"', "0.04"],
-    // No float has these digits.
+    // A float cannot hold all of these digits.
     ["0.00193199999999999999999999", "0.00193199999999999999999999"],
   ])("in dollars as %s is read as %s", (raw, usd) => {
     expect(inUsd(raw)).toBe(usd);
@@ -53,7 +53,6 @@ describe("a provider's own cost", () => {
     ["10000000000", "1"],
     ["832000000", "0.0832"],
     ["2.5e9", "0.25"],
-    // Above what a float counts exactly.
   ])("in ticks as %s is read as %s dollars", (raw, usd) => {
     expect(inTicks(raw)).toBe(usd);
   });
@@ -98,7 +97,7 @@ describe("a provider's own cost", () => {
   );
 });
 
-/** Digits with a point somewhere and perhaps an exponent, and the pico-dollars they mean. */
+/** Number texts with a point and an exponent, and the digits and the power of ten they mean. */
 const written = fc
   .record({
     digits: fc.bigInt({ min: 0n, max: 10n ** 14n }),

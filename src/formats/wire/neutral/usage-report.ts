@@ -44,10 +44,10 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * Why a report of input and output tokens cannot be right; undefined if it can. Input is
- * `input_tokens` or `prompt_tokens`, output is `output_tokens` or `completion_tokens`, and hosts
- * may report only one of them. The total must be their sum, and cached tokens are part of the
- * input.
+ * Returns why a report of input and output tokens cannot be right; undefined if it can. Input is
+ * `input_tokens` or `prompt_tokens`, output is `output_tokens` or `completion_tokens`, and
+ * providers may report only input or only output. The total must be the sum of both, and cached
+ * tokens are part of the input.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);

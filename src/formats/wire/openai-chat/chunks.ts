@@ -34,8 +34,8 @@ export function withChoiceMember(text: string, key: string, json: string): strin
 }
 
 /**
- * Writes content that is a list of parts, as Mistral's reasoning models send it, as the text that
- * official clients append to other texts, and its thinking as `reasoning_content`.
+ * Replaces content that is a list of parts, as Mistral's reasoning models send it, with its text,
+ * because official clients append it to a string. Writes its thinking as `reasoning_content`.
  */
 export function withPlainContent(
   text: string,
@@ -54,7 +54,7 @@ export function withPlainContent(
   });
 }
 
-/** Parts with text, and Mistral's references to what a text is from, which no text can hold. */
+/** Parts with text, and Mistral's references to the sources of a text, which are left out. */
 const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "reference"]);
 
 /** Sets a member of the first choice's delta or message. */
@@ -108,7 +108,7 @@ export function renderKnownUsage(
   return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
-/** True for a cost above 0, which earlier attempts can have had even if the last had none. */
+/** True for a cost above 0. Earlier attempts can have cost money even if the last one did not. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
@@ -135,8 +135,8 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
 /**
- * True if the chunk has only a piece of text. False for a chunk with usage, because usage must be
- * read from every chunk: the last one reported is valid.
+ * True if the chunk has only text. False for a chunk with usage, because the usage of every chunk
+ * must be read: the last one reported is valid.
  */
 export function isTextAlone({ value }: EventJson): boolean {
   const { choices, usage, x_groq: groq } = value;
@@ -207,7 +207,7 @@ const FAILURES: ReadonlySet<string> = new Set([
 
 /**
  * An unknown word counts as a plain stop. Letter case and text after the word are ignored, because
- * some hosts write `MAX_TOKENS` or `content_filter: SAFETY`.
+ * some providers write `MAX_TOKENS` or `content_filter: SAFETY`.
  */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
@@ -233,8 +233,8 @@ export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): 
 }
 
 /**
- * True if the finish reason of a complete answer is missing, or names a tool call that the answer
- * does not have. With calls it may be missing, because xAI omits it then.
+ * True if a complete answer has no tool call and its finish reason is missing or names a tool call.
+ * An answer with calls may lack the finish reason, because xAI omits it there.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   if (word === "") return !hasCalls;

@@ -10,7 +10,7 @@ import {
   user,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
-/** A chat-completions request for a messages provider; each row of the table is a test. */
+/** The tests of this file translate chat-completions requests for a messages provider. */
 
 type Messages = readonly Readonly<Record<string, unknown>>[];
 

@@ -64,7 +64,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
 
 /**
  * Reads the tools from `functions` if the client sent any, else from `tools`. The older format,
- * `functions`, has one call at a time.
+ * `functions`, allows only one call in an answer.
  */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
@@ -97,7 +97,7 @@ function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly Json
 const toolMembers = new Set([word.type, word.function]);
 const functionMembers = new Set([word.name, word.description, word.parameters]);
 
-/** Refuses tools of other kinds than `function`. */
+/** Decodes the tools, and refuses those of any other type than `function`. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];

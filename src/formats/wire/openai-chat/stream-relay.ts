@@ -75,7 +75,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #repeated = new RepeatedEvent();
   /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The frame of the event that `#repeated` has learned, as the client gets it. */
+  /** The client's bytes before and after the text of the event that `#repeated` has learned. */
   #sent: TextFrame = { before: "", after: "" };
   #usageText: string | undefined;
   #named: ChunkNames | undefined;
@@ -171,7 +171,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const text = this.#withModel(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
-      // The role is sent once, so a chunk that it was added to is not repeated.
+      // The first chunk is not learned: the gateway adds a missing role to it, and to no later one.
       const isRepeatable = hadRole && this.#repeated.isLearning && isTextAlone(json);
       const frame = isRepeatable ? frameAt(json.text, textSpan(json.text)) : undefined;
       const sent = frame && frameAt(text, textSpan(text));
@@ -239,7 +239,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
   }
 
-  /** Takes the held chunk with the finish reason unchanged, to send it before a later chunk. */
+  /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */
   #takeLast(): string {
     const last = this.#last;
     this.#last = undefined;
@@ -271,7 +271,10 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
-  /** Relays a chunk without a choice or usage to a client that asked for usage; else drops it. */
+  /**
+   * Relays a chunk with an empty list of choices and no usage if the client asked for usage. Drops
+   * all other chunks without a choice.
+   */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
@@ -315,14 +318,14 @@ export class OpenaiChatRelay implements StreamDriver {
 
 type ChunkNames = Omit<ChunkLabel, "modelId">;
 
-/** Undefined without an id: some hosts begin with a chunk that has neither an id nor a time. */
+/** Undefined if the chunk has no id: some providers send a first chunk without an id or a time. */
 function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
   const id = textOf(chunk["id"]);
   if (id === "") return undefined;
   return { id, createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds };
 }
 
-/** Replaces usage with a cost by null, because the provider's cost is not the client's. */
+/** Sets usage that has the provider's cost to null, because the client pays another amount. */
 function withoutCost(json: EventJson): string {
   const { usage } = json.value;
   if (asObject(usage)?.["cost"] === undefined && !hasCostDetails(usage)) return json.text;
@@ -336,7 +339,7 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-/** What the client sees in a choice: tool calls, other content, or nothing. */
+/** Tells whether the client sees tool calls, other content, or nothing in a choice. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";
@@ -346,7 +349,7 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
   return text !== "" || reasoning !== "" || containsMedia(delta) ? "other" : "none";
 }
 
-/** True for a piece of audio, its transcript, or images, which are answers without text. */
+/** True for audio data, its transcript, or images, which can be an answer without text. */
 function containsMedia({ audio, images }: Fields): boolean {
   const spoken = asObject(audio);
   const isAudio = textOf(spoken?.["data"]) !== "" || textOf(spoken?.["transcript"]) !== "";

@@ -26,7 +26,7 @@ interface Said {
 interface Flaw {
   /** The index that the fragment should have. */
   readonly call: number;
-  /** The id that the first fragment of a call lacks; undefined for other fragments. */
+  /** The id to add to the first fragment of a call; undefined if it has one, and for later ones. */
   readonly missingId: string | undefined;
   readonly givesObject: boolean;
   readonly hasWrongIndex: boolean;
@@ -37,10 +37,10 @@ interface Flaw {
 
 /**
  * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
- * index and concatenate all texts: two calls with one index would be mixed up, and a repeated id or
- * name would be appended to itself, and arguments that are an object would become
- * "[object Object]". They throw if a call has no type, and cannot answer one without an id. Correct
- * fragments stay the provider's bytes.
+ * index and concatenate all texts: two calls with one index would be mixed up, a repeated id or
+ * name would be appended to itself, and arguments that are an object would become "[object
+ * Object]". They throw if a call has no type, and cannot answer one without an id. Correct
+ * fragments are passed on byte for byte.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -72,7 +72,7 @@ export class CallFragments {
     this.#said[call] = { id: said?.id || missingId || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
     const lacksType = said === undefined && lacksCallType(fields);
-    // Only the first id of a call is kept, because some hosts send a new id with each fragment.
+    // Only the first id of a call is kept, because some providers send a new id with each fragment.
     const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
     const givesObject = hasObject(fields);
@@ -101,7 +101,7 @@ export function withWholeCalls(answer: string, calls: unknown, idTail: string): 
   });
 }
 
-/** True if the arguments of a whole call are missing or no text. */
+/** True if the arguments of a whole call are missing or are not a string. */
 function lacksArguments(call: Fields): boolean {
   const fn = asObject(call["function"]);
   return fn !== undefined && typeof fn["arguments"] !== "string";
@@ -112,8 +112,8 @@ function ownId(idTail: string, call: number): string {
 }
 
 /**
- * The calls of an answer or a chunk, with arguments that some servers send as an object as its JSON
- * text. It is taken from `text`, because numbers of the parsed object can have lost digits.
+ * Returns the calls of an answer or a chunk. Arguments that some servers send as an object become
+ * its JSON text, taken from `text`, because numbers in the parsed object can have lost digits.
  */
 export function callsIn(
   text: string,
@@ -231,8 +231,8 @@ export class ToolCallReader {
   }
 
   /**
-   * Returns the number of the fragment's call; undefined if it is no fragment, or if there are too
-   * many calls.
+   * Returns the number of the fragment's call; undefined if the fragment is not an object, or if
+   * there are too many calls.
    */
   read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
@@ -318,7 +318,7 @@ export class ToolCallReader {
 
 /**
  * True if a named fragment starts a new call at an index that is in use: its id differs, or it has
- * no id and brings arguments although those of the known call are complete.
+ * no id but has arguments, although those of the known call are complete.
  */
 function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
   if (name === "") return false;

@@ -30,7 +30,7 @@ export function readUsage(
   { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
   const own = asObject(body["usage"]) ?? choiceUsage(body);
-  // Groq reports under `x_groq` in the last chunk of a stream.
+  // Groq reports usage under `x_groq` in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
   const counted = splitBuckets(reported);
@@ -65,8 +65,8 @@ function withGap(usage: Usage, gap: number): Usage {
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 /**
- * Why the counts cannot be right; undefined if they can. Counts may be missing, and vendors may
- * count reasoning in addition to the completion.
+ * Returns why the counts cannot be right; undefined if they can. Counts may be missing, and vendors
+ * may count reasoning in addition to the completion.
  */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);

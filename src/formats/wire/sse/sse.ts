@@ -28,8 +28,8 @@ const EVENT = Buffer.from("event");
 
 /**
  * Reads events from bytes that are split anywhere. Accepts LF, CRLF and lone CR, a leading byte
- * order mark, several data lines, comments, and a last event without its blank line. The data of an
- * event that is in one piece is a view without a copy.
+ * order mark, several data lines, comments, and a last event without its blank line. If the data of
+ * an event is one line within one chunk of bytes, it is a view, not a copy.
  */
 export class SseReader {
   readonly #onEvent: (event: SseEvent) => void;
@@ -45,7 +45,7 @@ export class SseReader {
     this.#onEvent = onEvent;
   }
 
-  /** Reads the next piece of the body. After a fault, every call returns that fault. */
+  /** Reads the next bytes of the body. After a fault, every call returns that fault. */
   push(bytes: Buffer): SseFault | undefined {
     let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
@@ -144,7 +144,7 @@ function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/** The text of one event. Data with line breaks, which JSON never has, becomes several lines. */
+/** Returns the text of one event. Data with line breaks becomes several `data` lines. */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
@@ -165,7 +165,7 @@ export const SSE_CONTENT_TYPE = "text/event-stream; charset=utf-8";
 
 const FIRST_BYTES = 256;
 
-/** Collects bytes in one block that doubles, so many small pieces take linear time. */
+/** Collects bytes in one block whose size doubles, so many small additions take linear time. */
 export class GrowingBuffer {
   length = 0;
   #block: Buffer = NO_BYTES;

@@ -4,8 +4,8 @@ import { tokenCount, type LimitClaim, type LimitLease, type LimitSet } from "../
 import { MemoryLimitStore } from "./memory-limit-store.ts";
 
 /*
- * test/backend-contract/limits.test.ts covers what all stores promise; this file covers memory
- * only.
+ * test/backend-contract/limits.test.ts tests what all limit stores promise. This file tests only
+ * the store in memory.
  */
 
 const START_MS = 1_000_000;

@@ -94,8 +94,8 @@ export class MemoryLimitStore implements LimitStore {
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
       const place = this.#openUse(id);
-      // Counted before the next scope is opened: opening a scope sweeps idle ones, and this one is
-      // in use.
+      // The place is counted before the next scope is opened, because opening a scope sweeps idle
+      // scopes, and this one must not look idle.
       place.inFlight += 1;
       return place;
     });
@@ -164,7 +164,10 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  /* Checks two old scopes for each new one, so that idle scopes cannot outnumber live ones. */
+  /*
+   * Checks the next `count` scopes and drops the idle ones. Each new scope causes two checks, so
+   * that idle scopes do not accumulate.
+   */
   #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.#sweep.next();

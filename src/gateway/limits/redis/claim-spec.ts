@@ -44,7 +44,7 @@ export class ClaimSpecs {
   }
 }
 
-/** Every key of a slot contains its hash tag, so that a cluster keeps them on one server. */
+/** A slot is the hash tag of all its keys, so that a cluster keeps these keys on one server. */
 export function markKey(slot: string): string {
   return `tm:${slot}`;
 }
@@ -135,8 +135,8 @@ const QUANTITY: Readonly<Record<DeclaredWindow["kind"], number>> = {
 };
 
 /**
- * Returns for how many seconds a scope's usage is stored: for the longest window and its last
- * bucket, even if the clock steps back by a minute.
+ * Returns for how many seconds a scope's usage is stored, at least `USAGE_SECONDS`: the longest
+ * window plus one bucket, and 70 seconds more in case the clock steps back by a minute.
  */
 function secondsToKeep(windows: readonly DeclaredWindow[]): number {
   const long = windows.map((each) => each.seconds + bucketSeconds(each) + 70);

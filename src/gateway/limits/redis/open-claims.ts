@@ -2,7 +2,7 @@ import { assert, type Deadline } from "../../../kernel/index.ts";
 import type { ClaimOutcome, LimitClaim, LimitLease, TokenCount } from "../limit-store.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 
-/** A request to Redis that a caller waits for. It is resolved once, with an answer or without. */
+/** A request to Redis for which a caller waits until it is answered or given up. */
 export class Asked<T> implements Deadline {
   dueMs: number;
   watchedAt = -1;

@@ -35,7 +35,7 @@ import { SlotCalls, STEPS_MAX, type SlotCall, SlotRebuild } from "./slot-calls.t
 const REFRESH_EVERY_MS = 3_000;
 /** A refresh skips leases that were written less than this time ago. */
 const FRESH_MS = 1_500;
-/** The most claims that may wait for an answer; further ones are refused. */
+/** The most claims and reads that may wait for an answer; further ones are `unavailable`. */
 const ASKED_MAX = 8_192;
 /**
  * The most times that one claim is sent. If Redis has lost the claim's slot, the slot is refilled
@@ -44,8 +44,8 @@ const ASKED_MAX = 8_192;
 const TRIES_MAX = 3;
 
 /**
- * Milliseconds between two reports of an outage. One damaged slot among intact ones would otherwise
- * cause a report with every claim.
+ * The least time between two reports of an outage, in milliseconds. Otherwise, one damaged slot
+ * among intact ones would be reported at each of its claims.
  */
 const REPORT_EVERY_MS = 10_000;
 
@@ -71,10 +71,11 @@ export interface RedisLimitStoreOptions {
 }
 
 /**
- * Limits that any number of processes share, in Redis or Valkey and by the server's clock, with one
- * script call for each slot and turn of the event loop. It stores no money, and nothing that the
- * journal cannot restore: a slot that was lost is refilled before its next claim. If the server
- * does not answer in time, claims end as `unavailable`.
+ * Limits that any number of processes share, in Redis or Valkey and by the server's clock. In each
+ * turn of the event loop, it makes one script call for each slot (`LimitClaim.slot`). It stores no
+ * money. If Redis has lost a slot, the slot's last minute is restored from the journal before its
+ * next claim; longer windows, paces and cooldowns start empty. If the server does not answer in
+ * time, claims end as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #clock: Clock;
@@ -183,8 +184,9 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Writes all open leases to Redis, so that they outlive their fifteen seconds and are restored
-   * after a loss. Runs by itself every three seconds; resolves when Redis has answered.
+   * Writes all open leases to Redis, so that they do not expire after fifteen seconds and are
+   * restored if Redis has lost them. Runs by itself every three seconds; resolves when Redis has
+   * answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -340,8 +342,8 @@ export class RedisLimitStore implements LimitStore {
     if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
-    // Only the message: the fault object of the client contains the failed command, which may hold
-    // a password.
+    // Logs only the message, because the fault object of the client contains the failed command,
+    // which may hold a password.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }

@@ -12,7 +12,7 @@ export interface SlotStep {
   write(call: SlotCall): string;
   /** Called when the script has taken the step; `answer` is set for a claim. */
   taken(answer: unknown): void;
-  /** Called when it is unknown whether the script took the step. */
+  /** Called when the script call failed, so that it is unknown whether the script took the step. */
   failed(fault: unknown): void;
 }
 
@@ -23,9 +23,9 @@ type Run = (
 ) => Promise<unknown>;
 
 /**
- * Collects the steps for each slot during one turn of the event loop and sends them at its end: one
- * script call for each slot, with the steps in order. It waits neither for a timer nor for an
- * earlier answer.
+ * Collects the steps (claims and changes) for each slot during one turn of the event loop and sends
+ * them at its end: one script call for each slot, with the steps in order. It waits neither for a
+ * timer nor for an earlier answer.
  */
 export class SlotCalls {
   readonly #run: Run;
@@ -143,7 +143,7 @@ export class SlotCall {
   }
 }
 
-/** The most slots that this process refills at once, because the journal has other work too. */
+/** The most slots that are refilled at once, because the database serves other queries too. */
 const REBUILDS_AT_ONCE = 4;
 
 /**

@@ -1,14 +1,12 @@
 /** A lease that is not refreshed expires after this time. */
 const LEASE_SECONDS = 15;
 
-/**
- * Seconds that a slot's marker lives after its last call; a slot without a marker counts as lost.
- */
+/** Seconds that a slot's marker lives after its last call; a slot without one counts as lost. */
 export const MARK_SECONDS = 3_600;
 
 /**
- * Seconds that the usage of a scope without declared windows is stored: two windows, in case the
- * clock steps back.
+ * Seconds that the usage of a scope without declared windows is stored: more than two minutes, in
+ * case the clock steps back.
  */
 export const USAGE_SECONDS = 130;
 

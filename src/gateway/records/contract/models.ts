@@ -41,10 +41,7 @@ export const LIST_ROWS_MAX = 1_000;
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
 const LOGGING = ["none", "retained"] as const;
 const INPUTS = ["text", "image", "file", "audio", "video"] as const;
-/**
- * The highest number of tokens that a filter may name: larger than any context, and within the nine
- * digits that a query may have.
- */
+/** The most tokens that a filter may name; a number in a query has at most nine digits. */
 const TOKENS_MAX = 999_999_999;
 const VALUES_MAX = 16;
 

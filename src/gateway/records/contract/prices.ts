@@ -31,7 +31,7 @@ export function showPrices(prices: BySku<bigint>): Pricing {
   ) as Pricing;
 }
 
-/** Pico-USD per token as a decimal string of USD, exact and without trailing zeros. */
+/** Formats pico-USD per token as a decimal string of USD, exact and without trailing zeros. */
 export function usdPerToken(pico: bigint): string {
   const digits = pico.toString().padStart(13, "0");
   const text = `${digits.slice(0, -12)}.${digits.slice(-12)}`;

@@ -137,7 +137,7 @@ export interface UsagePage {
   readonly month: MonthSpend;
   readonly rows: readonly ReportedRequest[];
   readonly groups?: readonly UsageGroup[];
-  /** True if there are more groups than the limit, which `nextCursor` cannot tell. */
+  /** True if there are more groups than the limit. Groups have no cursor that would show this. */
   readonly hasMoreGroups?: boolean;
   readonly nextCursor: string | null;
 }

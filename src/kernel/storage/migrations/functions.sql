@@ -2,8 +2,8 @@
 
 -- == Ids and days ==
 
--- The lowest attempt id of an instant: 41 bits of milliseconds since 2025, then 22 bits of instance
--- and sequence.
+-- The lowest attempt id of an instant: 41 bits for the milliseconds since 2025, then 22 bits for
+-- the number of the instance and a sequence number.
 create function attempt_id_at(p_at timestamptz) returns bigint language sql immutable as $$
   select (floor(extract(epoch from p_at) * 1000)::bigint - 1735689600000) << 22
 $$;
@@ -97,9 +97,10 @@ create trigger finished_attempt_is_final before update on attempt
 
 -- Locks the wallets of organizations. A wallet's lock also protects the reserved amounts, attempts,
 -- spend and caps of its organization. To avoid deadlocks, every transaction locks in this order:
--- the settlement gate, the row of `instance`, rows of `org` by id, rows of `api_key`, wallets by id,
--- accounts of the platform by id. A change of a cap locks the wallet by a trigger, so the rows that
--- it changes are locked before; whatever else changes such a row and a wallet must do the same.
+-- the settlement gate, the row of `instance`, rows of `org` by id, rows of `api_key`, wallets by
+-- id, accounts of the platform by id. A change of a cap locks its row of `org` or `api_key` first,
+-- and then the wallet, by a trigger; so every transaction that changes such a row and a wallet must
+-- lock the row first.
 create function lock_wallets(p_orgs text[]) returns void language sql as $$
   select 1 from account
   where account_id in (select distinct 'wallet:' || org from unnest(p_orgs) as t(org))
@@ -135,13 +136,13 @@ end $$;
 
 -- == Partitions by day and by month ==
 
--- Creates the partition of a day: first a table, which is then attached, because attaching does not
--- block running batches.
+-- Creates the partition of a day as a table of its own and then attaches it, because creating it as
+-- a partition at once would block running batches.
 create function ensure_attempt_partition(p_day date) returns void language plpgsql as $$
 declare
   v_name constant text := 'attempt_' || to_char(p_day, 'YYYYMMDD');
 begin
-  -- The lock comes before the check, because a session remembers that it has seen no such table.
+  -- The lock comes first, because a session that finds no such table caches that result.
   perform pg_advisory_xact_lock(hashtext('tokenmarket partitions'));
   if to_regclass(v_name) is not null then return; end if;
   execute format('create table %I (like attempt including all)', v_name);
@@ -311,7 +312,8 @@ declare
   v_key_taken bigint[];
   v_first bigint;
   v_last bigint;
-  -- Requests of closed attempts that have, or may have, other attempts: join_attempts gets them.
+  -- Organizations and requests of closed attempts whose request has, or may have, other attempts.
+  -- They are passed to join_attempts.
   v_orgs text[];
   v_requests uuid[];
   v record;
@@ -338,8 +340,9 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    -- If one attempt is closed twice, the nested loop meets the first closing first. Columns that
-    -- later parts use come first, since reading a column also reads the columns before it.
+    -- If two closings name one attempt, the nested-loop join meets the first one first. Of the
+    -- returned columns, those that later parts use come first, because reading a column also reads
+    -- the columns before it.
     with released as (
       delete from hold h
       using (
@@ -515,7 +518,7 @@ begin
   left join spend s on o.cap_micro_usd is not null
     and s.scope = 'org' and s.id = l.org and s.month = v_month;
 
-  -- The holds of the other organizations are checked one by one, in the order of their arrival.
+  -- The holds of the organizations that fail this check are checked one by one, as they arrived.
   if v_tight is not null then
     reset_ms := extract(epoch from (v_month + interval '1 month') at time zone 'utc') * 1000;
     v_refused := array_fill(false, array[cardinality(p_attempt)]);
@@ -549,8 +552,8 @@ begin
     loop
       if not v.known then
         v.code := 4;
-      -- Of several caps, the refusal names the one that resets last: the week's if the week ends in
-      -- the next month.
+      -- Of several caps of the key, the refusal names the one that resets last: the weekly cap
+      -- before the monthly one if the week ends in the next month.
       elsif v.key_spent + v.key_held + v_key_taken[v.key_at] + v.amount > v.key_cap
           and (v_week + 7 > v_month + interval '1 month'
             and v.of_week + v.key_held + v_key_taken[v.key_at] + v.amount > v.week_cap)
@@ -641,7 +644,7 @@ declare
   v_now timestamptz;
   v_undecided integer[];
   v_corrected integer[];
-  -- Bounds the days of these attempts, so that the plans open no other partition.
+  -- These ids bound the days of the attempts, so that the plans open no other partition.
   v_first constant bigint := (select min(id) from unnest(p_closed) as t(id));
   v_last constant bigint := (select max(id) from unnest(p_closed) as t(id));
 begin
@@ -937,7 +940,7 @@ begin
   select credits - debits - owed into balance from account where account_id = v_wallet;
 end $$;
 
--- Moves money between accounts of the platform, by all of these transfers or none.
+-- Makes all of these transfers between accounts of the platform, or none.
 create function move_between_platform_accounts(p_moves jsonb) returns void language sql as $$
   with moved as (
     insert into transfer (position, kind, debit_account, credit_account, amount, ref)
@@ -1011,12 +1014,13 @@ create trigger new_key_cap_is_recorded after insert on api_key
 create function count_days_of_keys(p_orgs text[], p_keys text[]) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
-  -- The day before this week is read too: if the clock is set back over Monday, it is today again.
+  -- The Sunday before this week is read too: if the clock is set back, that day is today again.
   v_from constant date := date_trunc('week', clock_timestamp() at time zone 'utc')::date - 1;
   -- The ids begin another day earlier, because instances make them by their own clocks.
   v_first constant bigint := attempt_id_at((v_from - 1)::timestamp at time zone 'utc');
   v_begin constant timestamptz := v_from::timestamp at time zone 'utc';
-  -- A transaction that commits after the first read is running now or begins later.
+  -- Transactions that commit after the first read are running now or begin later, so none of them
+  -- began before this time.
   v_since constant timestamptz := (
     select least(now(), min(xact_start)) from pg_stat_activity
     where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid());
@@ -1119,8 +1123,8 @@ create trigger new_period_caps_are_recorded after insert on api_key
 
 -- False if the database has lost this attempt, whose commit was acknowledged. True if the attempt
 -- has a hold, is finished or is of a retired day; also if p_attempt is null or its day has no
--- partition, because that proves no loss. One statement, so that an attempt that ends meanwhile is
--- not missed.
+-- partition, because that proves no loss. It is one statement, so that an attempt that moves from
+-- `hold` to `attempt` meanwhile is not missed.
 create function is_attempt_kept(p_attempt bigint) returns boolean language sql stable as $$
   select p_attempt is null
     or exists (select from hold where attempt_id = p_attempt)
@@ -1129,8 +1133,8 @@ create function is_attempt_kept(p_attempt bigint) returns boolean language sql s
     or to_regclass('attempt_' || to_char(attempt_day(p_attempt), 'YYYYMMDD')) is null
 $$;
 
--- Returns the time of the newest commit in the ledger that is not after p_known, a time whose
--- commits are known to be lost in a restore. Later commits were made after that restore.
+-- Returns the time of the newest commit in the ledger that is not later than p_known. Commits after
+-- p_known are ignored: they may have been made after the restore.
 create function newest_commit(p_known timestamptz) returns timestamptz language sql stable as $$
   select coalesce(greatest(
     (select max(lease_until - interval '10 seconds') from instance_lease
@@ -1169,7 +1173,7 @@ begin
     when p_life < v_life then null
     when p_life > v_life then format('life %s of the books is gone', p_life)
     when not is_attempt_kept(p_attempt) then format('attempt %s is gone', p_attempt)
-    -- An instance that was silent for a day may have been removed.
+    -- An instance that joins may delete the row of one that has been silent for a day.
     when p_known < now - interval '23 hours' then null
     when v.epoch is null then 'the instance is gone'
     when v.epoch < p_epoch then format('epoch %s became %s', p_epoch, v.epoch)
@@ -1222,8 +1226,8 @@ begin
   from jsonb_to_recordset(p_changes) as c(kind text, id text)
   where c.kind = 'key' and k.key_id = c.id and k.disabled_at is null;
   get diagnostics keys_disabled = row_count;
-  -- The books have only the secret from before a lost rotation. It ends when the rotation ended it:
-  -- the key expires then, or now if that time has passed.
+  -- If the restore has undone a rotation, the database has only the secret from before it. The key
+  -- expires when the rotation ended that secret, or now if that time has passed.
   update api_key k set expires_at = r.ends_at
   from (
     select c.id, min(greatest(c.until_at, clock_timestamp())) as ends_at
@@ -1291,7 +1295,7 @@ declare
   v_ids bigint[];
   v_living text;
 begin
-  -- These locks stop joins of instances and renewals of leases until the commit.
+  -- These locks stop joins of instances, settlements and renewals of leases until the commit.
   perform pg_advisory_xact_lock(hashtext('tokenmarket join'));
   perform pg_advisory_xact_lock(hashtext('tokenmarket settlement work'));
   lock table instance_lease in exclusive mode;
@@ -1310,7 +1314,7 @@ begin
   if restored_to > lost_until then
     raise exception 'the books cannot be restored to the future' using errcode = 'TM400';
   end if;
-  -- Begins earlier, because the id of an attempt is made before its hold commits.
+  -- The span begins 15 seconds earlier, because an attempt's id is made before its hold commits.
   lost_from := case when p_is_nothing_lost then lost_until
     else restored_to - interval '15 seconds' end;
   select coalesce(max(l.life), 1) + 1 into life from ledger_life l;
@@ -1319,8 +1323,8 @@ begin
   values (life, restored_to, lost_from, lost_until, p_is_nothing_lost, p_open, p_reason);
   update books_alarm set ended_in_life = reopen_books.life where ended_in_life is null;
 
-  -- Raises epochs above all that starts of the lost time can have reached, so that none is used
-  -- twice.
+  -- Raises every epoch above any that an instance can have reached in the lost time, so that no
+  -- epoch is used twice.
   update instance set epoch = epoch + 1000000;
   perform advance_settlement_horizon(lost_until);
 
@@ -1388,7 +1392,7 @@ begin
     raise exception 'no purchase %', p_purchase using errcode = 'TM404';
   end if;
   perform lock_wallets(array[v_purchase.org_id]);
-  -- Reads it again: under the lock it does not change before the commit.
+  -- The purchase is read again, because it may have changed before it was locked.
   select * into v_purchase from purchase where purchase_id = p_purchase for update;
   return v_purchase;
 end $$;

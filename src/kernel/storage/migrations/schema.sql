@@ -116,7 +116,7 @@ create table connection (
 create unique index one_connection_per_provider
   on connection (org_id, provider_id, key_id) nulls not distinct where disabled_at is null;
 
--- Restrictions of an organization's calls of one family after unusual use.
+-- Restrictions on an organization's calls of one family, such as chat or images, after unusual use.
 create table usage_hold (
   hold_id bigint generated always as identity primary key,
   org_id text not null references org,
@@ -175,13 +175,13 @@ create table console_session (
   -- for a confirmation.
   idp_checked_at timestamptz not null,
   idp_tried_at timestamptz not null,
-  -- The first use of the session after a new confirmation became due; null: none is due.
+  -- The time of the session's first use after a new confirmation became due; null: none is due.
   recheck_asked_at timestamptz,
   user_agent text,
   ended_at timestamptz,
   ended_reason text check (ended_reason in ('signed-out', 'idp-ended')),
-  -- The organization that the person has switched to. Null: the account's own, or while its trial
-  -- key is deferred, the one joined last.
+  -- The organization that the person has switched to. Null: the account's own organization, or
+  -- while its trial key is deferred, the organization that the person joined last.
   org_id text,
   check ((ended_at is null) = (ended_reason is null))
 );
@@ -207,7 +207,7 @@ create table console_secret (
   is_only boolean primary key default true check (is_only),
   secret bytea not null check (octet_length(secret) = 32)
 );
--- 244 random bits.
+-- The secret is the hash of two random UUIDs, which have 122 random bits each.
 insert into console_secret (secret)
 values (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
 
@@ -298,7 +298,7 @@ create table account (
 
 -- Numbers the writes to the ledger. A write takes its number while it has locked the wallets that
 -- it changes. Each month has its own range of numbers: at the beginning of a month the sequence is
--- moved to the first one (`month_position`).
+-- moved to the first number of that month's range (`month_position`).
 create sequence ledger_position;
 
 -- Transfers of money between two accounts. Each transfer either belongs to an attempt or has a
@@ -402,7 +402,8 @@ create table hold (
   constraint hold_is_sound check (ordinal > 0 and reserve >= 0 and (not annulled or reserve = 0)
     and resumable = (provider_job_id is not null))
 ) with (
-  -- A row exists only while its attempt is in flight, so the table has few live and many dead rows.
+  -- A row exists only while its attempt is in flight, so the table has few live and many dead rows,
+  -- and must be vacuumed often.
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000,
   autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 0,
   autovacuum_analyze_threshold = 100000, autovacuum_vacuum_cost_delay = 0
@@ -479,7 +480,7 @@ create table attempt (
   retry_after integer,
   -- Names of the request parameters that were dropped, separated by commas.
   dropped_params text,
-  -- One constraint, because a batch parses the text of every constraint each time.
+  -- All rules are in one constraint, because each batch parses the text of every constraint.
   constraint attempt_is_sound check (
     state in ('settled', 'void', 'unknown_after_crash')
     and debit between 0 and reserve and overrun >= 0 and (cost_pico is null or cost_pico >= 0)
@@ -490,13 +491,13 @@ create table attempt (
 ) partition by range (attempt_id);
 create index attempt_by_org_request on attempt (org_id, request_id);
 -- The next two indexes are for settlement with providers, which reads attempts by the time of their
--- closing or correction, while the table is ordered by admission. They cost a batch nearly nothing;
--- the first one is on an expression so that no plan of a batch uses it.
+-- closing or correction, while the table is ordered by admission. They hardly slow down a batch;
+-- the first one is on an expression so that the planner never uses it for a statement of a batch.
 create index attempt_by_closing on attempt using brin ((closed_at at time zone 'utc'))
   with (autosummarize = on);
 create index attempt_by_correction on attempt (corrected_at) where corrected_at is not null;
 -- For reading only the failed requests of an organization. Few attempts are in this index, so it
--- costs a batch nearly nothing.
+-- hardly slows down a batch.
 create index attempt_by_org_failed on attempt (org_id, request_id)
   where outcome is distinct from 'completed';
 
@@ -630,8 +631,8 @@ create table retired_spend (
 -- For the wallet page of the console, which lists the spend of retired days too.
 create index retired_spend_by_id on retired_spend (scope, id, day);
 
--- The settled spend of keys on retired days, by the day on which the attempts were admitted. Only
--- for days that were retired while a daily or weekly cap could still need their spend.
+-- The settled spend of keys on retired days, by the day on which the attempts were admitted. It has
+-- only days that were retired while a daily or weekly cap could still need their spend.
 create table retired_spend_day (
   retired date not null references retired_day,
   key_id text not null,
@@ -645,7 +646,8 @@ create table audit_checkpoint (
   day date primary key,
   -- The last ledger write that the balances include.
   position bigint not null,
-  -- All attempts with lower ids were closed up to the position; later, they can only be corrected.
+  -- All attempts with lower ids were closed at this position or before; since then, they can only
+  -- be corrected.
   from_attempt bigint not null,
   -- The signed text. It contains digests of this checkpoint's rows in audit_checkpoint_account and
   -- audit_checkpoint_spend, and of the previous checkpoint.
@@ -1071,7 +1073,7 @@ create table alert_rules (
   balance_follows boolean not null default false,
   cap_percents smallint[] not null default '{}'
     check (array_length(cap_percents, 1) <= 5 and 1 <= all (cap_percents) and 100 >= all (cap_percents)),
-  -- Since when purchases are reported, and since when restrictions; null: they are not.
+  -- The times since which purchases and restrictions are reported; null: they are not.
   purchases_since timestamptz,
   restrictions_since timestamptz,
   -- Since when expiring keys are reported; null: they are not.
@@ -1081,7 +1083,7 @@ create table alert_rules (
 );
 
 -- Alert thresholds that are crossed now. A row is deleted once the balance or the spend is clearly
--- on the other side again, so that a value near its threshold makes one event, not many.
+-- on the other side again, so that a value near its threshold causes one event, not many.
 create table alert_crossing (
   org_id text not null references org,
   kind text not null check (kind in ('balance.low', 'org_cap.reached', 'key_cap.reached')),

@@ -106,12 +106,12 @@ const RECITED = {
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
 /**
- * System message of about ten tokens. C4 allows these (`FRAMED_SYSTEM_TOKENS`) in addition to the
- * tokens of the chat template.
+ * System message of about ten tokens. C4 allows for these (`FRAMED_SYSTEM_TOKENS`) in addition to
+ * the tokens of the chat template.
  */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
-/** Maximum output bound of any probe. A listing with a smaller maximum gets its own maximum. */
+/** Maximum output bound of all probes; a listing's own maximum is used instead if it is smaller. */
 export const LARGE_BOUND = 4_096;
 
 /** A question whose answer may have `ANSWER_TOKENS` tokens unless it states another bound. */
@@ -182,7 +182,7 @@ export const chatProbes = {
       maxTokens: LARGE_BOUND,
       stream,
     }),
-  /** If `isSecond`, the request has two stop sequences, and the model meets the second of them. */
+  /** If `isSecond`, the request has two stop sequences, and the answer should reach the second. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
     return chatProbe(
@@ -241,7 +241,7 @@ export const chatProbes = {
       schema: FORMAT_SCHEMA,
       stream,
     }),
-  /** A request with a small bound, for those that the provider should refuse. */
+  /** A request with an output bound of 16 tokens, the base of requests that should be refused. */
   bounded: (deployment: Deployment, stream = false): Probe =>
     probe(deployment, { name: "" }, { text: SHORT_TEXT, maxTokens: 16, stream }),
   tooHot: (deployment: Deployment): Probe => ({

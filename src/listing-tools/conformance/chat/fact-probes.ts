@@ -42,7 +42,7 @@ interface Row {
   readonly alphabet: "latin" | "others";
 }
 
-/** In each table, every pair of values of two columns occurs at least once. */
+/** In each table of rows, any two values of different columns occur together at least once. */
 const ROWS: readonly Row[] = [
   { hasSystem: false, hasHistory: false, tools: "without", alphabet: "latin" },
   { hasSystem: false, hasHistory: true, tools: "offered", alphabet: "others" },
@@ -69,8 +69,8 @@ export interface FactRow {
 const MORE_COPIES = 3;
 
 /**
- * Returns few probes in which any two parts of a request (system message, history, tools, alphabet)
- * occur together at least once, and each declared parameter is sent at least once.
+ * Returns a small set of probes in which any two parts of a request (system message, history,
+ * tools, alphabet) occur together at least once, and each declared parameter is sent at least once.
  */
 export function factRows(subject: Subject): readonly FactRow[] {
   const { deployment } = subject;

@@ -54,7 +54,7 @@ interface ManyImages {
   readonly both: readonly [Probe, Probe];
 }
 
-/** Empty if the listing's wire has no message part for images. */
+/** Returns an empty list if the listing's wire has no message part for images. */
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
@@ -80,14 +80,14 @@ export interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
   /**
-   * Repeats `first`. If `first` and `second` do not name the expected words, the check compares
-   * this answer with that to `first`, to see whether the model's answers vary by chance.
+   * Repeats `first`. If the answers to `first` and `second` differ but lack the expected words, the
+   * check compares the two answers to `first`, to see whether the model's answers vary by chance.
    */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }
 
-/** Undefined if the listing's wire has no message part for this kind of file. */
+/** Returns undefined if the listing's wire has no message part for this kind of file. */
 export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | undefined {
   const partOf = PARTS[deployment.wire]?.[kind];
   if (partOf === undefined) return undefined;

@@ -9,13 +9,13 @@ const listing = chatListing(["text"]);
 
 interface Ended {
   readonly finish: string;
-  /** `bound`: as many as were allowed. */
+  /** `bound`: as many tokens as the request allows. */
   readonly tokens: number | "bound";
 }
 
 const SMALL_BOUND_MAX = 9;
 
-/** The check's result when the short and the long answer end like this, and stop sequences hold. */
+/** Returns C5's status when both answers end like this and stop sequences are obeyed. */
 async function statusOf({ short, long }: { short: Ended; long: Ended }): Promise<CheckStatus> {
   const lab = stubLab(listing, ({ name, body }) => {
     const isLong = name.startsWith("long answer");

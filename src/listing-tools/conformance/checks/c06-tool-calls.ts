@@ -136,7 +136,7 @@ async function choiceFindings(lab: Lab): Promise<readonly (Finding | undefined)[
 interface AllowedCalls {
   readonly least?: number;
   readonly most?: number;
-  /** The message if there are fewer or more. */
+  /** The message of the finding if the answer has fewer or more calls. */
   readonly what: string;
 }
 

@@ -5,7 +5,7 @@ import { errorShape } from "./c08-error-shape.ts";
 
 const ERROR = { error: { message: "no" } };
 
-/** The check on a provider that answers bad requests with these, in the order of the probes. */
+/** Runs C8 on a provider that answers the bad requests with these statuses, in this order. */
 async function findingOf(statuses: readonly number[]) {
   const left = [...statuses];
   const lab = stubLab(chatListing(["text"]), () => ({ status: left.shift() ?? 400, body: ERROR }));

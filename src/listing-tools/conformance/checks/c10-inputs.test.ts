@@ -14,7 +14,7 @@ import { declaredInputs } from "./c10-inputs.ts";
 
 const everything = chatListing(["text", "image", "file", "audio", "video"]);
 
-/** The model's answer: a text, an answer, or `unsent`. */
+/** A text, a complete answer, or `unsent` for a probe that the budget does not cover. */
 type Said = string | Answer;
 type Say = (probe: Probe) => Said;
 
@@ -85,7 +85,7 @@ describe("a listing that reads what it declares passes", () => {
 
 describe("what is declared and not read is noticed", () => {
   const image = chatListing(["text", "image"]);
-  /** The answer to the images of a prompt of two, which are `first` and `last`. */
+  /** Answers a prompt with two images by calling `answer` with the colors of both images. */
   const ofTwo =
     (answer: (first: string, last: string) => string): Say =>
     (probe) => {
@@ -125,7 +125,7 @@ describe("what is declared and not read is noticed", () => {
 
 describe("a fact of a prompt", () => {
   const text = chatListing(["text"]);
-  /** The answers to the probes whose name has this. */
+  /** Answers fact probes whose name contains `part` with `answer`, and other probes honestly. */
   const facts =
     (part: string, answer: (probe: FactProbe) => Said): Say =>
     (probe) =>

@@ -133,7 +133,7 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
 
 /**
  * Number of short questions, which are sent two at a time. C12 sends these and more under the same
- * names, so that they are paid once.
+ * names, so that they are paid for only once.
  */
 const AT_ONCE_REPEATS = 4;
 
@@ -200,7 +200,8 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   if (isDeepStrictEqual(one, other)) {
     return failed("two different images in the state get the same answer");
   }
-  // Probabilities may vary by chance, so only an answer that can be repeated depends on the image.
+  // Probabilities may vary by chance, so an answer counts as dependent on the image only if the
+  // same image gives the same answer again.
   const probe = decisionProbes.image(renderPng(RED), "image in the state, again: red");
   return isDeepStrictEqual(listDecided(lab, await lab.ask(probe)), one)
     ? passed("image: the answer depends on it")

@@ -5,7 +5,7 @@ import { Lab } from "../probing/lab.ts";
 import type { Observation } from "../probing/observation.ts";
 import { stability } from "./c12-stability.ts";
 
-/** The check on a provider whose answers have these properties. */
+/** Runs C12 on a provider whose answers have these properties. */
 async function findingOf(broken: Partial<Observation>) {
   let sent = 0;
   const lab = new Lab(chatListing(["text"]), async (probe) => {

@@ -68,7 +68,7 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
     return chooseWorst(parts, failed("an answer reports no usage"));
   }
   const sure = passed("usage adds up, and agrees with itself and with the state", { input: a });
-  // The difference of a long and a short state does not have the tokens of question and template.
+  // The tokens of question and template cancel out in the difference of a long and a short state.
   const perCopy = (b - a) / (STATE_COPIES - 1);
   const measured = { what: "state", text: MEASURED_TEXT } as const;
   // C12 sent repeats of `once`, which must be billed the same.

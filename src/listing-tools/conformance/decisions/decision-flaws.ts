@@ -40,8 +40,8 @@ type NamedAnswer = readonly [name: string, answer: unknown];
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /**
- * Lists the answers with the names that the provider gives them. Hosts send a list, an object, or
- * (GLiNER) members at the top level.
+ * Lists the answers with the names that the provider gives them. Providers send a list, an object,
+ * or (GLiNER) members at the top level.
  */
 export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
@@ -59,8 +59,8 @@ export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): reado
 }
 
 /**
- * GLiNER hosts may put all entities, or all relations, under one of these names instead of the name
- * of the question.
+ * GLiNER providers may put all entities, or all relations, under one of these names instead of the
+ * name of the question.
  */
 const NAME_OF_KIND: Readonly<Record<string, string>> = {
   entities: "entities",

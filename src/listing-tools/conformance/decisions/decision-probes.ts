@@ -19,8 +19,8 @@ export interface ToldState {
   readonly at: number;
   readonly isFirst: boolean;
   /**
-   * Set for the second version of a state, which is sent if answers to the first version were
-   * wrong: those wrong answers, by question id. The second version has facts that differ from them.
+   * The wrong answers to the first version of the state, by question id. If there are any, a second
+   * version is sent, whose facts differ from these answers. Absent for the first version.
    */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
@@ -102,7 +102,7 @@ export const decisionProbes = {
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
-  /** Two questions with one name. Undefined for a format whose keys are the names. */
+  /** Two questions with one name; undefined for a format in which names are keys of an object. */
   sameName: (deployment: Deployment): Probe | undefined => {
     const { wire, form } = requireDecisions(deployment);
     if (wire === "systemone" && form === "public") return undefined;

@@ -16,7 +16,7 @@ const QUESTION_TOKENS = 20;
 
 const usageOf = (prompt: number): NonNullable<Answer["usage"]> => ({ ...ZERO_USAGE, prompt });
 
-/** A provider that counts the state once, or for each question. */
+/** A provider that, for `n` questions, bills the state `states(n)` times. */
 function counting(states: (questions: number) => number): (probe: Probe) => Answer {
   return ({ body, changeBody }) => {
     if (changeBody !== undefined) return { status: 422 };
@@ -80,7 +80,7 @@ describe("how often the state is billed is what the listing declares", () => {
 
 describe("questions whose answer the state says", () => {
   const isTold = (probe: Probe): probe is ToldProbe => "truth" in probe;
-  /** A provider that answers as the state says, each answer in the form that `write` gives it. */
+  /** A provider that answers as the state says. `write` gives each answer its form. */
   const answering =
     (write: (truth: unknown) => unknown) =>
     (probe: Probe): Answer => {

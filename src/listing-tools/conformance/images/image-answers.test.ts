@@ -16,7 +16,7 @@ import { modelVerdict } from "../report/verdict.ts";
 const byToken = imageListing("token");
 const byCost = imageListing("reported_cost");
 
-/** A picture that is another one for each text. */
+/** Returns a PNG of this size in base64. Its color depends on the text `of`. */
 function pngOfSize(width: number, height: number, of = ""): string {
   const colour = Buffer.from(of).reduce((sum, byte) => (31 * sum + byte) % 65_521, 7);
   return renderPng([colour >> 8, colour & 255, 0], width, height).toString("base64");
@@ -45,7 +45,7 @@ function honest(probe: Probe, { billing }: Deployment): Report {
 
 type Cheat = (report: Report, probe: Probe) => Answer | Report | "unsent";
 
-/** The results of each of the three checks on a provider of images. */
+/** Runs C2, C4 and C11 on a provider of images, and returns their statuses. */
 async function statusesOf(deployment: Deployment, cheat: Cheat = (report) => report) {
   const lab = stubLab(deployment, (probe) => {
     const answer = cheat(honest(probe, deployment), probe);

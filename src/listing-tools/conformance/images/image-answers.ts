@@ -24,7 +24,7 @@ export interface ImageAnswer {
   readonly report: ImageReport;
 }
 
-/** Undefined if the status is not 200 or the body is not a JSON object. */
+/** Returns undefined if the status is not 200 or the body is not a JSON object. */
 export function readImages({ body, status }: Observation): ImageAnswer | undefined {
   const json = parseFields(body);
   if (json === undefined || status !== 200) return undefined;
@@ -73,7 +73,7 @@ function shapeFinding(
   if (at !== -1) {
     return failed(`data[${at}].b64_json is not a PNG, JPEG or WebP that can be decoded`, evidence);
   }
-  // An answer above the reserve is refused for its cost, which C11 judges.
+  // An answer that costs more than the reserve is refused for that, which C11 judges.
   if (isServed(seen) || isAboveHold(deployment, probe, answer)) return undefined;
   const why = describeFailure(seen);
   return failed(`${seen.probe}: the gateway cannot use the answer: ${why}`, evidence);

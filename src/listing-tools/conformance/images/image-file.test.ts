@@ -10,7 +10,7 @@ import {
 } from "./image-file.ts";
 import { renderPng, RED } from "../probing/media-files.ts";
 
-/** 33 by 17 pixels, written by common encoders. */
+/** Pictures of 33 by 17 pixels, written by common encoders. */
 const FILES = {
   png:
     "iVBORw0KGgoAAAANSUhEUgAAACEAAAARCAIAAADc/FKVAAAACXBIWXMAAAABAAAAAQBPJcTWAAAAH0lEQVR4nGP8x0BzwEJ7" +

@@ -173,9 +173,9 @@ export interface AskedShape {
   readonly isRatio: boolean;
 }
 
-/** Relative tolerance, because hosts round a side to a multiple of 8 or 16. */
+/** Allowed relative difference of a side, because providers round it to a multiple of 8 or 16. */
 const SIDE_TOLERANCE = 0.02;
-/** For a ratio, hosts choose round sides: some offer 1344 by 768 as 16:9. */
+/** For a ratio, providers choose round sides: some offer 1344 by 768 as 16:9. */
 const RATIO_TOLERANCE = 0.05;
 
 /** Reads a size or a ratio of sides. Undefined if the value names neither, as `auto` does. */

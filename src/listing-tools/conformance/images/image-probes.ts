@@ -37,12 +37,12 @@ export const imageProbes = {
       ? undefined
       : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
-  /** `one` and, if the listing allows it, `two`. */
+  /** The probe `one` and, if the listing allows it, the probe `two`. */
   plain: (subject: Subject): readonly Probe[] =>
     [imageProbes.one(subject), imageProbes.two(subject)].filter((probe) => probe !== undefined),
   /**
-   * One probe for each declared shape. The default shape is ordered without a file format; for all
-   * other shapes, the declared formats take turns.
+   * One probe for each declared shape. The probe of the default shape names no file format; the
+   * others name the declared formats in turn.
    */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
@@ -71,7 +71,7 @@ export const imageProbes = {
       name: "another image",
       body: { prompt: writePrompt(subject, 1) },
     },
-  /** The count is negative, because a host that accepts a large count would render all images. */
+  /** Orders -1 images, not too many: a provider that accepts too many would render them all. */
   negativeCount: (subject: Subject): Probe => ({
     ...imageProbes.one(subject),
     name: "n of -1",

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptHandler, OutputSink } from "../../../upstream/index.ts";
 import { isPieces, type Output, type WholeBody } from "../../../formats/index.ts";
 
-/** Maximum size kept of the provider's body, and of what a client would receive. */
+/** Maximum bytes kept of the provider's body, and of the answer that a client would receive. */
 export const BODY_KEPT_BYTES_MAX = 4_194_304;
-/** Maximum size kept of a provider's body with images: as much as the gateway accepts. */
+/** Maximum bytes kept of a provider's body with images: as many as the gateway accepts. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
 /** Records what a client would receive, and what the provider sent for it, unchanged. */

@@ -10,8 +10,8 @@ export interface Judged<J> {
 }
 
 /**
- * Sends and judges one probe after another. If one cannot be sent, returns the results so far, so
- * that the end of the budget does not lose them.
+ * Sends and judges one probe after another. If one cannot be sent, for example because the budget
+ * is used up, returns the results so far.
  */
 export async function askEach<P extends Probe, J = Finding | undefined>(
   lab: Lab,

@@ -5,7 +5,7 @@ import { followJob, type JobAnswer, type JobQuestions } from "./job-questions.ts
 
 const POLL_MS = 1_000;
 
-/** A provider that answers polls from a list, the last one again and again. */
+/** A provider that answers polls from a list, and repeats the last answer. */
 function answering(answers: readonly (object | number | undefined)[]): JobQuestions {
   let polls = 0;
   let nowMs = 0;

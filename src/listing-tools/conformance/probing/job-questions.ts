@@ -153,7 +153,7 @@ export type JobEnd =
 
 const BAD_ANSWERS_MAX = 5;
 
-/** Polls a job until its end or deadline. Rejects with `ProbeNotSent` without a connection. */
+/** Polls a job until its end or deadline. Rejects with `ProbeNotSent` if no answers come. */
 export async function followJob(questions: JobQuestions, jobId: string): Promise<JobEnd> {
   const dueMs = questions.nowMs() + questions.deadlineMs;
   let state: ProviderJobState = "queued";

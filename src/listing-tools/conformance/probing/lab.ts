@@ -12,7 +12,7 @@ export type Send = (probe: Probe) => Promise<Observation>;
 /** After this number of timeouts a model gets no further probes, so that the run ends. */
 const TIMEOUTS_MAX = 3;
 
-/** A bound below this is what the probe tests, so it is sent unchanged. */
+/** A probe with a smaller output bound tests that bound, so `#varied` does not change it. */
 const ENOUGH_TOKENS = 256;
 
 export type Subject = Pick<Lab, "deployment" | "chance">;
@@ -34,7 +34,7 @@ export class Lab {
     this.jobs = jobs;
   }
 
-  /** Sends each name once: a later probe with the same name, of any check, gets the same answer. */
+  /** Sends one probe per name: a later probe of that name, of any check, gets the same answer. */
   ask(probe: Probe): Promise<Observation> {
     const known = this.#asked.get(probe.name);
     if (known !== undefined) return known;

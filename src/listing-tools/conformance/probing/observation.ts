@@ -29,7 +29,7 @@ export interface Observation {
   /** True if the finish reason is missing, or names a tool call that is absent. */
   readonly hasWrongFinish: boolean;
   readonly servedModel: ServedModel | undefined;
-  /** What a client would receive, as text, cut at `BODY_KEPT_BYTES_MAX`. */
+  /** The text that a client would receive, cut at `BODY_KEPT_BYTES_MAX`. */
   readonly output: string;
   readonly firstByteMs: number | null;
   /** How often the probe was sent: connection errors and 429 are retried. */

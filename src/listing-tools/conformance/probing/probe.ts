@@ -18,7 +18,7 @@ export interface Probe {
   readonly timeoutMs?: number;
 }
 
-/** True if a customer could send this request. Other answers do not show what customers get. */
+/** True if a customer could send this request. Only then does its answer show what they get. */
 export function isPlain(probe: Probe): boolean {
   return probe.changeBody === undefined && probe.as === undefined;
 }

@@ -59,8 +59,8 @@ export function skipped(message: string, evidence?: Evidence): Finding {
 }
 
 /**
- * The worst part that fails, has an error or warns; `otherwise` if there is none. It also says
- * whether any part was not asked.
+ * Returns the worst part that fails, has an error or warns, or `otherwise` if there is none. The
+ * result also says whether any part was not asked.
  */
 export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const real = parts.filter((part) => part !== undefined);

@@ -6,11 +6,11 @@ export const PROVIDER_TEXT_CHARS_MAX = 300;
 const REMOVED = "[removed]";
 /** Minimum length of a redacted secret. Redacting shorter ones would spoil ordinary sentences. */
 const SECRET_CHARS_MIN = 6;
-/** Any piece of a secret that has this length is redacted. */
+/** Any substring of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
 /**
- * Prompts are recognized by pieces of this length, so any part of a prompt with at least twice this
- * length is redacted.
+ * Prompts are recognized by substrings of this length, so any part of a prompt with at least twice
+ * this length is redacted.
  */
 const PROMPT_PIECE_CHARS = 16;
 

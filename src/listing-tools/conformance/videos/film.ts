@@ -61,7 +61,7 @@ function readSizes(bytes: Buffer, left: number): readonly [head: number, size: n
   return [BOX_HEAD_BYTES, Number(bytes.readBigUInt64BE(8))];
 }
 
-/** Undefined for a fragmented film, whose head states the duration 0. */
+/** Returns undefined for a fragmented film, whose head states the duration 0. */
 function secondsIn(movie: Buffer): number | undefined {
   const at = movie.indexOf("mvhd", 0, "latin1") + 4;
   const isLong = movie[at] === 1;

@@ -10,7 +10,7 @@ import type { ByteRange, FilePart, JobQuestions } from "../probing/job-questions
 import { videoSpecifics } from "./video-specifics.ts";
 import type { Probe } from "../probing/probe.ts";
 
-/** A film of so many seconds, which shows something of its own. */
+/** Makes an MP4 file of this length in seconds, with `shown` as its picture data. */
 function filmOf(seconds: number, shown: string): Buffer {
   const box = (kind: string, data: Buffer): Buffer => {
     const head = Buffer.alloc(8);
@@ -30,12 +30,12 @@ function filmOf(seconds: number, shown: string): Buffer {
 
 const FILE = filmOf(4, "one");
 
-/** A provider of videos that keeps its promises, but for what a test changes. */
+/** A provider of videos that keeps its promises, except for the members that a test sets. */
 interface Provider {
   readonly record?: object;
   readonly read?: (range: ByteRange) => Partial<FilePart>;
   readonly accept?: (probe: Probe) => Answer | "unsent" | undefined;
-  /** Seconds of a request that names none. */
+  /** Length of the film for a request that states none. */
   readonly usual?: number;
   readonly film?: (seconds: number, id: string) => Buffer;
 }

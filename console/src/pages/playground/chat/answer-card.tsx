@@ -187,8 +187,8 @@ function Figures({ answer }: { readonly answer: ChatAnswer }) {
 }
 
 /**
- * True if the cost is not known yet. After the reader stops an answer, the gateway reads on at the
- * provider for a while before it settles the request.
+ * True if the cost is not known yet. After the reader stops an answer, the gateway keeps reading it
+ * from the provider for a while before it settles the request.
  */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");

@@ -194,14 +194,14 @@ const TOOLS_MAX = 64;
 const JSON_CHARS_MAX = 100_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What a JSON field contains: a value, or the problem with it. A blank field has neither. */
+/** The content of a JSON field: a value, or the problem with it. A blank field has neither. */
 interface Read<T> {
   readonly value?: T;
   readonly problem?: string;
 }
 
 /**
- * Builds the parts of a request that are no simple parameters: tools, schema, routing, and
+ * Builds the parts of a request that are not simple parameters: tools, schema, routing, and
  * reasoning switched off.
  */
 function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {

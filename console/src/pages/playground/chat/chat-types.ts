@@ -19,7 +19,7 @@ export interface ToolResult {
 
 export interface ChatAnswer {
   readonly modelId: string;
-  /** Identifies the attempt at this answer. Late events of an earlier attempt are dropped by it. */
+  /** Identifies the attempt at this answer, so that late events of an earlier one are dropped. */
   readonly attemptId?: string;
   readonly text: string;
   readonly reasoning: string;

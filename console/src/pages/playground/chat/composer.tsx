@@ -15,7 +15,7 @@ export interface ComposerProps {
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** What is wrong with the settings. While it is set, nothing can be sent. */
+  /** The problem with the settings. While it is set, nothing can be sent. */
   readonly settingsProblem?: string | undefined;
   readonly kinds: readonly Attachment["kind"][];
   /** Files of earlier messages. Every request sends them again, so they count toward the limits. */

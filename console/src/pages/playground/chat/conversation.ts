@@ -33,9 +33,9 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * Returns the turns up to `turnId`, whose answer is reset to waiting for one model, or for all if
- * `modelId` is absent. Later turns are dropped, because they reply to the old answer. Undefined if
- * there is no such turn.
+ * Returns the turns up to and including `turnId`. In that turn, the answer of `modelId`, or every
+ * answer if `modelId` is absent, is reset to waiting. Later turns are dropped, because they reply
+ * to the old answer. Undefined if there is no such turn.
  */
 export function turnsBefore(
   turns: readonly Turn[],

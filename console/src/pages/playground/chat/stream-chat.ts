@@ -106,7 +106,7 @@ export class AnswerAssembler {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }
 
-  /** Reads pieces of tool calls. The pieces of one call come in several chunks with one `index`. */
+  /** Reads parts of tool calls. One call's parts arrive in several chunks with the same `index`. */
   #readCalls(parts: unknown): void {
     if (!Array.isArray(parts)) return;
     for (const part of parts as readonly unknown[]) {

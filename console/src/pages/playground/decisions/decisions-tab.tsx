@@ -169,7 +169,7 @@ function createQuestion(wire: DecisionWire): QuestionDraft {
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** What the form contains at first: an example that runs as it is. */
+/** The initial content of the form: an example that runs as it is. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,

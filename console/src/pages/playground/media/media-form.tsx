@@ -163,7 +163,7 @@ function CallPanel(props: {
   );
 }
 
-/** Returns the values that this model accepts. Drops some that were set for another model. */
+/** Returns the values without those that were set for another model and do not fit this one. */
 function declaredValues(model: Model, values: FieldValues): FieldValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {
