@@ -67,6 +67,7 @@ class Supervisor {
   readonly #resolve: (code: ExitCode) => void;
   readonly #ready: Map<number, ReadyLine> = new Map();
   readonly #workers: Map<number, Worker> = new Map();
+  readonly #restarts: Set<NodeJS.Timeout> = new Set();
   #isAnnounced = false;
   #isStopping = false;
   #code: ExitCode = 0;
@@ -124,14 +125,18 @@ class Supervisor {
       { worker: number, exit_code: end.code },
       "a worker process ended unexpectedly; it is restarted",
     );
-    setTimeout(() => {
-      if (!this.#isStopping) this.#fork(number);
+    const timer = setTimeout(() => {
+      this.#restarts.delete(timer);
+      this.#fork(number);
     }, this.#restartMs);
+    this.#restarts.add(timer);
   }
 
   #stop(code: 0 | 2): void {
     this.#isStopping = true;
     this.#code = code;
+    // A timer that is left would keep the process alive.
+    for (const timer of this.#restarts) clearTimeout(timer);
     this.#notifyAll("stop");
     if (this.#workers.size === 0) this.#resolve(code);
   }

@@ -105,6 +105,21 @@ describe.skipIf(isMissing)("the data in Redis", () => {
     side.store.close();
     await redis.close();
   });
+
+  test("expires also if one turn claims a place and releases the only other one", async () => {
+    const redis = await startRedis();
+    const side = new Side(redis.url, { now: () => 1_700_000_000_000 });
+    await side.store.ready(10_000);
+    const slot = newSlot();
+    const first = await side.take(slot, orgScope({}));
+    const second = side.take(slot, orgScope({}));
+    side.store.release(first, tokenCount(1, 0));
+    await second;
+    expect(await redis.command("zcard", `tm:${slot}:held:org:shared`)).toBe(1);
+    expect(await redis.command("ttl", `tm:${slot}:held:org:shared`)).toBe(60);
+    side.store.close();
+    await redis.close();
+  });
 });
 
 describe.skipIf(isMissing)("a replica", () => {

@@ -201,9 +201,9 @@ export class PostgresPurchaseStore {
 
   /**
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
-   * reversed. All claims on a purchase together never take more than the purchase credited. A new
-   * claim pauses automatic top-up, which would charge the returned amount again. True if the claim
-   * is new.
+   * reversed. All claims on a purchase together never take more than it credited. A new claim
+   * pauses automatic top-up, which would charge the returned amount again, unless the purchase is
+   * parked: that credited nothing. True if the claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -217,10 +217,10 @@ export class PostgresPurchaseStore {
       assert(stored[0] !== undefined, "a claim that was taken is stored");
       const before = known[0]?.is_reversed == null ? null : claimFacts(claim, known[0]);
       const after = claimFacts(claim, stored[0]);
-      const orgId = stored[0].org_id;
+      const { org_id: orgId, state } = stored[0];
       note({ action: "purchase.claim", orgId, target: purchaseId, before, after });
       const isNew = made[0]?.answer === true;
-      if (isNew && !claim.isReversed) {
+      if (isNew && !claim.isReversed && state !== "parked") {
         await pauseTopUp(client, note, { orgId, reason: "payment_returned" });
       }
       return isNew;
@@ -229,11 +229,9 @@ export class PostgresPurchaseStore {
 
   /** The debt of the organization; it is above zero only while its balance is zero. */
   async owed(orgId: OrgId): Promise<MicroUsd> {
-    const result = await this.#pool.query<{ owed: bigint }>(
-      "select owed from account where account_id = $1",
-      [`wallet:${orgId}`],
-    );
-    return microUsd(result.rows[0]?.owed ?? 0n);
+    const sql = "select owed from account where account_id = $1";
+    const { rows } = await this.#pool.query<{ owed: bigint }>(sql, [`wallet:${orgId}`]);
+    return microUsd(rows[0]?.owed ?? 0n);
   }
 
   /**
@@ -351,11 +349,12 @@ interface GrantedRow {
 const CLAIM_SQL = "select claim_purchase($1, $2, $3, $4, $5, $6) as answer";
 
 const KNOWN_CLAIM_SQL = `
-  select p.org_id, c.is_reversed, c.is_over
+  select p.org_id, p.state, c.is_reversed, c.is_over
   from purchase p left join purchase_claim c on c.claim_id = $1 where p.purchase_id = $2`;
 
 interface ClaimRow {
   readonly org_id: OrgId;
+  readonly state: string;
   readonly is_reversed: boolean | null;
   readonly is_over: boolean | null;
 }

@@ -99,8 +99,8 @@ const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> =
   "provider.prompt_logging": (old, next) => old === "none" && next !== "none",
 };
 
-/** Stands for an absent end date: a day after all others. */
-const NEVER = "9999-12-31";
+/** Stands for an absent end date: sorts after all days. */
+const NEVER = "~";
 
 function isSmaller(old: unknown, next: unknown): boolean {
   return old !== undefined && (next === undefined || Number(next) < Number(old));

@@ -354,6 +354,19 @@ test.each(["refund", "dispute"] as const)(
   },
 );
 
+test("the refund of a parked purchase, which credited nothing, leaves automatic top-up on", async () => {
+  orgId = await orgWithRule(fixture);
+  const bought = await fixture.buy(orgId, 20);
+  const payment = fixture.checkout.book.pay(bought.session, { currency: "eur" });
+  await fixture.checkout.webhooks.settled();
+  expect((await fixture.purchase(bought)).state).toBe("parked");
+  fixture.checkout.book.refund(payment);
+  await fixture.checkout.webhooks.settled();
+  const claims = "select count(*)::int as n from purchase_claim where purchase_id = $1";
+  expect(await fixture.backend.query(claims, [bought.purchaseId])).toEqual([{ n: 1 }]);
+  expect(await view()).toMatchObject({ rule: { isOn: true }, pause: undefined });
+});
+
 test("a charge that a restore lost is recovered once, as automatic, and counts again", async () => {
   const restored = await openBillingFixture();
   const { backend, checkout, clock, billings } = restored;

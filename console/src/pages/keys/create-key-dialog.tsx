@@ -71,7 +71,7 @@ function FirstCall({ of: { key, secret } }: { readonly of: CreatedKey }) {
   return <CallSnippets {...{ of, hasOneRoute }} />;
 }
 
-const FOLDED = ["rpm", ...CAP_FIELDS, "tags", "expires_at"] as const;
+const FOLDED = ["rpm", ...CAP_FIELDS, "models", "tags", "expires_at"] as const;
 
 interface CreateProps {
   readonly rpmMax: number;

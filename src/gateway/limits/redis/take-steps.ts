@@ -81,7 +81,7 @@ local function removeLeft(lot)
   for id in pairs(lot.left) do ids[#ids + 1] = id end
   if #ids > 0 then
     redis.call('ZREM', lot.key, unpack(ids))
-    lot.left = {}
+    lot.left, lot.isCut = {}, true
   end
 end
 
@@ -103,6 +103,8 @@ local function saveLot(lot)
     end
     redis.call('ZADD', lot.key, unpack(members))
     lot.added, lot.adding = {}, 0
+    -- The set was deleted, with its expiry, if the last of the older leases was removed.
+    if lot.isCut then lot.isKept = true end
   end
   if lot.isKept then redis.call('EXPIRE', lot.key, 60) end
 end

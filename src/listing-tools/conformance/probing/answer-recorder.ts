@@ -94,7 +94,8 @@ class KeptBytes {
   }
 
   add(piece: Output): void {
-    const kept = Buffer.from(piece).subarray(0, this.#bytesMax - this.#length);
+    const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+    const kept = Buffer.from(bytes.subarray(0, this.#bytesMax - this.#length));
     if (kept.length > 0) this.#pieces.push(kept);
     this.#length += kept.length;
   }
