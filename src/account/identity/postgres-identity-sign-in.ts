@@ -180,10 +180,8 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-/**
- * Changes the account's address to the one that the provider reports. A verified account keeps its
- * address if the reported one is not verified or belongs to another verified account.
- */
+// Changes the account's address to the one that the provider reports. A verified account keeps its
+// address if the new one is not verified or belongs to another verified account.
 async function followEmail(
   run: Run,
   account: AccountRow,

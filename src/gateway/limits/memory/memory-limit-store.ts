@@ -164,10 +164,8 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  /*
-   * Checks the next `count` scopes and drops the idle ones. Each new scope causes two checks, so
-   * that idle scopes do not accumulate.
-   */
+  // Checks `count` scopes and drops the idle ones. Each new scope causes two checks, so that idle
+  // scopes do not accumulate.
   #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.#sweep.next();
