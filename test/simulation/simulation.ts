@@ -74,8 +74,6 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   timer: 0.05,
   interval: 0.02,
   "provider bytes": 0.15,
-  "roll answered": 5,
-  "roll failed": 5,
   "annulment answered": 5,
   "annulment failed": 5,
 };
