@@ -100,7 +100,7 @@ function tableOf(figures: readonly Figure[], group: string, title: string): Tabl
 /** Filling stops when the disk has fewer free bytes than this. */
 const FREE_BYTES_MIN = 12_000_000_000;
 const LOOK_EVERY_MS = 5_000;
-/** PostgreSQL settings for the filling only. After a crash, the filling starts again. */
+/** PostgreSQL settings while the database is filled. After a crash it is filled anew. */
 const FILLING: Readonly<Record<string, string>> = {
   wal_level: "minimal",
   max_wal_senders: "0",

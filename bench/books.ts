@@ -55,7 +55,7 @@ export interface Cycles {
   readonly settleP99Ms: number;
 }
 
-/** Runs cycles for the callers in turn, several at once, until the window ends. */
+/** Runs cycles for `windowMs`, `inFlight` of them at a time. The callers take turns. */
 export async function measureCycles(
   ledger: Ledger,
   callers: readonly Active[],

@@ -157,7 +157,7 @@ class CallBench {
     }
   }
 
-  /** Loads each target before any row is measured, so that just-in-time compilation is over. */
+  /** Loads each target before anything is measured, so that just-in-time compilation is over. */
   async #warmUp(): Promise<void> {
     const warmed = new Set<TargetId>();
     const { works } = this.#options;

@@ -131,7 +131,7 @@ function readyLine(program: TetheredProgram): ReadyLine | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ReadyLine);
 }
 
-/** Returns the JSON answer, even after exit code 1, with which an audit reports violations. */
+/** Returns the JSON answer, even if the exit code is 1, as after an audit that finds violations. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -33,7 +33,7 @@ export interface Destination {
   readonly keys?: readonly string[];
   /** Expected status of every answer. Default 200. */
   readonly status?: number;
-  /** A text that the refusal must contain, for example its error code; the probe checks it. */
+  /** A text in the refusal, such as its code. A probe before the measurement checks for it. */
   readonly code?: string;
 }
 
@@ -56,7 +56,7 @@ export interface ByPart<T> {
 }
 
 export interface Watched {
-  /** Processes whose CPU time is read at both ends of the window. */
+  /** Processes whose CPU time is read at the start and at the end of the measured time. */
   readonly processes: ByPart<readonly number[]>;
 }
 

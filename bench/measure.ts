@@ -36,9 +36,9 @@ export interface CallOptions {
   readonly connections: number;
   readonly streams: number;
   readonly "memory-streams": number;
-  /** Requests per second of the latency row. */
+  /** Requests per second of the work `latency`. */
   readonly rate: number;
-  /** The longest time that a target is warmed up before its first row is measured, in seconds. */
+  /** The longest time that a target is warmed up before its first measurement, in seconds. */
   readonly "warm-up": number;
 }
 
@@ -50,7 +50,7 @@ const JOB_TIMEOUT_MS = 60_000;
 // A target that delivers less than this share of the provider's events is not keeping up.
 const KEPT_UP_SHARE = 0.9;
 
-/** Measures one row on a target. Returns undefined if the target does not serve the route. */
+/** Measures a target under `work`. Returns undefined if the target does not serve the route. */
 export async function measure(
   tools: Tools,
   work: Work,
@@ -87,11 +87,11 @@ function destinationOf(work: Work, target: Target): Destination | undefined {
   return { endpoint, body, ...defined({ ports: target.ports, keys, status, code }) };
 }
 
-/** A cost that falls by at least this share is still falling; a smaller change is noise. */
+/** A CPU cost is still falling if it fell by more than this share; a smaller fall is noise. */
 const FALL = 0.03;
 
 /**
- * Runs a row on a target until its CPU cost stops falling, by the same rule for every target. A
+ * Runs `work` on a target until its CPU cost stops falling, by the same rule for every target. A
  * JavaScript engine compiles code during the first half minute, and figures from that time include
  * the compiler's work. Returns the seconds that it took; 0 if the target does not serve the route.
  */
@@ -265,7 +265,7 @@ const PROBE_TIMEOUT_MS = 10_000;
 /**
  * Sends the request once with a real client and checks the answer, because a fast wrong answer must
  * not become a figure. Returns the problem; undefined for an answer with text and usage, and for
- * the refusal that the row expects.
+ * the refusal that `destination` expects.
  */
 async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
   const { body, keys, status = 200, code = "" } = destination;

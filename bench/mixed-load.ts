@@ -184,7 +184,7 @@ function sendOn(connection: Connection, request: Prepared): void {
   connection.socket.write(request.bytes);
 }
 
-/** True if the connection has had an answer before, but no byte of one to its last request. */
+/** True if the connection had answers before, but no byte of the answer to its last request. */
 function isSentAgain({ answers, firstByteAtMs }: Connection): boolean {
   return answers > 0 && firstByteAtMs === 0;
 }

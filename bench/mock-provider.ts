@@ -20,9 +20,9 @@ export type MockOrder =
 const HEAD_END = Buffer.from("\r\n\r\n");
 // One of the measured gateways writes JSON with a space after each colon.
 const STREAM_WISHES = [Buffer.from('"stream":true'), Buffer.from('"stream": true')];
-// No row streams a larger body, so only small bodies are searched for `stream`.
+// No benchmark streams a larger body, so only small bodies are searched for `stream`.
 const SEARCHED_BYTES_MAX = 16 * 1024;
-// A stream that no order finishes ends after this many events.
+// The default of `eventsMax`; a `finish` order can end a stream earlier.
 const STREAM_EVENTS_MAX = 3_000;
 const SLOTS = 25;
 

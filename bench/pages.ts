@@ -71,7 +71,7 @@ async function startDev({ resources }: Context): Promise<string> {
   );
 }
 
-/** Returns a page's path, and the KB and number of files that an empty browser cache loads. */
+/** Loads a page with an empty cache. Returns its path, and the KB and number of all answers. */
 async function weigh(
   browser: Browser,
   address: string,

@@ -70,7 +70,7 @@ export interface Soaked {
  * and a refusal during a failover for 3 s.
  */
 const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
-/** How long the load runs before the first window. This time is not measured. */
+/** How long the load runs before the window of the first sample. This time is not measured. */
 export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
 

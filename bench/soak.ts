@@ -274,7 +274,7 @@ function flatnessOf(points: readonly Point[]): Flatness {
   return { slopePerHour, noisePerHour, level, isFlat: isNoise || isSmall };
 }
 
-/** Least squares. The error is 0 for two points or fewer, which fit any line. */
+/** Fits a line by least squares. It fits two points or fewer exactly, so their error is 0. */
 function regression(points: readonly Point[]): {
   readonly slope: number;
   readonly error: number;

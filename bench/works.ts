@@ -33,7 +33,7 @@ const FAST = [...OWN, ...FAST_PEERS];
 const ALL = [...OWN, ...PEERS];
 const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];
 
-/** The rows in the order of the table. `--only` picks the rows whose id starts with its value. */
+/** What is measured, in the order of the report. `--only x` picks those whose id starts with x. */
 export const WORKS: readonly Work[] = [
   {
     ...request("deployed", "1 KB, as deployed"),

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-/** `npm run test:flaky` repeats the same tests, to find those whose result varies. */
+/** `npm run test:flaky` runs tests many times, to find those whose result varies. */
 const USAGE = `npm run test:flaky -- [options] [FILE…]
   --runs N         how often the tests run (default 20)
   --load           a busy process for each core beside them

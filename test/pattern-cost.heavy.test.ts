@@ -10,7 +10,7 @@ const CHARS = 8_192;
 const MATCH_MS_MAX = 15;
 const RUNS = 3;
 
-/** Files that cut their texts before they match, with the number of characters. */
+/** Files that cut a text before they match it, with the number of characters that are kept. */
 const CUT: Readonly<Record<string, number>> = {
   "src/account/console-api/public-text.ts": 1_200,
   "src/kernel/core/email-address.ts": 64,

@@ -105,7 +105,7 @@ async function openGateway(baseUrl: string): Promise<string> {
   return (await listeners.listen([], { routes })).url;
 }
 
-/** Returns a catalog: one provider on wire_a for `test/chat`, one on the third for `test/plain`. */
+/** Returns a catalog: a provider on wire_a for `test/chat`, one on `plainWire` for `test/plain`. */
 function catalogOf(baseUrl: string): CatalogHolder["current"] {
   const listed = { chat: "wire_a", plain: plainWire.id } as const;
   const manifests = Object.entries(listed).flatMap(([id, dialect]) => {

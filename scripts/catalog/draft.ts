@@ -52,7 +52,7 @@ export interface Drafted {
   readonly edits: readonly HandEdit[];
 }
 
-/** Of the snapshots with a provider, the first decides its listings, and the newest its prices. */
+/** The first snapshot that lists a provider decides its listings; the newest, its prices. */
 const SNAPSHOTS: readonly (readonly [ListingSource, dated: string, file: string])[] = [
   ["litellm", "2026-11-01", "litellm-2026-11-01.json"],
   // The prices in this file date from July to October, so the oldest day counts.

@@ -15,7 +15,7 @@ export interface Panel {
   readonly title: string;
   /** Default: the value itself. */
   readonly as?: "each second" | "each hour" | "share";
-  /** By legend, as Grafana writes it: the query. */
+  /** The queries by their legends, which are in Grafana's `legendFormat`. */
   readonly queries: Readonly<Record<string, string>>;
 }
 

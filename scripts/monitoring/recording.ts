@@ -45,7 +45,7 @@ function histogram(record: string, metric: string): readonly RecordingRule[] {
   }));
 }
 
-/** Adds the labels of the conventions to ours. */
+/** Copies the labels `provider` and `model` to the names that OpenTelemetry's conventions use. */
 function named(metric: string): string {
   const provider = `label_replace(${metric}, "gen_ai_provider_name", "$1", "provider", "(.*)")`;
   return `label_replace(${provider}, "gen_ai_request_model", "$1", "model", "(.*)")`;

@@ -5,7 +5,7 @@ import type { PostgresBackend } from "./open-postgres-backend.ts";
 
 /**
  * The vault of customers' own provider keys; undefined if no encryption key is set. Servers pass
- * the settings in force, so that they use replaced keys at once.
+ * the settings in force, so that they use new encryption keys at once.
  */
 export function openConfiguredVault(
   config: Pick<Config, "encryptionKey">,

@@ -57,7 +57,7 @@ export interface ServingOptions {
 }
 
 export interface Serving {
-  /** The ports of calls. Their connections to providers must be closed after the last call. */
+  /** What calls need. Close `serve.upstream` after the last call. */
   readonly serve: CallPorts;
   readonly bodyPool: BufferPool;
   close(): void;

@@ -63,7 +63,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
 /** The log file of the latest start of `dev`, in the data folder. */
 const LOG_FILE = "dev.log";
 
-/** A server's settings, read at the start and at each reload; each time `change` is applied. */
+/** A server's settings, read at the start and at each reload. `change` is applied every time. */
 function serverSettings(
   flags: Flags,
   options: {

@@ -41,8 +41,8 @@ type WatchedListings =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * The listings in the manifests folder that a server would route now, and those of private capacity
- * whose key is set.
+ * The listings in the manifests folder that a server would route now, and private ones whose key is
+ * set.
  */
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });
@@ -63,7 +63,7 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
   return { ok: true, listings };
 }
 
-/** True if the listing is routed, or if it is private capacity whose key is set. */
+/** True if the listing is routed, or if it is private and its key is set. */
 function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"]): boolean {
   const hasKey = apiKeyEnv === undefined || (env[apiKeyEnv] ?? "") !== "";
   return notReady === undefined || (notReady === "private" && hasKey);

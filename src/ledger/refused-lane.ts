@@ -98,8 +98,8 @@ export class RefusedLane {
   }
 
   /*
-   * Runs for each refused request without a row, so it looks up the minute and then the key instead
-   * of building a string of both.
+   * Runs for each refused request that is only counted, so it looks up the minute and then the key
+   * instead of building a string of both.
    */
   #count(count: RefusedCount): void {
     const known = this.#counts.get(count.minuteMs)?.get(count.keyId);

@@ -112,7 +112,7 @@ test("clean books pass every check, with one line each", async () => {
 interface Damage {
   readonly what: string;
   readonly sql: () => string;
-  /** The checks that must find the damage, and no others, each with the row that it names. */
+  /** The ids of the only checks that must fail, each with a pattern of its first finding. */
   readonly found: Readonly<Record<string, RegExp>>;
 }
 
@@ -124,7 +124,7 @@ const REPLAYED_DEARER = /^account accrual:acme-ai: .*credits 202, .* \/ .*credit
 const MONTH = "spend of (org|key) \\w+ in \\d{4}-\\d\\d: settled";
 const TWICE = /^request [0-9a-f-]+: key_\w+ of org_\w+, attempts 1 1 \/ one key of/;
 
-/** Returns the checks that must report a stored held amount that is not the sum of the holds. */
+/** Returns, by check, the finding for a stored held amount that is not the sum of the holds. */
 function heldOf(counted: string, held: string): Damage["found"] {
   const wallet = new RegExp(`^account wallet:.*${counted} / .*${held}$`);
   const month = new RegExp(`${MONTH} \\d+, ${counted} / settled \\d+, ${held}$`);

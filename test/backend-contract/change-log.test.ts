@@ -223,7 +223,7 @@ describe("one sign-in", () => {
       "alert.destination",
       "session.start",
     ]);
-    // The masked form of both addresses is the same, and the second change is logged all the same.
+    // The two addresses look alike when masked; the second change is logged nevertheless.
     expect(await actionsOf("new", "mover@example.com", true)).toEqual([
       "account.email",
       "alert.destination",

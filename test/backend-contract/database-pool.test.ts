@@ -29,7 +29,7 @@ test("a process has at most as many database connections as its setting says", a
     backend.ledgerBatchStore.runBatch({ member, closings: [], holds: [] }),
     backend.ledgerBatchStore.closeBatch([]),
   ]);
-  // The connections that checked the server at the start end a moment later.
+  // `openBackend` first checks the server on other connections, which close a moment later.
   await until("the connections are those that stay", async () => {
     const [row] = await readSql({ config }, CONNECTIONS_SQL, []);
     return Number(row?.["connections"]) <= POOL_MAX + besides();

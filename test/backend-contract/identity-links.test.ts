@@ -13,7 +13,7 @@ import { withResource } from "../support/with-resource.ts";
 const backend = withBackend();
 const site = withResource(() => startOidcConsole({ store: backend.identityStore }));
 
-/** Makes a sign-in link as the command prints it; returns its token. */
+/** Makes a sign-in link like one that `console-link` prints; returns its token. */
 async function printed(email?: string): Promise<string> {
   const { url } = await makeClaimLink({
     store: backend.identityStore.links,

@@ -21,7 +21,7 @@ const COMMANDS_MAX = Math.max(20_000, 4 * COMMANDS);
 /** A quick run uses a seed whose first round covers every answer. */
 const SEED = seedOf("ledger differential", 20_270);
 const RUNS_PER_ROUND = 5;
-/** The answers that every search must meet. */
+/** The kinds of answers of the ledger; every search must meet all of them. */
 const EVERY_ANSWER = [
   "adopted",
   "already_closed",

@@ -14,11 +14,11 @@ import { withResource } from "../support/with-resource.ts";
 const ROLLS = 1_000;
 const BATCH = 100;
 /**
- * The rows of one table that one roll may read: for its closing, for its hold, and for the rows
- * against which both are checked.
+ * A roll closes one attempt and holds another. It must read fewer rows of each table than this, for
+ * the closing, the hold, and the checks of both.
  */
 const READS_PER_ROLL = 8;
-/** In `account` each roll also reads old row versions, as a whole batch changes one wallet. */
+/** For `account`: all rolls of a batch change one wallet, so each also reads its old versions. */
 const READS_PER_WALLET_ROLL = 24;
 const HOLDS = 3_000;
 const JOURNAL_ROWS = 20_000n;
@@ -113,7 +113,7 @@ async function trouble(): Promise<void> {
   }, 3 * BATCH);
 }
 
-/** Adds open and ended attempts that no batch needs. */
+/** Fills the tables with open and ended attempts that no batch needs. */
 async function fill(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   for (let made = 0; made < HOLDS; made += 500) await holdsOf(org, 500);

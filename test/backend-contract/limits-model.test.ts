@@ -25,7 +25,7 @@ const LONE_REQUESTS: Readonly<Record<string, number>> = {
 };
 const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);
 
-/** The scopes of each shape of request, narrowest first; limits of one kind have distinct sizes. */
+/** The scopes of each kind of request, narrowest first. Limits of one kind differ. */
 function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
   const org = caller.scope("org", "o", {
     requestsPerMinute: 9,

@@ -60,7 +60,7 @@ test("sums of days count each closed attempt once, whenever it ended and after a
       await journal.write(specs);
       await rollAll(backend);
       await journal.endLate();
-      // A summing-up that stopped halfway is done again.
+      // First sums only a part, as if the process were restarted before the rest.
       await backend.usageRollup.rollSome();
       await rollAll(backend);
       const last = journal.dayOf(DAYS - 3);

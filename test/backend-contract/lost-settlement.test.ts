@@ -114,13 +114,13 @@ test("a period that was closed in the lost time is restored once with what it ow
   const { sums, payableMicroUsd, carryOutPicoUsd, startMs, endMs } = closed ?? {};
   expect(period).toMatchObject({ payableMicroUsd, carryOutPicoUsd, startMs, endMs });
   expect(period?.sums).toMatchObject({ costPicoUsd: sums?.costPicoUsd, attempts: 2n });
-  // 4 micro-dollars for the first lost attempt and 3 for the second; the fractions are rounding.
+  // The cost of each lost attempt is rounded down to micro-dollars: 4 and 3.
   expect(period?.sums.lostMicroUsd).toBe(7n);
   expect(await balanceOf(restored.backend, "acme")).toMatchObject({
     accruedMicroUsd: 0n,
     payableMicroUsd,
   });
-  // An attempt of the period that was put back is not owed a second time.
+  // An attempt is not owed a second time if its period was put back.
   const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
   const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
   expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([

@@ -47,7 +47,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
   });
 });
 
-/** Runs these tests in a separate quick run with its own PostgreSQL. */
+/** Runs the test files of `suite` in a separate quick run with its own PostgreSQL. */
 async function runSuite(
   variables: Readonly<Record<string, string>>,
   suite: readonly string[] = SUITE,

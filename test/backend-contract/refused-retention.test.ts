@@ -70,7 +70,7 @@ test("days of spend that no cap needs are deleted, and caps and audits stay the 
   const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
   const spendNow = async (cost: bigint): Promise<void> =>
     books.close(closeRow(await books.hold(today), cost));
-  /** Moves all spend so far `days` days into the past. */
+  /** Dates the present attempts and their spend `days` days back. */
   const earlier = async (days: number): Promise<void> => {
     await tamper(backend, "update spend_day set day = day - $1::integer", [days]);
     await tamper(

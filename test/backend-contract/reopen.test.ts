@@ -163,7 +163,7 @@ test("a reopening that lost nothing signs nobody out and lets open attempts end"
 type Made = Pick<Change, "action" | "target"> &
   Partial<Pick<Change, "before" | "after">> & { readonly atMs?: number };
 
-/** Exports these changes as a signed change log, as the command does. */
+/** Exports these changes as a signed change log, as `changes export` does. */
 async function exported(changes: readonly Made[], of: object = {}): Promise<string> {
   const rest = { atMs: 0, by: testOperator, orgId: null, before: null, after: null };
   const rows = changes.map((change, at) => ({ ...rest, ...change, position: at + 1 }));

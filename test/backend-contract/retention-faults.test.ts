@@ -43,7 +43,7 @@ function daysOf(outcome: RetireOutcome): readonly Day[] {
 }
 
 describe("retirement that fails anywhere ends as usual when it is run again", () => {
-  /** Counts the calls of session and folder together; number `at` does its work and then fails. */
+  /** Counts the calls to session and folder together. Call number `at` works and then fails. */
   function failingAt(at: number): {
     readonly session: (real: RetentionSession) => RetentionSession;
     readonly archive: (real: DayFolder) => DayFolder;
@@ -133,7 +133,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
   test("even when the database is killed while it detaches the day", async () => {
     const day = await settledDay();
     const reader = await longReader();
-    // The rejection is caught at once, because it can precede the answer to the kill.
+    // `catch` is attached at once: `run` can reject before the query that kills it has returned.
     const ended = run("killed").catch(String);
     const pid = await until("the day waits for its lock", async () => {
       const [row] = await books.backend.query(
@@ -157,7 +157,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     const folder = folderOf("twice");
     const bytes = (): readonly string[] =>
       Object.values(dayFiles(day)).map((name) => readFileSync(join(folder.folder, name), "latin1"));
-    // The fourth call of the folder publishes the files; the journal still has the day.
+    // The fourth call to the folder publishes the files and then fails: the journal keeps the day.
     await expect(run("twice", { archive: failingAt(4).archive(folder) })).rejects.toThrow("plug");
     expect(await isRetired(day)).toBe(false);
     const first = bytes();

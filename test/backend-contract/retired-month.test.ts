@@ -28,7 +28,7 @@ beforeAll(async () => {
   await randomTraffic(LAST_DAY);
   await moveBooksTo(books.backend, "2026-02-01");
   await books.fill(NEXT_DAY);
-  // This attempt ends after the day's last correction, which puts the day's checkpoint after it.
+  // This attempt ends after the day's last correction, so that the day's checkpoint includes both.
   await books.close(closeRow(await books.hold(NEXT_DAY), 5n));
   await grant("in-february");
   await books.settle();

@@ -113,7 +113,7 @@ async function expectExactlyOwed(
   expect(balance?.unknownMicroUsd ?? 0n).toBe(unknown);
 }
 
-/** Writes attempts in the order in which they end, and adds up the sums that are due. */
+/** Writes attempts in the order of their ends; `sums` is the expected total of their periods. */
 class Timeline {
   sums: SettlementSums = ZERO_SETTLEMENT_SUMS;
   readonly #provider: string;
@@ -179,7 +179,7 @@ function correctionSums({ correctedCost, reserve, owed }: RandomAttempt): Settle
   return { ...one, ...observed(correctedCost, reserve, owed), correctedPicoUsd };
 }
 
-/** The sums of an attempt that ends at this cost with the usage that `closeRow` reports. */
+/** The sums of an attempt of this cost; its usage is `USED` or, if `owed` is set, `usageOwing`. */
 function observed(
   cost: bigint,
   reserve: bigint,

@@ -133,7 +133,7 @@ describe("the closing of periods", () => {
     await journal.write([{ provider: "crossed", closed: "2026-01-01T05:00Z", cost: 5_999_999n }]);
     await journal.write([{ provider: "crossed", closed: "2026-01-01T06:00Z", cost: 5_999_999n }]);
     const touch = "update account set debits = debits where account_id = $1";
-    // Makes the rounding account in advance; the first period that needs it would make it.
+    // `traffic` locks the rounding account, which otherwise the first period that needs it makes.
     await backend.query("insert into account values ('rounding') on conflict do nothing");
     const traffic = await openTransaction(backend, touch, ["rounding"]);
     const closing = closeUntil(backend, "2026-01-02T00:00Z", { id: "crossed" });

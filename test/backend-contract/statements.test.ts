@@ -366,7 +366,7 @@ const used = (month: number): Spec => ({
   correctedLater: null,
 });
 
-/** An organization with usage in these months and two addresses, one of which gets statements. */
+/** An organization with usage in the months `of`; one of its two addresses gets statements. */
 async function lived(...of: readonly number[]): Promise<OrgId> {
   const history = await History.begin();
   for (const month of months.keys()) await history.live(month, of.map(used));
@@ -392,7 +392,7 @@ describe("the background closing of months", () => {
       empty,
       instantIn(0, 0),
     ]);
-    // The alert about a statement is made even if a reader has closed its month already.
+    // The alert about a statement is made even if a reading of it has closed the month already.
     await documentOf(busy, lastMonth());
     expect(await backend.statementClosing.oldestOpen()).toBeDefined();
     expect(await closeAll(backend)).toEqual([]);

@@ -133,7 +133,7 @@ describe("the summing of days", () => {
       from ended e`,
       [orgId],
     );
-    // Sums the day up again for the attempt of 3. The transaction of the closing is still open.
+    // Sums the day again because of the attempt that cost 3, before the closing has committed.
     await rollAll(backend);
     expect(await spentMicroUsd()).toBe(13n);
     await closing.query("commit");

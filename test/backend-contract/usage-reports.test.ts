@@ -271,8 +271,8 @@ async function expectGroupSums(filter: ReportFilter, cursor: string | undefined)
 }
 
 /**
- * Pages and sorts read the requests and not the sums, so they are checked only at the end of a
- * history. One filter is enough to show that the second organization has no figures of the first.
+ * Sorted pages are read from the requests, not from the sums, so they are checked only once, with
+ * `isEnd`. One filter is enough to show that the second organization has no figures of the first.
  */
 async function expectAll(
   journal: UsageJournal,
@@ -319,12 +319,12 @@ test("figures equal those of the rows, for any query and whatever was summed bef
         // Adds corrections, late ends and late attempts to days that are already summed up.
         await journal.endLate();
         await journal.write(late);
-        // Ends them at once: a real hold never begins in a day that is already summed up.
+        // Ends these attempts at once: a real hold never begins in a day that is summed up.
         await journal.endLate();
         await expectAll(journal, filters);
         await rollAll(backend);
         await expectAll(journal, filters, { isEnd: true });
-        // Half of all cache writes are for an hour, and the sums must show that.
+        // Half of all cache writes last an hour, and the sums must show that.
         expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
         const counts = await backend.query(

@@ -5,7 +5,7 @@ const OF_OTHERS = new Set(["NODE_ENV", "NODE_EXTRA_CA_CERTS"]);
 
 export const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
 
-/** Returns whether the name is in `OF_OTHERS`, of a setting, or of a secret setting's file. */
+/** True if the name is in `OF_OTHERS`, or belongs to a setting or to a secret setting's file. */
 export function isEnvironmentName(name: string): boolean {
   if (OF_OTHERS.has(name)) return true;
   return settings.some((setting) =>

@@ -40,7 +40,7 @@ async function stored(account: TestAccount): Promise<readonly StoredLimit[]> {
   return await gateway.backend.rulesStore.listLimits(account.orgId);
 }
 
-/** Repeats the call until a changed limit takes effect, when the key's record is read again. */
+/** Repeats the call until it is refused, because a cached key still has its old limits. */
 async function refusedCall(call: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
   return await callUntil("the limit refuses", call, ({ status }) => status === 429);
 }

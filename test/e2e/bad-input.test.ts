@@ -17,7 +17,7 @@ import {
   type ExpectedRefusal,
 } from "../support/refusals.ts";
 
-/* `parse-request.test.ts` has a row for every field; these tests show the answers to clients. */
+/* `chat/parse-request.test.ts` tests the parser; these tests show the answers to clients. */
 
 /** A model whose listings accept different kinds of content parts. */
 const SENSES = "test/senses";

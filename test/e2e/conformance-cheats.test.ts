@@ -152,11 +152,11 @@ function expectedUsd(host: Host): number {
 }
 
 const SHARE = Math.floor(HONEST_RUNS / HOSTS.length);
-/** The step by which the request that gets a 429 moves from run to run and from host to host. */
+/** One request of each run gets a 429: from run to run and host to host, one this much later. */
 const STRIDE = 7;
 const CALLS_FIRST = 3;
 
-/** All chat hosts; in a quick run one host for each model, in rotation. */
+/** Returns all chat hosts; in a quick run, the one whose turn it is. */
 function hostsOfClumsy(name: string, turn: number): readonly (readonly [string, Host])[] {
   const hosts = CHAT.filter((_host, at) => isDeep || at === turn % CHAT.length);
   return hosts.map((host) => [name, host]);

@@ -196,7 +196,7 @@ describe.concurrent(
   },
 );
 
-/** All parts of 40 characters of the texts in a body's messages, at every seventh character. */
+/** Returns parts of 40 characters of a body's messages, one from every seventh character on. */
 function promptParts(body: string): readonly string[] {
   const parts: string[] = [];
   const { messages } = safeJson(body) as { messages?: unknown };

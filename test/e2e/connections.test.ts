@@ -330,7 +330,7 @@ test("the books balance after all tests, and no key has reached a log or a clien
   }
 });
 
-/** An answer without its date and request id, to compare two answers. */
+/** An answer without its date, request id and model, to compare two answers. */
 function anonymous({ status, headers, text, requestId }: HttpAnswer): object {
   const { date: _date, ...rest } = headers;
   const name = (value: string): string =>

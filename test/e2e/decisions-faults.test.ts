@@ -129,8 +129,8 @@ describe("a provider whose free allowance is used up", () => {
       upstreamStatus: 429,
       retryable: false,
     });
-    // Like every 429 it cools the pool down and does not count as a failure, so the pool refuses
-    // the next request.
+    // Like every 429 of a provider, this one does not count as a failure, but starts a cooldown of
+    // the pool, which refuses the next request.
     const cooling = await next("f54");
     expect(cooling.status).toBe(429);
     expect(cooling.headers["x-tm-limit-scope"]).toBe("pool");

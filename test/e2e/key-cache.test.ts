@@ -117,7 +117,7 @@ async function heldOf({ url }: TestGateway, { key }: TestAccount): Promise<strin
   return String(headers["x-tm-error-code"]);
 }
 
-/* The documentation promises 250 ms; without notices it is 5 s. A busy machine is in between. */
+/* Documented as at most 250 ms; more on a busy machine, but never the 5 s without notices. */
 async function knownElsewhere(changedAtMs: number, isKnown: () => Promise<boolean>): Promise<void> {
   await until("it is known elsewhere", isKnown);
   expect(performance.now() - changedAtMs).toBeLessThan(KNOWN_WITHIN_MS);

@@ -68,7 +68,7 @@ async function chat(account: TestAccount, body: object = hello): Promise<HttpAns
   return await httpCall(url, { body, headers: bearer(account.key) });
 }
 
-/** A greeting to the model, to which its provider responds with the fault. */
+/** A greeting to the model. If `fault` is given, the provider answers with that fault. */
 function greeting(model: string, fault = ""): object {
   const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
   return chatBody(model, { messages: [{ role: "user", content }] });

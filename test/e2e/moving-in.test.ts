@@ -78,7 +78,7 @@ async function answerOf(
   return stdout;
 }
 
-/** Runs the planned commands one by one, as the script does; returns the key that they make. */
+/** Runs the planned commands, as the written script would; returns the key that they make. */
 const newKey = withResource(async (): Promise<{ readonly key: string; readonly orgId: string }> => {
   const saved = new Map([["EMAIL", "ops@example.com"]]);
   let key = "";

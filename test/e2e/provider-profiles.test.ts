@@ -52,7 +52,7 @@ function manifestOf(head: ProviderHead): object {
 
 const gateway = withGateway({ manifests: providerHeads().map(manifestOf) });
 
-/** An account per provider, because all requests exceed one key's requests a minute. */
+/** An account per provider: all requests together are more than one key may send in a minute. */
 const accounts = new Map<string, Promise<TestAccount>>();
 
 function accountFor(id: string): Promise<TestAccount> {

@@ -171,7 +171,7 @@ describe("the code of the guides and of the README's first screen", () => {
   });
 });
 
-/** Runs every script of its folder in one process, because each process takes a second. */
+/** Runs every script of its folder in one process, because starting a process takes a second. */
 const ALL = `
 const failed: [number, string][] = [];
 await Promise.all(

@@ -19,7 +19,7 @@ import { withResource } from "../support/with-resource.ts";
 
 /** The number of requests of each kind, the first ones included. */
 const REQUESTS = 20;
-/** The first requests may query the ledger, whose refusal is remembered after two in a row. */
+/** How many requests may query the ledger before its refusal is remembered, at the second one. */
 const FIRST_REQUESTS = 3;
 
 const statements = new SentStatements();
@@ -49,7 +49,7 @@ async function send(
 
 /** The statements that requests cause; leases, probes and the like are the process's own. */
 const OF_REQUESTS = /api_key|ledger_batch|refused|pg_notify|attempt/;
-/** The process itself sums up days and hours, ends dead instances' attempts and notices alerts. */
+/** The process sums up days and hours, ends dead instances' attempts and finds due alerts. */
 const OF_THE_PROCESS =
   /usage_day|usage_rolled|usage_is_watched|pg_inherits|lease|listing_(?:hour|day)|alert_/;
 const OF_BOUNDED_ROWS = /refused_request/;

@@ -31,7 +31,7 @@ const ROWS_MANY = 1_234;
 /** More rows than the sockets buffer, so that the writer has to wait for a reader that stopped. */
 const ROWS_HEAVY = 1_500;
 const HEAVY_MODEL = `heavy/${"x".repeat(12_000)}`;
-/** The copies are dated one second apart, all before this time. */
+/** The copies that `accountWithCopies` makes are dated one second apart, all before this time. */
 const NEWEST_COPY = "2026-04-20T12:00:00Z";
 
 let many: TestAccount;

@@ -32,7 +32,7 @@ function start(): Promise<RunningProgram> {
     DATABASE_URL: backend.connectionString,
     TM_VIDEOS_SWEEP_MS: "50",
     TM_VIDEOS_POLL_MIN_MS: "1",
-    // With these long limits, a job that ends earlier has not waited for the provider.
+    // Longer than any test, so that no wait for a silent provider ends because of these limits.
     TM_VIDEOS_ANSWER_TIMEOUT_MS: "3600000",
     TM_VIDEOS_CLIENT_WAIT_MS: "3600000",
   });
@@ -77,7 +77,7 @@ test("F52: two gateways that see the end at once debit it once", async () => {
   const polls = heldPolls(record);
   const first = show(0, video);
   await until("the first polls", () => polls.waiting.length === 1);
-  // The first poll outlasts its lease, so the other gateway may poll too.
+  // Ends the lease of the first poll, so that the other gateway may poll too.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
   await until("the other polls, too", () => polls.waiting.length === 2);

@@ -12,7 +12,7 @@ import {
 
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
 
-/** The Go peer's library behind a small HTTP handler, which does less than the peer's program. */
+/** Bifrost's library behind a small HTTP handler, which does less than Bifrost's program. */
 export async function startBifrostCore(start: TargetStart): Promise<Target> {
   requirePart("bifrost-core", BIFROST_CORE_PROGRAM);
   const port = await freePort();
@@ -26,7 +26,7 @@ export async function startBifrostCore(start: TargetStart): Promise<Target> {
   return {
     id: "bifrost-core",
     version: BIFROST_CORE_VERSION,
-    // On wire_b the peer's program answers by code that is not part of its library.
+    // Bifrost's program serves wire_b clients with code that the library does not have.
     endpoint: ({ client }) =>
       client === "wire_a"
         ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }

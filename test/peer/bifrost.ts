@@ -16,12 +16,12 @@ import {
 const VIRTUAL_KEY = "sk-bf-bench";
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
 
-/** The Go peer as a translating relay: without keys, budgets or request log. */
+/** Starts Bifrost as a translating relay: without keys, budgets or request log. */
 export function startBifrost(start: TargetStart): Promise<Target> {
   return startWith(start, "bifrost", relayConfig(start));
 }
 
-/** The Go peer with virtual keys, a budget for each, and its request log, stored in SQLite. */
+/** Starts Bifrost with virtual keys, a budget for each, and its request log, stored in SQLite. */
 export function startFullBifrost(start: TargetStart): Promise<Target> {
   return startWith(start, "bifrost-full", fullConfig(start));
 }

@@ -57,7 +57,7 @@ function install(part: PeerPart): string {
   }
 }
 
-/** Builds the handler and the library in exactly the versions of go.mod and go.sum. */
+/** Builds our handler with Bifrost's library, in exactly the versions of go.mod and go.sum. */
 function installBifrostCore(): void {
   run("go", ["-C", BIFROST_CORE_SOURCE, "build", "-mod=readonly", "-o", BIFROST_CORE_PROGRAM, "."]);
 }

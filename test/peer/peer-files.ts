@@ -9,11 +9,11 @@ export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "lit
 /** The folder of all installed parts and of the reasons why others are absent; ignored by git. */
 export const INSTALLED: string = fileURLToPath(new URL("./packages/installed/", import.meta.url));
 
-/** A Go handler over the peer's library, for machines that cannot fetch the peer's program. */
+/** A Go handler over Bifrost's library, for machines that cannot fetch Bifrost's program. */
 export const BIFROST_CORE_SOURCE: string = fileURLToPath(
   new URL("./bifrost-core/", import.meta.url),
 );
-/** The version in the handler's go.mod. */
+/** The library's version in the handler's go.mod. */
 export const BIFROST_CORE_VERSION = "v1.3.0";
 export const BIFROST_CORE_PROGRAM: string = join(INSTALLED, "bifrost-core", "bifrost-core");
 export const BIFROST_VERSION = "v1.5.15";

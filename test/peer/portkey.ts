@@ -41,7 +41,7 @@ export async function startPortkey(start: TargetStart): Promise<Target> {
 
 function endpoint(port: number, mockPort: number, route: Route): Endpoint | undefined {
   const { client, upstream } = route;
-  // The peer answers 500 to a wire_b client of a wire_a provider: "messages is not supported".
+  // Portkey answers 500 to a wire_b client of a wire_a provider: "messages is not supported".
   if (client === "wire_b" && upstream === "wire_a") return undefined;
   return {
     port,

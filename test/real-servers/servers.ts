@@ -28,7 +28,7 @@ export const MOCK_MODEL = "mock-chat";
 
 /**
  * Starts a real inference engine with a model of random weights that is made here. If `name` ends
- * in "set up", it has the one setting that the suite's findings call for, otherwise none.
+ * in "set up", a new request waits; otherwise it interrupts the one that runs, so that C12 fails.
  */
 export async function startLlama(
   folder: string,
@@ -94,7 +94,7 @@ function liteLlmConfig(upstreamPort: number): string {
     `      api_base: http://127.0.0.1:${upstreamPort}/v1`,
     `      api_key: ${KEY}`,
     "litellm_settings:",
-    // Otherwise it calls its upstream on a third wire, which llama-cpp-python does not have.
+    // Else LiteLLM would call its upstream on a third wire, which llama-cpp-python does not have.
     "  use_chat_completions_url_for_anthropic_messages: true",
     "general_settings:",
     `  master_key: ${KEY}`,

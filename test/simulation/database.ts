@@ -155,7 +155,7 @@ export class SimulatedDatabase {
     return awayMs > -DAY_MS / 2 && awayMs < PARTITION_DAYS_AHEAD * DAY_MS;
   }
 
-  /** On the same host the process is checked; elsewhere it counts as alive until its lease ends. */
+  /** True if the instance's process may live; only its lease tells if it is on another host. */
   #isTaken(row: InstanceRow, caller: Caller): boolean {
     const isLeased = row.leaseUntilMs > this.#nowMs();
     if (row.caller.host !== caller.host) return isLeased;

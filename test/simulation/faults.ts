@@ -1,8 +1,8 @@
 import type { Random } from "./random.ts";
 
 /**
- * The probability of each kind of fault wherever it may strike, before the seed scales it. Instance
- * faults strike before the code after an await continues, or right after a commit.
+ * The probability of each kind of fault each time that it may strike, before the seed scales it.
+ * Instance faults strike before the code after an await continues, or right after a commit.
  */
 const LIKELINESS = {
   "database: reply lost after the commit": 0.02,

@@ -134,7 +134,7 @@ function isChargedUnknown({ book }: JournalRow): boolean {
   return book.state === "unknown_after_crash" && !book.isCorrected;
 }
 
-/** With nothing in flight, as many requests must be granted at once as the limits allow. */
+/** With nothing in flight, as many requests must be granted together as the limits allow. */
 function leftInLimits(instance: SimulatedInstance): readonly string[] {
   const { limits } = instance.deps ?? {};
   const claim = limits?.lastClaim;

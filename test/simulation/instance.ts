@@ -65,7 +65,7 @@ export class SimulatedInstance implements StoreUser {
   /** True once its monotonic clock was frozen: it cannot know that its lease has ended. */
   wasFrozen = false;
   state: InstanceState = "starting";
-  /** The latest virtual time at which it slept, or its database failed or was slow. */
+  /** The latest virtual time at which it was paused, or its database failed or was slow. */
   troubledUntilMs: number = Number.NEGATIVE_INFINITY;
   /** True if it logged that its shutdown left something to recovery. */
   saidItLeftSomething = false;

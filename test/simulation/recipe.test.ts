@@ -19,8 +19,8 @@ import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
 
 /*
- * One call through `serveCall`, with the answers of the ledger and the providers given by the test.
- * Whatever ends a call, its limits, its place in a pool and its circuit's probe are released.
+ * Runs one call through `serveCall`; the test gives the answers of the ledger and the providers.
+ * However the call ends, its limits, its place in a pool and its circuit's probe are released.
  */
 const ROUTING_MS = 5_000;
 

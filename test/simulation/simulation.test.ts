@@ -101,7 +101,7 @@ test("the same seed gives the same scenario twice, and another seed a different 
   expect(other.traceHash).not.toBe(first.traceHash);
 });
 
-/** Returns the first promise that is seen broken in some scenarios with a sabotaged ledger. */
+/** Returns the first violation that some scenarios with a sabotaged ledger report. */
 async function noticed(sabotage: (ledger: Ledger) => Ledger): Promise<string | undefined> {
   for (let seed = 1; seed <= RUNS_MAX_TO_NOTICE; seed++) {
     const { violation }: SimulationOutcome = await simulate({ seed, sabotage });

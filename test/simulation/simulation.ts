@@ -34,12 +34,12 @@ export interface SimulationOutcome {
   readonly dispatches: number;
   readonly endings: ReadonlyMap<string, number>;
   readonly faults: ReadonlyMap<FaultKind, number>;
-  /** The number of crashes, pauses and clock faults, by the label of the event after each. */
+  /** The number of crashes, pauses and clock faults, by the label of the event that came next. */
   readonly struck: ReadonlyMap<string, number>;
-  /** Attempts sent by an instance that had slept past its lease, after a peer had closed them. */
+  /** Attempts that a peer had closed before an instance, paused past its lease, sent them. */
   readonly lateDispatches: number;
   readonly pendingAnswers: number;
-  /** Whole answers by the kind of price at which they were settled. */
+  /** The number of complete answers for each kind of price at which they were settled. */
   readonly priceKinds: ReadonlyMap<string, number>;
   readonly recovered: number;
   /** Refusals that were charged the reserve: the hold's answer was lost and the instance died. */
@@ -59,9 +59,9 @@ interface Slot {
 
 /** Requests sent to each instance at the end, when everything must work again. */
 const PROBES_PER_INSTANCE = 2;
-/** Every circuit may be tried again by then (a minute, with jitter); limit windows are over. */
+/** Longer than a circuit stays open (a minute, with jitter), and than the limit windows. */
 const QUIET_MS = 90_000;
-/** Time limits of requests, the wait of a rejected closing, and recovery are over by then. */
+/** Longer than requests, the wait of a rejected closing, and recovery can take. */
 const IDLE_WITHIN_MS = 240_000;
 const PROBE_TAKES_MS = 60_000;
 const TICK_MS = 1_000;
@@ -199,7 +199,7 @@ export class Simulation {
     this.time.schedule(instance, 0, "request", () => instance.serve(request));
   }
 
-  /** Plans faults that come at a time rather than at an await. */
+  /** Plans faults that strike at random times, whatever the instances are doing then. */
   #planAccidents(): void {
     const { faultsEndMs } = this.shape;
     for (let atMs = 0; ;) {

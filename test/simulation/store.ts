@@ -176,7 +176,7 @@ export class NetworkedStore implements LedgerBatchStore {
     }
   }
 
-  /** Outside the lanes a fault is a plain error, not a `BatchFault`. */
+  /** Runs a call outside the lanes. It fails with a plain error, not with a `BatchFault`. */
   async #query<T>(verb: string, call: Pick<Call<T>, "transaction" | "partly">): Promise<T> {
     try {
       return await this.#call({ verb, timeoutMs: QUERY_TIMEOUT_MS, ...call });

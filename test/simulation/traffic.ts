@@ -4,7 +4,7 @@ import { MODELS } from "./catalog.ts";
 import type { ClientRequest } from "./client.ts";
 import type { Random } from "./random.ts";
 
-/** Asks to cache the prompt for an hour. A listing without a price for that is sent no `ttl`. */
+/** Asks to cache the prompt for an hour. If a listing has no price for that, `ttl` is left out. */
 const HOUR = { type: "ephemeral", ttl: "1h" };
 
 /** Makes one random request for a principal, on any wire and for any model. */

@@ -190,7 +190,7 @@ interface EventDoor {
   refusals: number;
 }
 
-/** Receives a payment event as the console's route does. The two processes take turns. */
+/** Receives a payment event as the console's route does. The `billings` take turns. */
 async function takeEvent(
   events: EventDoor,
   request: IncomingMessage,

@@ -59,7 +59,7 @@ export class BooksModel extends LedgerModel {
     return true;
   }
 
-  /** Ends the epoch of a dead instance. Returns false if it holds nothing, and keeps the epoch. */
+  /** Ends the epoch of a dead instance; if it holds nothing, changes nothing and returns false. */
   takeOver(instance: string): boolean {
     const epoch = this.epochs.get(instance);
     const held = [...this.holds.values()].some(

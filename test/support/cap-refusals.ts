@@ -1,7 +1,7 @@
 import { type CapPeriod, periodEndMs } from "../../src/kernel/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
-/** Returns the parts of an answer that a refusal by a cap of this scope must have. */
+/** Returns what the refusal by a cap of this scope must contain. */
 export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object {
   const reset = new Date(periodEndMs(period, Date.now())).toISOString();
   return {

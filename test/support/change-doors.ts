@@ -71,8 +71,8 @@ export const READING_COMMANDS: readonly string[] = [
 ];
 
 /**
- * Commands without a database to record in. `backup restore` must restore exactly what was backed
- * up; where commits were lost, the `ledger reopen` that follows is recorded.
+ * Commands that have no database in which to record a change. `backup restore` must restore exactly
+ * what was backed up; where commits were lost, the `ledger reopen` that follows is recorded.
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
@@ -112,7 +112,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
 };
 
-/** Each of these routes sends one request or message, or changes only the present session. */
+/** Routes other than GET that record no action in the change log. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   ...contracts.flatMap(([name, { changes }]) => (changes?.length === 0 ? [name] : [])),
   "POST /api/console/received-invitations/find",
@@ -155,12 +155,12 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   ],
 };
 
-/** Every other POST is a call, which the ledger records, not the change log. */
+/** Routes of the gateway whose changes the change log records. */
 export const WRITING_GATEWAY_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "POST /api/admission-limits": ["limit.change"],
 };
 
-/** Calls, and questions that change nothing: the journal records what calls cost. */
+/** The gateway's other POST routes: calls, which the journal records, and others without effect. */
 export const CALLING_GATEWAY_ROUTES: readonly string[] = [
   "POST /v1/chat/completions",
   "POST /v1/messages",

@@ -24,8 +24,8 @@ export type OperatorAction = Extract<
 >;
 
 /**
- * Actions that commands record outside the stores, that a sign-in records together, or that need
- * much preparation. Other tests cover them.
+ * Actions that the tests of the change log leave to other tests: those that commands record outside
+ * the stores, those of which one sign-in records several, and those that need much preparation.
  */
 export type OtherAction = Extract<
   ActionName,

@@ -37,8 +37,8 @@ const IMAGES_READ = "images in the prompt";
 const STATE_ONCE = "a state that is counted once";
 
 /**
- * One host for each chat wire and each other modality; for decisions one for each grammar, and one
- * with images.
+ * Hosts of every modality: chat on each wire and without declared reasoning, and decisions on each
+ * wire and with images.
  */
 export const HOSTS: readonly Host[] = [
   {

@@ -73,7 +73,7 @@ export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) 
   };
 }
 
-/** Far more than a busy machine needs. */
+/** Far longer than a page takes to load, so that a busy machine causes no failure. */
 const LOADED_MS = 60_000;
 
 /** An answer changes the page in the next frame, so the page must be loaded in that frame, too. */

@@ -42,7 +42,7 @@ export function decisionModel(id: string, more: object = {}): object {
   };
 }
 
-/** One yes-or-no question in the grammar of systemone listings. */
+/** One yes-or-no question in the format of the decisions wire `systemone`. */
 export const URGENT: object = {
   schema: { type: "boolean" },
   instructions: "Is it urgent?",

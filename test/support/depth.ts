@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** True for `TM_TEST_DEPTH=deep`: many cases with new seeds. Else few, the same in every run. */
+/** True for `TM_TEST_DEPTH=deep`: many new cases in each run. False: few, always the same. */
 export const isDeep: boolean = process.env["TM_TEST_DEPTH"] === "deep";
 
 const QUICK_SEED = 20_260;

@@ -35,7 +35,7 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
   return { ...(await listenLocally(server)), calls };
 }
 
-/** Puts such a provider before a simulator for the tests of the calling file or `describe`. */
+/** Puts a gated provider in front of a simulator, for the tests of the calling file or block. */
 export function withGatedProvider(simulator: Simulator): GatedProvider {
   return withResource(() => startGatedProvider(simulator.url));
 }

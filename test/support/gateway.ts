@@ -48,7 +48,7 @@ export interface AccountLimits {
   readonly orgCapUsd?: string;
 }
 
-/** Milliseconds for which keys are cached; a test that changes a key waits no longer. */
+/** Milliseconds for which keys are cached: a test that changes a key waits at most this long. */
 export const TEST_KEY_CACHE_MS = 50;
 
 export interface TestGatewayOptions {

@@ -73,7 +73,7 @@ function stopAfterKill(folder: string, dataDir: string): ChildProcess {
 }
 
 async function stopServer(dataDir: string): Promise<void> {
-  // Workers leave the server running and files that mark it as in use; these no longer count.
+  // The workers left files that mark the server as in use. Without these, `stop` ends it.
   const users = join(dataDir, "postgres", "users");
   for (const name of readdirSync(users)) rmSync(join(users, name));
   const server = await startEmbeddedPostgres({ dataDir, log: silentLog });

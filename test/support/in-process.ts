@@ -24,7 +24,7 @@ import { TRUSTED_LISTINGS } from "./plain-ports.ts";
 /** The chat modality on wire_a, as optimize searches use it. */
 export const chat = chatOn(openaiChat, wires);
 
-/** Calls without a socket, by a ledger instance of its own on the gateway's database. */
+/** Makes calls without a socket, as a separate ledger instance on the gateway's database. */
 export interface InProcessCalls extends ModelCaller {
   call(request: InProcessRequest): Promise<InProcessEnd>;
   readonly quote: Quote;

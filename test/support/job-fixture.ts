@@ -27,7 +27,7 @@ export function withJobFixture(): JobFixture {
 /** One database of video jobs that two processes have open, and a ledger on it. */
 export class JobFixture {
   readonly backend: FreshBackend;
-  /** The same database as another process would have it open. */
+  /** The same database, opened a second time as by another process. */
   readonly other: PostgresBackend;
   readonly ledger: Ledger;
 

@@ -250,7 +250,7 @@ export class LedgerFixture {
     );
   }
 
-  /** Closes attempts outside a batch with reserves, and compares each verdict with the model's. */
+  /** Closes attempts in a batch without reserves, and compares each verdict with the model's. */
   async #closeLate(rows: readonly CloseRow[], expected: readonly ModelClose[]): Promise<void> {
     if (rows.length === 0) return;
     const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(comparableClosing);
@@ -422,7 +422,7 @@ export class LedgerFixture {
 
   #holding(spec: ReserveSpec): ReserveRow {
     const { id, keys } = this.#org(spec.org);
-    // The number after the organization's own keys stands for a key of another organization.
+    // An index past the organization's own keys stands for a key of another organization.
     const key = keys[spec.key] ?? this.#org((spec.org + 1) % ORGS).keys[0] ?? ("" as KeyId);
     const of = { orgId: id, keyId: key, attemptId: lastAttempt++ as AttemptId };
     const pricePinId = hasMargin(of.attemptId) ? marginPinOf(this.#provider) : this.#provider;
@@ -432,8 +432,8 @@ export class LedgerFixture {
   }
 
   /**
-   * Two of three attempts continue the last request of their key, however that ended. Requests are
-   * kept apart by organization, too, because a key may be that of another one.
+   * Two of three attempts continue the last request of their key, however it ended. `key` names the
+   * organization too, because an attempt may use the key of another organization.
    */
   #placeOf(key: string, { amount }: ReserveSpec): Pick<ReserveRow, "requestId" | "ordinal"> {
     const known = amount % 3n === 0n ? undefined : this.#latest.get(key);
@@ -443,7 +443,7 @@ export class LedgerFixture {
     return { requestId: latest.requestId, ordinal: latest.attempts };
   }
 
-  /** Returns true if no later attempt of the request has begun, as an instance would know. */
+  /** Returns true if no later attempt of the request has begun, which each closing must state. */
   #isFinal(attemptId: AttemptId): boolean {
     const place = this.#places.get(attemptId);
     return ![...this.#places.values()].some(
@@ -560,8 +560,8 @@ export class LedgerFixture {
   }
 
   /**
-   * Reads the platform's shared accounts by the transfers of this fixture only, because others move
-   * money there, too.
+   * Reads the accounts of this fixture. Others move money on the platform's shared accounts, too,
+   * so for these it adds up the transfers of this fixture only.
    */
   async #accountsStored(): Promise<Set<unknown>> {
     const wallets = this.orgs.map(({ id }) => `wallet:${id}`);
@@ -669,7 +669,7 @@ function nameOf(outcome: ModelReserveOutcome): string {
   return `cap of ${outcome.scope} by the ${outcome.period}`;
 }
 
-/** Moves the past of these organizations by a month, as the database's clock cannot be set. */
+/** Dates these organizations' data a month back, because the database's clock cannot be set. */
 async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
   const orgIds = orgs.map(({ id }) => id);
   const spenders = [...orgIds, ...orgs.flatMap(({ keys }) => keys)];
@@ -686,7 +686,7 @@ async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Pr
   await backend.query("commit");
 }
 
-/** Moves the past of these keys by seven days, so that a Monday stays a Monday. */
+/** Dates these keys' data seven days back, so that a Monday stays a Monday. */
 async function passWeek(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
   const keys = orgs.flatMap((org) => org.keys);
   await backend.query("begin");

@@ -65,10 +65,10 @@ export async function pinPrices(
   ]);
 }
 
-/** Pico-dollars owed for an output token; other tokens are owed at 1, for an hour's cache at 2. */
+/** Pico-dollars owed for an output token. Any other costs 1, or 2 if it is cached for an hour. */
 const OWED_FOR_OUTPUT = 10_000_000_000_000n;
 
-/** Pins customer prices and the prices owed to the provider, of which `usageOwing` makes use. */
+/** Pins customer prices and the prices owed to the provider, which `usageOwing` relies on. */
 export async function pinMargin(backend: PostgresBackend, providerId: ProviderId): Promise<void> {
   const prices = { completion: OWED_FOR_OUTPUT, cacheWrite1h: 2n };
   const pinId = `${providerId} owed`;

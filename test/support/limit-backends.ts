@@ -63,7 +63,7 @@ async function redisBackend(): Promise<LimitBackend> {
   const redis = await startRedis();
   let nowMs = START_MS;
   let slots = 0;
-  // Also moves the caller's clock, so that no claim is too old on a busy machine.
+  // The caller's clock moves only in `advance`, so that no claim is too old on a busy machine.
   let movedMs = 0;
   let refreshedMs = 0;
   const clock: Clock = { ...systemClock, monotonicMs: () => movedMs };

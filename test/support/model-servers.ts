@@ -18,7 +18,7 @@ export interface PlayedRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Returns a real HTTP server that answers as a program's public documentation says. */
+/** Returns an HTTP server that answers as `answer` says, and adds each request to `seen`. */
 export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): Server {
   return createServer((request, response) => void serve(request, response));
 
@@ -69,7 +69,7 @@ export const chatAnswers: PlayedAnswer = ({ path, body }) => {
   };
 };
 
-/** vLLM, by its documentation of the OpenAI-compatible server. */
+/** Answers as vLLM's documentation of its OpenAI-compatible server says. */
 export const vllm: PlayedAnswer = (request) =>
   request.path === "/v1/models"
     ? {

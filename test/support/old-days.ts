@@ -142,7 +142,7 @@ export interface RetireRun {
 }
 
 export interface Retirement {
-  /** The folder that contains those of all runs. */
+  /** Contains the folders of all runs. */
   readonly root: string;
   readonly key: SigningKey;
   readonly folder: (name: string) => DayFolder;
@@ -185,8 +185,8 @@ async function retireOldDays(
 }
 
 /**
- * Moves recent ends of attempts to the day of their admission, or as soon after it as the
- * settlement horizon allows.
+ * Moves recent ends of attempts to the day of their admission, or to the settlement horizon if that
+ * is later, because no attempt may end before the horizon.
  */
 async function pretendThen(backend: FreshBackend): Promise<void> {
   const admitted = "to_timestamp(1735689600 + ((attempt_id >> 22) / 1000))";

@@ -45,7 +45,7 @@ export function operatorManifest(simulatorUrl: string, models: readonly string[]
   });
 }
 
-/** The environment of every process in these tests. */
+/** The environment variables of the programs and commands that the operator tests run. */
 export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_ALLOW_PRIVATE_UPSTREAMS: "1",
   TEST_PROVIDER_KEY: PROVIDER_KEY,

@@ -27,7 +27,7 @@ export const hasPgbackrest: boolean = orReport(
   "no pgbackrest on PATH, or no PostgreSQL: restores of an operator's own were NOT tested",
 );
 
-/** A PostgreSQL that archives by the shipped configuration files. */
+/** A PostgreSQL that is backed up by pgBackRest, with the shipped configuration files. */
 export interface ArchivingPostgres {
   readonly server: OwnPostgres;
   readonly pgbackrest: (...args: readonly string[]) => void;

@@ -53,7 +53,7 @@ export async function startProgram(
     });
   });
   child.removeAllListeners("exit");
-  // In another place the command is npx: `close` comes when no process of its group holds a pipe.
+  // With `place` the command is npx: `close` comes when no process of its group holds a pipe.
   const over = place === undefined ? "exit" : "close";
   const exited = new Promise<number | null>((done) => child.once(over, done));
   return {

@@ -94,7 +94,7 @@ export async function startPrometheus(
   };
 }
 
-/** Waits longer than other tests do, because the books are read once a minute. */
+/** Waits longer than other tests do, because some metrics are read from the books once a minute. */
 async function patiently(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const endMs = systemClock.monotonicMs() + 200_000;
   while (!(await isSo())) {

@@ -5,7 +5,7 @@ import { isProduct, parse, wingOf, type Rule, type SourceFile } from "./source-f
 
 const README_LINES_MAX = 30;
 
-/** Inner files of a wing that other wings may import, each with the reason. */
+/** Inner files of a wing (a folder of `src`) that other wings may import, each with the reason. */
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
   "src/app/logging.ts": "every command begins with it, and some need no database",
@@ -66,7 +66,7 @@ export const instrumentsStayOutOfTheProduct: Rule = (files) =>
 /** The one file that imports OpenTelemetry packages; loaded only where traces are exported. */
 const TRACE_EXPORTER = "src/gateway/telemetry/otlp-exporter.ts";
 
-/** Otherwise every start would load the packages of an exporter that few installations use. */
+/** Keeps every start from loading the packages of an exporter that few installations use. */
 export const tracePackagesAreLoadedOnDemand: Rule = (files) =>
   files.flatMap((source) => {
     const { staticImports } = parse(source).module;

@@ -24,11 +24,11 @@ export interface LayerRow {
   readonly mayImport: ReadonlySet<string> | "everything";
 }
 
-/** The name of the row for files that are in the parent itself. */
+/** In the column `Folder of src/…`, stands for the files directly in the parent folder. */
 const OWN_FILES = "its own files";
 /** The file through which other folders import a folder. */
 export const DOOR = "index.ts";
-/** The text of a row that may import every lower level. */
+/** In the column `May import`, stands for all folders of a lower level. */
 const EVERYTHING = "everything lower";
 
 /**
@@ -97,7 +97,7 @@ function listed({ mayImport: names }: LayerRow): readonly string[] {
   return names === "everything" ? [] : [...names];
 }
 
-/** Returns the allowances that no import uses. */
+/** Returns the imports that the tables allow and that no file has. */
 export function unusedAllowances(
   files: readonly SourceFile[],
   tables: readonly LayerTable[],
@@ -114,7 +114,7 @@ export function unusedAllowances(
   );
 }
 
-/** Returns the allowances that do not lead to a lower level. */
+/** Returns the imports that the tables allow although they lead to no lower level. */
 export function uphillAllowances(tables: readonly LayerTable[]): string[] {
   return tables.flatMap(({ parent, rows }) =>
     [...rows].flatMap(([from, row]) =>
@@ -158,7 +158,7 @@ interface Edge {
   readonly target: string;
 }
 
-/** Returns every import from one child of a table's parent to another child. */
+/** Returns every import from a folder or file of a layer table to another one of that table. */
 function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): Edge[] {
   return files.flatMap((source) =>
     programImportsOf(source).flatMap((target) =>
@@ -177,7 +177,7 @@ function edgesOf(files: readonly SourceFile[], tables: readonly LayerTable[]): E
  * its own row; undefined if the file is not below `parent`.
  */
 function childOf({ parent, rows }: LayerTable, file: string): string | undefined {
-  // A door exports from all levels of its folder, so it has no row.
+  // `index.ts` exports from all levels of its folder, so no table has a row for it.
   if (!file.startsWith(`${parent}/`) || file === `${parent}/${DOOR}`) return undefined;
   const [child = "", ...rest] = file.slice(parent.length + 1).split("/");
   return rest.length === 0 && !rows.has(child) ? OWN_FILES : child;

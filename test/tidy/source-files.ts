@@ -32,7 +32,7 @@ export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
     .map(readSourceFile);
 }
 
-/** True for the program without its tests, which most rules are about. */
+/** True for a file of the program, not of its tests. Most rules are about such files. */
 export function isProduct({ file }: SourceFile): boolean {
   return file.startsWith("src/") && !isTest({ file });
 }

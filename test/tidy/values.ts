@@ -92,7 +92,7 @@ export const clocksAreReadInOneFile: Rule = (files) =>
 /** Folders through which an answer passes on its way to the client. */
 const ANSWERING = new Set(["call", "upstream", "http", "videos"]);
 
-/** Matches a stored flag, private or not, and the flag of Node's server response. */
+/** Matches code that stores whether an answer is committed or begun, and Node's flag for that. */
 const COMMIT_FLAG =
   /#\w*([cC]ommitted|[bB]egun)\b|\w*([cC]ommitted|[bB]egun)(: boolean)? =(?!=)|\bheadersSent\b/;
 
@@ -112,7 +112,7 @@ export const commandsUseTheirCallersProcess: Rule = (files) =>
     .filter(({ file }) => roomOf(file) === "cli" && !PROCESS_FILES.has(file))
     .flatMap((source) => codeLinesWith(source, /\bprocess\.(env|argv|std\w+|exit\w*)\b/));
 
-/** The wires, the schema of manifests, and the simulator, which has its own wires. */
+/** Files that may name wires: the wires, the schema of manifests, and the simulator. */
 const KNOW_WIRE_IDS =
   /^src\/(formats\/wire|catalog\/manifest|dev)\/|^src\/cli\/simulate-command\.ts$/;
 

@@ -26,11 +26,11 @@ const KINDS: Readonly<Record<Shortage, number>> = {
 };
 const KEYS_EACH = 3;
 const MANY_MICRO_USD = 1_000_000_000_000n;
-/** Micro-dollars per client in each top-up of a short organization: less than clients would use. */
+/** Micro-dollars per client in each top-up of a scarce resource: less than clients would use. */
 const HELPING_MICRO_USD_PER_CLIENT = 6n;
 const HELPING_EVERY_MS = 1_000;
 
-/** Returns the micro-dollars that a short organization may use up between two top-ups. */
+/** Returns the micro-dollars that an organization may use up between two such top-ups. */
 export function helpingOf(clients: number): bigint {
   return HELPING_MICRO_USD_PER_CLIENT * BigInt(clients);
 }
@@ -96,7 +96,7 @@ interface CashierTill {
   readonly dice: Random;
 }
 
-/** Tops up the short organizations every second, so that they run short again and again. */
+/** Tops up each scarce resource every second, so that it is used up again and again. */
 export class Cashier {
   /** References of the grants that were acknowledged: each must be in the books exactly once. */
   readonly granted: string[] = [];

@@ -114,7 +114,7 @@ export class GatewaySlot {
       this.#life = await this.#ready(child);
       const wasReady = this.#life !== undefined;
       const [code] = (await exited) as [number | null];
-      // A killed gateway was marked as ended before, and has no exit code.
+      // `kill` has already marked its gateway as ended. A killed process has no exit code.
       this.#bury();
       if (wasReady && code !== null && this.#isWanted) this.#noteOwnEnd(`exit ${code}`);
       if (wasReady) continue;
@@ -133,7 +133,7 @@ export class GatewaySlot {
       env: { ...process.env, ...ENV, DATABASE_URL: databaseUrl },
       stdio: ["ignore", "ignore", "pipe"],
     });
-    // The orphan guard reads these ids, in case the run itself is killed.
+    // If the run itself is killed, `guardAgainstOrphans` kills the processes with these ids.
     appendFileSync(join(folder, "pids"), `${child.pid}\n`);
     return child;
   }

@@ -5,7 +5,7 @@ export interface OrphanGuard {
   dismiss(): void;
 }
 
-// The slots wrote the gateways' process ids to `pids`; the database's is in its own pid file.
+// `GatewaySlot` wrote the gateways' process ids to `pids`; the database's is in its own pid file.
 const SCRIPT = `while kill -0 "$1" 2>/dev/null; do sleep 1; done
   xargs -r kill -9 < "$2/pids"
   for file in "$2"/database/postgres/cluster/postmaster.pid; do

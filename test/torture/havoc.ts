@@ -36,7 +36,7 @@ interface Frozen {
 
 /** A period in which settlements could not commit, in monotonic milliseconds. */
 export interface Trouble {
-  /** The gateway that was paused; undefined if no gateway had the database. */
+  /** The gateway that was paused; undefined if the database was down. */
   readonly life: GatewayLife | undefined;
   readonly startMs: number;
   readonly endMs: number;

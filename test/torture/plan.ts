@@ -30,7 +30,7 @@ const DOWN_MS: readonly [number, number] = [0, 1_500];
 const EARLY_MS: readonly [number, number] = [0, 3_000];
 const LATE_MS: readonly [number, number] = [0, 1_000];
 
-/** Returns all blows of a run in random order. */
+/** Returns all kills and pauses of a run in random order. */
 export function planBlows(options: PlanOptions, dice: Random): readonly Blow[] {
   const { kills, databaseKills, zombies } = options;
   const pause = (): number => dice.between(...PAUSE_MS);

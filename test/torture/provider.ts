@@ -25,8 +25,8 @@ interface AnswerTokens {
 export interface ReceivedAttempt {
   times: number;
   /**
-   * How often the connection ended before the first byte of an answer; the gateway may then send
-   * the request once more.
+   * The number of times that the connection ended before the first byte of an answer; the gateway
+   * may then send the request once more.
    */
   unanswered: number;
   wire: Wire | undefined;

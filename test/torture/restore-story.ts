@@ -30,7 +30,7 @@ import { testOperator } from "../support/test-operator.ts";
 const INSTANCES = 3;
 const CLIENTS_EACH = 8;
 const DAY_MS = 86_400_000;
-/** In the time that the restore loses, the first is paid, and a day of the second is retired. */
+/** Providers: in the time that the restore loses, one is paid and a day of the other retired. */
 const SETTLED = "settled-ai";
 const RETIRED = "retired-ai";
 
@@ -212,7 +212,7 @@ export async function beforeTheCopy(story: Story): Promise<void> {
   await buy(story, 30);
 }
 
-/** The work in the time that will be lost, and the results that are kept outside the database. */
+/** What `loseTime` did: the restored database does not have it, but its files still exist. */
 export interface LostTime {
   readonly changesFile: string;
   readonly disabledKey: string;
@@ -228,7 +228,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   await buy(story, 20);
   const payment = await buy(story, 10);
   story.checkout.book.refund(payment, 300);
-  // Access: a key that was there before is disabled.
+  // Access: a key that the copy also has is disabled.
   const [account] = story.accounts;
   const disabledKey = account?.keys[0] ?? "";
   const keyId = await keyIdOf(story, disabledKey);
@@ -245,7 +245,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   return { changesFile, disabledKey, payable, exported, balance: 57_000_000n };
 }
 
-/** Closes the old days of both providers and pays one of them. Returns the amount payable to it. */
+/** Closes both providers' periods before today; pays the first of `SETTLED`, returns its amount. */
 export async function settleOldDays(story: Story): Promise<bigint> {
   const { backend } = story.database;
   const today = daysAgo(0, "00:00");

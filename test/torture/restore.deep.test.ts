@@ -56,7 +56,7 @@ test.skipIf(!hasPgbackrest)(
   480_000,
 );
 
-/** Returns the attempts of each provider under traffic, with the debts, by its own records. */
+/** Returns the attempts in the records of each provider that gets traffic, with their debts. */
 function statements(): ReadonlyMap<string, { readonly id: string; readonly pico: bigint }[]> {
   const lines = new Map<string, { readonly id: string; readonly pico: bigint }[]>();
   for (const [id, received] of story.provider.received) {

@@ -42,7 +42,7 @@ export async function noteDeparture(
   };
 }
 
-/** Waits until other gateways have closed all its open attempts, for at most 90 seconds. */
+/** Waits up to 90 seconds until other gateways have closed all that the departed one left open. */
 export async function awaitTakeOver(
   database: TortureDatabase,
   departed: Departed,

@@ -20,7 +20,7 @@ export class Tally {
   left = 0;
   /** Calls that had no answer after 90 seconds. */
   unanswered = 0;
-  /** Answers that began and ended with an error, as when the provider's stream died. */
+  /** Answers that began well but ended with an error, as when the provider's stream died. */
   died = 0;
   /** Whole answers by request id. */
   readonly reported: Map<string, Reported> = new Map();

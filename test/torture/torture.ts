@@ -29,7 +29,7 @@ export interface TortureOptions extends PlanOptions {
   readonly instances: number;
   /** Number of clients of each gateway, each with one call at a time. */
   readonly concurrency: number;
-  /** Least seconds of load; kills go on meanwhile. 0: as long as the planned blows take. */
+  /** Least seconds of load; kills go on meanwhile. 0: until the planned ones are over. */
   readonly seconds: number;
   /** At the end, kill one gateway for good; its peers close its attempts once its lease ends. */
   readonly lastKill: boolean;
@@ -69,7 +69,7 @@ export async function runTorture(options: TortureOptions): Promise<TortureOutcom
   }
 }
 
-/** The parts of a run around the database. */
+/** What a run needs besides its database. */
 export interface Stage {
   readonly provider: CountingProvider;
   readonly accounts: readonly TortureAccount[];
@@ -209,7 +209,7 @@ class Chamber {
     };
   }
 
-  /** Waits until no attempt is open, for a minute; the referee reports those that stay open. */
+  /** Waits at most a minute until no attempt is open. The referee reports those that stay open. */
   async #quiet(): Promise<number> {
     const startMs = systemClock.monotonicMs();
     for (;;) {
@@ -267,14 +267,14 @@ const BAD_CLOSE = "every gateway ended well when it was asked to";
 
 const openSql = "select count(*) from hold where not annulled";
 
-/** A cache write for an hour costs twice the prompt price; debts are 3/4 of each price. */
+/** A one-hour cache write costs twice the prompt price; providers are owed 3/4 of each price. */
 const TERMS = {
   extra_pricing: { cache_write_1h: "2" },
   purchase_pricing: tokenPrices({ prompt: 0.75, completion: 7.5 }),
   purchase_extra: { cache_write_1h: "1.5" },
 };
 
-/** Writes two providers of one model, one for each wire, so that a failed attempt can go on. */
+/** Writes two providers of one model, one for each wire, so that requests can fail over. */
 function writeManifests(folder: string, providerUrl: string): string {
   const manifestsDir = join(folder, "manifests");
   mkdirSync(manifestsDir);

@@ -7,7 +7,7 @@ const CHECK_EVERY_MS = 500;
 /** An audit reads all books, so only every twentieth check makes one. */
 const CHECKS_FOR_AN_AUDIT = 20;
 
-/** Checks during the run the rules that must hold at any moment. */
+/** Checks, while the run goes on, the rules that must hold at any moment. */
 export class Watch {
   checks = 0;
   audits = 0;

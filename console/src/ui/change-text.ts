@@ -4,7 +4,7 @@ export interface Change {
   readonly direction: "up" | "down" | "same";
   /** Size of the change, such as `"12%"`, `"0.4%"` or `"×14"`. */
   readonly amount: string;
-  /** Text for screen readers, such as `"12% higher than"`, to precede the earlier time range. */
+  /** Text for screen readers, such as `"12% higher than"`. The earlier time range follows it. */
   readonly words: string;
 }
 

@@ -94,8 +94,8 @@ function TipBox(props: {
     <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
       {props.label}
     </div>,
-    // For accessibility, all content must be inside a landmark. The tip of a dialog is put into the
-    // body.
+    // For accessibility, content must be inside a landmark. A dialog is outside of both, so
+    // its tips are put into the body.
     host.current?.closest("header, main") ?? document.body,
   );
 }

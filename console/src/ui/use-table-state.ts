@@ -26,7 +26,7 @@ export interface Column<T> {
   readonly total?: ReactNode;
   /** When the column is shown. Default: `always`. With `kept`, the reader can choose otherwise. */
   readonly shownFrom?: ShownFrom;
-  /** Percentage of the width left by columns without a percentage. Longer text is cut. */
+  /** Width in percent of the table, or less if other columns need more. Longer text is cut. */
   readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
   /**
    * Position of the column in the two lines of a row on a phone. First line: `lead` at the start,

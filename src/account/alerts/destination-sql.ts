@@ -153,7 +153,7 @@ export const AGAIN_SQL = `
   )
   select exists (select from queued) as is_queued from asked`;
 
-/** Finds a link by its token's hash. A link that stops alerts works while its event is stored. */
+/** Finds a link by its token's hash. A `stop` link works as long as its alert event is stored. */
 export const FIND_LINK_SQL = `
   select link, t.destination_id, t.org_id, t.address, o.name as org_name
   from (

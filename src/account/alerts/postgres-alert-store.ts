@@ -328,7 +328,7 @@ export async function removeMemberDestinations(
 }
 
 /**
- * Sends the alerts to a member's old e-mail address to the new one instead, in the transaction that
+ * Moves a member's alerts from the old e-mail address to the new one, in the transaction that
  * changes the address. Returns entries for the change logs of the member's organizations.
  */
 export async function moveMemberDestinations(

@@ -8,7 +8,7 @@ export interface Paper {
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /** When the document became final. Every PDF gets this creation date, so that all are equal. */
+  /** When the document became final: the creation date of each of its PDFs, so all are equal. */
   readonly at: Date;
 }
 

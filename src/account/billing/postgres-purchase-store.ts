@@ -202,8 +202,8 @@ export class PostgresPurchaseStore {
   /**
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
    * reversed. All claims on a purchase together never take more than it credited. A new claim
-   * pauses automatic top-up, which would charge the returned amount again, unless the purchase is
-   * parked: that credited nothing. True if the claim is new.
+   * pauses automatic top-up, which would charge the returned amount again; a reversed claim does
+   * not, nor does one on a parked purchase, which credited nothing. True if the claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;

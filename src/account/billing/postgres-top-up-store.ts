@@ -319,7 +319,7 @@ async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | u
   return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
 }
 
-/** Locks the rule. A refund or dispute does so before it locks the purchase, as `fail` does. */
+/** Locks the rule. To avoid deadlocks, call it before the purchase is locked, as `fail` does. */
 export async function lockRuleOfPurchase(client: PoolClient, purchaseId: string): Promise<void> {
   await client.query(sql.LOCK_RULE_OF_PURCHASE, [purchaseId]);
 }

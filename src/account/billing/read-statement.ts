@@ -310,9 +310,9 @@ const KEY_NAMES_SQL: string = `
   from api_key where org_id = $1 and key_id = any ($2)`;
 
 /**
- * True if a day before the end of the month, even of an earlier month, was deleted from the journal
- * after the statement was closed, and the organization had usage on it. $1: organization; $2: when
- * the statement was closed; $3: the end of its month.
+ * True if, after the statement was closed, the journal lost a day on which the organization had
+ * usage, in the month of the statement or before. $1: organization; $2: when the statement was
+ * closed; $3: the end of its month.
  */
 export const LEFT_SINCE_SQL = `
   select exists (select from retired_spend s join retired_day d using (day)

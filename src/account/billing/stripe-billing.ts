@@ -280,7 +280,7 @@ export class StripeBilling {
     this.#topUpJob.start();
   }
 
-  /** Polls once every purchase whose end was not reported, even if another instance does so. */
+  /** Polls the purchases, refunds and disputes that are due, even if another instance does so. */
   reconcileAll(): Promise<void> {
     return this.#reconciler.reconcileAll();
   }

@@ -181,7 +181,7 @@ export class StripeTopUps {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     const month = monthStartMs(clock.nowMs());
     const { card, rule: saved } = await topUps.read(orgId, isTestMoney, month);
-    // The operator may have changed the bounds since, and turning the rule off must still work.
+    // Amounts saved before the operator changed the bounds must not prevent turning the rule off.
     if (rule.isOn || !hasSameAmounts(rule, saved)) checkRule(rule, bounds);
     if (rule.isOn && card === undefined) {
       throw new TopUpFault("card", "save a card before you turn on automatic top-up");

@@ -196,7 +196,7 @@ const NAMES_MAX = 20;
 type Notice = OperatorHealth["notices"][number];
 
 /**
- * Lists an operator's notices about prices: listings sold at a loss, prices not confirmed for long,
+ * Lists an operator's notices about prices: listings sold at a loss, prices last checked long ago,
  * and changes that wait for an operator.
  */
 export function catalogNotices(

@@ -74,7 +74,7 @@ describe("the estimate until when a balance lasts", () => {
   });
 });
 
-/** Reports whose parts were served at these instants; undefined stands for the primary. */
+/** Reports whose parts have data as of these instants; undefined: a part from the primary. */
 function toReports(ages: readonly (number | undefined)[]): UsageReports {
   return {
     noting: (onServed: (asOfMs: number) => void) => {

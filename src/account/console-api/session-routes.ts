@@ -269,7 +269,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       ...present(ExportedKey, key, { origin: presentOrigin(key.origin) }),
       ...capsInUsd(key.caps),
     })),
-    // Limits of managed keys are left out, because they would name these keys.
+    // A limit of a key that is not among the exported ones is left out: it would name that key.
     limits: limits
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
       .map(presentOperatorLimit),

@@ -18,7 +18,7 @@ export interface EstimateParts {
 }
 
 /**
- * Adds up the highest cost of a search's calls, at today's prices and whichever provider serves
+ * Adds up the highest costs of a search's calls, at today's prices and whichever provider serves
  * each call. For the judge it assumes the longest answers that a judge reads.
  */
 export async function estimateSearch(
@@ -50,7 +50,7 @@ export async function estimateSearch(
 }
 
 interface Most {
-  /** The highest cost of all calls that would be accepted. */
+  /** The most that all calls together can cost; calls that would be refused cost nothing. */
   readonly mostMicroUsd: MicroUsd;
   /** Why the model's calls would be refused; null if all would be accepted. */
   readonly message: string | null;

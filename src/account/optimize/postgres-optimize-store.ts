@@ -98,7 +98,7 @@ export interface SearchEstimate {
   /** In the order of the requested `modelIds`. */
   readonly models: readonly EstimatedModel[];
   readonly judge: EstimatedModel | null;
-  /** The highest cost of all calls; a smaller budget may end the search early. */
+  /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
   /**
    * The least duration of the search: the sum of the gaps between its calls. Two calls run at once,

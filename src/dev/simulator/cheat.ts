@@ -52,7 +52,7 @@ export interface ImageCheat {
   /** Returns the seed of a picture. Pictures with equal seeds are equal. */
   readonly seed?: (prompt: string, index: number) => string;
   readonly file?: (bytes: Buffer, call: number) => Buffer;
-  /** Replaces fields of the request for the computation of usage, but not of the images. */
+  /** Replaces fields of the request when usage is computed, but not when images are made. */
   readonly billed?: (order: ImageOrder) => Partial<ImageOrder>;
   readonly model?: string;
   readonly hidesUsage?: true;
@@ -63,7 +63,7 @@ export interface VideoCheat {
   readonly acceptsLong?: true;
   /** If set, every job fails but reports the cost of a completed one. */
   readonly billsFailed?: true;
-  /** Replaces fields of the request for the computation of the cost, but not of the film. */
+  /** Replaces fields of the request when the cost is computed, but not when the film is made. */
   readonly billed?: (order: VideoOrder) => Partial<VideoOrder>;
   readonly seconds?: (asked: number) => number;
   /** Seed of the film's content. Films with equal seeds and equal length are equal. */

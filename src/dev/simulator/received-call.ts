@@ -19,7 +19,7 @@ export interface ReceivedCall {
   readonly serial: string;
   readonly createdS: number;
   readonly jobs: VideoJobs;
-  /** Returns the number of an answer; chats, images and decisions are counted together from 1. */
+  /** Returns the number of a new answer, from 1; chats, images and decisions count together. */
   readonly nextChatAnswer: () => number;
   readonly kept: Map<string, unknown>;
 }

@@ -169,8 +169,8 @@ function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void
 }
 
 /**
- * Removes null members, which mean the same as absent ones. Nulls in the arguments of a call are
- * kept, because those are the client's own data.
+ * Removes null members, which mean the same as absent ones. Nulls in the arguments of a tool call
+ * are kept, because those are the client's own data.
  */
 function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
   const end = doc.next(node);

@@ -206,7 +206,7 @@ describe("the answer of the store", () => {
     world.answer = undefined;
     misbehave();
     await answered();
-    // The requests of a finding do not count for the next one.
+    // The requests of the first finding do not count again: these are one too few for another.
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     expect(refuse()).toBeUndefined();
     expect(recorded).toHaveLength(1);

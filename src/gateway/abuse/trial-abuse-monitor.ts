@@ -28,8 +28,8 @@ import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restr
  */
 const WATCHED_MAX = 10_000;
 /**
- * How often this process tries to store one finding. The wait before the next try doubles each
- * time, from one second.
+ * The number of times that this process tries to store one finding. The wait before the next try
+ * doubles each time, from one second.
  */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
@@ -44,7 +44,7 @@ export interface UsageWatchOptions extends UsageRule {
   readonly store: Pick<AbuseRestrictionStore, "record">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Pick<Logger, "warn">;
-  /** A random secret, without which the digests of client addresses could be reversed. */
+  /** A random secret in the digests of client addresses, so that they cannot be reversed. */
   readonly salt: Buffer;
 }
 

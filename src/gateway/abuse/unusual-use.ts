@@ -185,7 +185,7 @@ export class WindowUse {
   readonly #clientsMax: number;
   /** The slices that contain requests, oldest first. */
   readonly #slices: Slice[] = [];
-  /** For each client network, the number of the slice with its newest request, in that order. */
+  /** By client network: the slice number of its newest request. Ordered by these numbers. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
   #lastMs = 0;

@@ -23,8 +23,8 @@ export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   /**
-   * How long a known key stays cached. Without a notice, a disabled key works for at most this
-   * long. Milliseconds, default 5,000.
+   * How long a known key stays cached. If `forget` is not called, a disabled key works for at most
+   * this long. Milliseconds, default 5,000.
    */
   readonly cacheMs?: number;
   /** Time limit of one look-up in the key store. Milliseconds, default 2,000. */

@@ -73,7 +73,7 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   return keys;
 }
 
-/** The most keys, because bytes that do not open are tried with every key. A rotation needs two. */
+/** The most keys: each of them is tried before a decryption fails. A rotation needs two. */
 const KEYS_MAX = 8;
 
 /**

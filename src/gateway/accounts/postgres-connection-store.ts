@@ -56,8 +56,9 @@ export class PostgresConnectionStore {
   }
 
   /**
-   * Returns `taken` if the organization or this key already has an active connection to the
-   * provider; undefined if the organization does not exist or the key is not one of its keys.
+   * Returns `taken` if the key (without a key: the organization itself) already has an active
+   * connection to the provider; undefined if the organization does not exist or the key is not one
+   * of its keys.
    */
   async create(
     connection: NewConnection,

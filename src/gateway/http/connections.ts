@@ -115,8 +115,8 @@ export interface ClientTimeouts {
    */
   readonly lingerMs: number;
   /**
-   * Milliseconds between two checks of all connections. A late request may be cut off by this much
-   * later.
+   * Milliseconds between two checks of all connections. A request that takes too long may be cut
+   * off with this much delay.
    */
   readonly checkEveryMs: number;
 }

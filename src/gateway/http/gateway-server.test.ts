@@ -168,7 +168,7 @@ describe("a connection is closed when its client is too slow", () => {
     let asked = 0;
     const route = get("/v1/models", async (exchange) => {
       exchange.onGone(left);
-      // The last one is still being served when its client leaves.
+      // The last request is still being served when its client leaves.
       if ((asked += 1) < 15) exchange.answer("application/json", {}, "x".repeat(2 ** 23));
     });
     const { port } = await listen([route], { deadlines, unread: watched });

@@ -47,7 +47,7 @@ export class Readiness {
   readonly #timer: NodeJS.Timeout;
   #state: InstanceState = "starting";
   #isPinging = false;
-  /** Monotonic time from which the database has answered while this instance had lost its lease. */
+  /** Monotonic time of the first successful ping after the lease was lost. No ping failed since. */
   #aloneSinceMs: number | undefined;
   #aloneUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -54,8 +54,8 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
 export interface AskedRequest {
   readonly modelId?: string;
   /**
-   * True if only the organization's own provider keys serve the request, so that the limits for
-   * organizations without credit do not apply. Default false.
+   * True if the request is sent with the organization's own provider keys, at least at first, so
+   * that the limits for organizations without credit do not apply yet. Default false.
    */
   readonly ownKeysOnly?: boolean;
   /**
@@ -272,7 +272,7 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 
 /*
  * The limit for organizations without credit has its own scope: all requests count in the ordinary
- * scope, and only requests that are not exempt count in `#unfunded`.
+ * scope, and only requests on the platform's provider keys count in `#unfunded`.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
   return [toClaim(row), ...toUnfundedClaim(row)];

@@ -10,7 +10,7 @@ export interface LimitValues {
  * A limit that replaces or lowers a default for one organization.
  *
  * - `self`: set by the customer; can only lower the default.
- * - `contract`: set by the operator; replaces the default, and the ceiling of a key.
+ * - `contract`: set by the operator; replaces the default, and the highest limit a key may have.
  */
 export interface StoredLimit extends LimitValues {
   readonly source: "self" | "contract";

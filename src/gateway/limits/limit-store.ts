@@ -105,7 +105,7 @@ export type ClaimOutcome =
        */
       readonly used?: number;
       readonly asked?: number;
-      /** True if calls whose clients have left fill the limit. */
+      /** True if the limit is full of calls whose clients have left. */
       readonly isDeparted?: true;
     }
   /** The store did not answer; the request must be refused. */
@@ -121,9 +121,9 @@ export interface LimitStore {
   /** Claims all of the scopes, or none; a refused claim leaves no trace in any of them. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
-   * Moves the concurrency place of a call whose client has left from the claimed scopes to
-   * `departed`, scopes of the same slot, even if they are full. The other charges of the lease do
-   * not change. Call this at most once for each lease.
+   * Call this at most once for each lease, when the call's client has left. Moves the call's
+   * concurrency place from the claimed scopes to the scopes `departed` of the same slot, even if
+   * those are full. The other charges of the lease do not change.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
-/** The sum of the charges that went, in one second of the last minute, to exactly these scopes. */
+/** The sum of the charges to exactly these scopes in one second of the last minute. */
 export interface RecentCharge extends TokenCount {
   /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;

@@ -98,7 +98,7 @@ export const SUM_DAY_SQL = `
   ) of_day
   group by 1, 2, 3, 4`;
 
-/** Deletes the sums of a day and its hours from an earlier run. $1 organizations, $2 the day. */
+/** Deletes the sums of day $2 and of its hours that an earlier run wrote. $1: organizations. */
 export const FORGET_DAY_SQL: readonly string[] = [
   "delete from listing_day_sum where day = $2 and org_id = any ($1)",
   `delete from listing_hour_sum where org_id = any ($1)

@@ -43,7 +43,7 @@ export function filterModels(
   return ordered(found, filter.sort, models).map(({ model }) => model);
 }
 
-/** Sorts by one key for each model; models with equal keys stay in the order of the catalog. */
+/** Sorts the models by one value of each; those with equal values keep the catalog's order. */
 function ordered(
   found: readonly Found[],
   order: ModelFilters["sort"],

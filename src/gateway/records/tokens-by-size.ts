@@ -35,8 +35,8 @@ const MEDIA_ROUTES = [
 ];
 
 /**
- * Sums the chat tokens of one organization by model and size. It reads one attempt more than it may
- * count, to detect that there are more.
+ * Sums the chat tokens of one organization by model and by the bounds of an attempt's tokens. Reads
+ * one attempt more than it may count, to detect that there are more.
  */
 export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery {
   const { orgId, fromMs, toMs, modelId = null } = filter;
@@ -71,7 +71,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
   return { text: sql, values };
 }
 
-/** Converts bounds for `width_bucket`, which includes the bound, while "above" excludes it. */
+/** Adds 1: an attempt must exceed a bound, but `width_bucket` also counts one that equals it. */
 function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }

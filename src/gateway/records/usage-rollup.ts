@@ -137,8 +137,8 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
 }
 
 /**
- * Sums usage and listings on one snapshot, and deletes the day's notes of changes in that snapshot.
- * A change that commits later leaves its note, so the day is summed again.
+ * Sums the day on one snapshot, by usage and by listing, and deletes the rows of `usage_stale` that
+ * the snapshot sees. A change that commits later leaves its row, so the day is summed again.
  */
 async function rollOrgs(client: PoolClient, { day, orgs }: OrgsOfDay): Promise<true> {
   const { first, end } = idsOfDay(day);
@@ -197,8 +197,8 @@ const DUE_DAY_SQL = `
   order by d.day desc limit 1`;
 
 /**
- * Makes every later change of this day leave a note in `usage_stale`. `day` becomes a part of the
- * SQL text, so it must have only digits and hyphens.
+ * Makes every later change of this day add a row to `usage_stale`. `day` becomes a part of the SQL
+ * text, so it must have only digits and hyphens.
  */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
@@ -211,8 +211,8 @@ export const REMEMBER_DAY_SQL = "insert into usage_day (day) values ($1) on conf
 export const FINISH_DAY_SQL = "update usage_day set is_done = true where day = $1";
 
 /**
- * Finds organizations without a rollup of a day by skipping through the index from one organization
- * to the next. $1 the day, $2 its first id, $3 the id after its last, $4 most rows.
+ * Finds organizations without a rollup of day $1, by a skip through the index from one organization
+ * to the next. $2: the day's first attempt id; $3: the id after its last; $4: how many to find.
  */
 const UNROLLED_ORGS_SQL = `
   with recursive org as (
@@ -242,7 +242,7 @@ const STALE_ORGS_SQL = `
   group by day order by day limit 1`;
 
 /**
- * Deletes the sums of a day and its notes of changes, but only the notes that this snapshot sees.
+ * Deletes the sums of a day, and its rows of `usage_stale`, but only those that this snapshot sees.
  * $1 organizations, $2 the day.
  */
 const FORGET_SQL = ["usage_stale", "usage_sum", "usage_rolled"].map(

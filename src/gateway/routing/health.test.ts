@@ -115,7 +115,7 @@ const LETTERS: Readonly<Record<string, HealthOutcome>> = {
   a: "aborted",
 };
 
-/** Returns the circuit after an attempt that ended at `nowMs`, by default also started then. */
+/** Returns the circuit after an attempt that ended, and by default also started, at `nowMs`. */
 function after(
   state: CircuitState,
   outcome: HealthOutcome,

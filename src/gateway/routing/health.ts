@@ -240,8 +240,8 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
 }
 
 /**
- * True for a closed circuit without recent outcomes that no longer ignores notices, and for an open
- * one to which nothing was sent for `FORGOTTEN_MS` after its cooldown.
+ * True for a closed circuit that has no recent outcomes and no longer ignores notices, and for an
+ * open one `FORGOTTEN_MS` after the end of its cooldown and of its last probe's lease.
  */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {

@@ -33,7 +33,7 @@ const SENDING_MS_MAX = 2 * EXPORT_TIMEOUT_MS;
 /** A failure is logged once in this time, because a collector that is down fails every batch. */
 const FAULT_LOG_MS = 60_000;
 
-/** Sends spans to a collector in batches, one after another. Only `close` waits for it. */
+/** Sends spans to a collector, one batch after another. Only `close` waits for the sending. */
 export class OtlpTraceSender {
   readonly #options: OtlpOptions;
   readonly #exporter: OTLPExporterBase<SdkSpans>;

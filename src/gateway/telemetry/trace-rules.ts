@@ -101,7 +101,7 @@ export class KeepChance {
 
   constructor(samplePerMillion: number) {
     const least = ((MILLION - BigInt(samplePerMillion)) * RANDOM_VALUES) / MILLION;
-    // "g" sorts after every digit, so that no trace is kept.
+    // If the share is 0, no trace is kept, because "g" sorts after every hexadecimal digit.
     const digits = least === RANDOM_VALUES ? "g" : least.toString(16).padStart(RANDOM_DIGITS, "0");
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }

@@ -19,7 +19,7 @@ function poll(job: TakenJob, seen: PollResult, random = EVEN): JobVerdict {
   return evaluatePoll(job, seen, random);
 }
 
-/** Returns the error code of an ended job, `completed` if it has none, or else its state. */
+/** Returns a running job's state; for an ended job its error code, or `completed` without one. */
 function resultOf(verdict: JobVerdict): string {
   if (verdict.kind === "continues") return verdict.update.state;
   return verdict.ended.errorCode ?? "completed";

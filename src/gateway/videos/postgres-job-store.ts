@@ -205,15 +205,14 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * True for a missing poll that counts. $5: the provider did not know the job (a missing poll). It
- * counts only if the last counted missing poll was at least $7 milliseconds ago.
+ * True if this poll is counted as missing: the provider did not know the job ($5), and the last
+ * poll that was counted as missing was at least $7 milliseconds ago.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
 /**
- * Stores the result of a poll. $4: the poll had no result, so the count of missing polls stays as
- * it is.
+ * Stores the result of a poll. $4: the poll failed, so the count of missing polls stays as it is.
  */
 const KEEP_SQL = `
   update video_job set

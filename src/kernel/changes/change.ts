@@ -19,7 +19,7 @@ export function byProviderNews(provider: string): ChangedBy {
 }
 
 /**
- * Describes as the author of a change a person with a console session (`account`), a program with a
+ * Describes the author of a change: a person with a console session (`account`), a program with a
  * virtual key (`key`), or an operator on the console's operator pages (`operator`, by account id).
  */
 export function byCaller(caller: {

@@ -3,8 +3,6 @@ import { assert } from "./assert.ts";
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-// Requests (specification: Limits, Request size; Worst-case reserve)
-
 export const BODY_BYTES_MAX: number = 10 * MiB;
 
 export const SMALL_BODY_BYTES_MAX: number = 1 * MiB;
@@ -59,8 +57,6 @@ export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
 export const REPORTED_TOKENS_MAX: number = 2 ** 31;
-
-// Limits (specification: Rate limits, defaults)
 
 export const ORG_REQUESTS_PER_MINUTE: number = 300;
 

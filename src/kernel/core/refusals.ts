@@ -5,8 +5,8 @@ import { instant } from "./json-values.ts";
 import type { MicroUsd } from "./money.ts";
 
 /**
- * The classes of refusals, from the specification's "Errors". Functions return a refusal as a
- * value; the HTTP layer writes it in the client's wire format.
+ * The classes of refusals (see docs/reference/errors.md). Functions return a refusal as a value;
+ * the HTTP layer writes it in the client's wire format.
  */
 export type RefusalClass =
   | "auth"
@@ -291,7 +291,7 @@ function retryAfter(status: number, retryable: boolean): { readonly retryAfterSe
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };
 }
 
-/** Makes the refusal of a malformed request. It has no origin, as the specification requires. */
+/** Makes a refusal without an origin, for a malformed request. */
 export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }

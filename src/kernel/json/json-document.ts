@@ -86,8 +86,8 @@ export class JsonDocument {
   }
 
   /**
-   * Counts this value and the values and keys in it. A container too deep for the tape counts as
-   * one.
+   * Counts this value and the values and keys in it. A container that is nested too deep to be
+   * recorded counts as one.
    */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;

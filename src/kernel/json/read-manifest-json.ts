@@ -205,7 +205,7 @@ class JsonScan {
     this.#offset += 1;
   }
 
-  /** Moves past a match at the current offset; undefined if the pattern does not match there. */
+  /** Returns the match at the current offset and moves past it; undefined if there is none. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.#text)?.[0];

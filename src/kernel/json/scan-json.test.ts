@@ -41,7 +41,7 @@ function isTakenByJsonParse(text: string): boolean {
   }
 }
 
-/** JSON that is not too deep for the tape, and without the refused key `__proto__`. */
+/** JSON of at most `READ_DEPTH_MAX` levels, and without the refused key `__proto__`. */
 const json = fc
   .jsonValue({ maxDepth: 6, noUnicodeString: false })
   .filter((value) => !JSON.stringify(value).includes("__proto__"));

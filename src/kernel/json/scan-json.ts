@@ -82,8 +82,8 @@ const NO_WORDS = new WordTable([]);
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
 /**
- * Scans are synchronous, so they share one tape, which grows as needed. Each scan copies its result
- * from it.
+ * Scans are synchronous, so they write to one shared array, which grows as needed. Each scan copies
+ * its tape from there.
  */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
@@ -116,7 +116,7 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
-  /** The node of the value of `KeyRules.repeated` while that value is scanned; -2 before. */
+  /** The node of the value of the member that `KeyRules.repeated` names; -2 before its scan. */
   #partNode = -2;
   #keysBefore = 0;
   /** True if the string that was skipped last contains a backslash. */

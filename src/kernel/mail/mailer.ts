@@ -37,7 +37,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_MAX_MS = 20_000;
 const ANSWER_CHARS_MAX = 300;
 
-/** Sends through the operator's SMTP server; undefined if none is configured. */
+/** Returns a mailer for the operator's SMTP server; undefined if none is configured. */
 export function openMailer(
   options: Omit<MailConfig, "smtpInvitationsPerHour">,
 ): Mailer | undefined {

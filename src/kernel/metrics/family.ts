@@ -11,7 +11,7 @@ export interface Family {
   parts(form: TextForm): Iterable<string>;
 }
 
-/** One series of a counter or gauge. Label values are in the order of the metric's row. */
+/** One series of a counter or gauge. Label values are in the order of `MetricRow.labels`. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
 /** A metric whose values are read at each scrape, so that it costs nothing in between. */
@@ -75,7 +75,7 @@ export function* iterateSamples(values: ReadonlyMap<string, number>): Iterable<S
   for (const [key, value] of values) yield [key.split("|"), value];
 }
 
-/** The length of a part. Formatting this much text takes about a millisecond. */
+/** A part is yielded once it is this long. Formatting this much text takes about a millisecond. */
 const PART_CHARS = 128 * 1024;
 
 export class HistogramFamily implements Family {

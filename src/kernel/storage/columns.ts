@@ -33,7 +33,7 @@ export interface Columns<T> extends Column<T> {
   sqlOf(alias: string): string;
   /** Names and types, as `jsonb_to_recordset` declares its columns. */
   readonly typesSql: string;
-  /** One array parameter per column for a batch, from `$1` on. */
+  /** The parameters of a batch, an array for each column: `$1::text[], $2::bigint[], …`. */
   readonly arraysSql: string;
   record(value: T): Readonly<Record<string, Scalar>>;
 }

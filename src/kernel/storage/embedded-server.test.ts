@@ -211,7 +211,7 @@ test("missing library links are created in place or in a copy", () => {
   const inPlace = findEmbeddedBinaries(user, copies, { ...packaged, native: bare });
   expect(inPlace.postgres).toBe(join(bare, "bin", "postgres"));
 
-  // A dangling link cannot be replaced in place, as in a read-only folder.
+  // No link can be created where a dangling one is, neither in place nor in the copy.
   rmSync(join(bare, "lib", "libpq.so.5"));
   symlinkSync("nowhere", join(bare, "lib", "libpq.so.5"));
   rmSync(join(bare, "lib", "libicuuc.so.60"));

@@ -243,9 +243,9 @@ const NEAR_SQL = `many cross join lateral (
           offset 0) a`;
 
 /**
- * Compares the daily spend of keys with their attempts, but only on days of which the audit reads
- * all attempts. The day after a retired day is not such a day: the time in an attempt's id decides
- * with which day it is retired, and can be of the day before its admission.
+ * Compares the daily spend of keys with their attempts, on days of which the audit reads all
+ * attempts. These do not include the day after a retired day: an attempt is retired with the day of
+ * its id, which can be the day before its admission.
  */
 function daysQuery(span: AuditSpan): AuditQuery {
   const from =

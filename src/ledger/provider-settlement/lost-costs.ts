@@ -106,7 +106,7 @@ export async function bearLostLines(
   return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
-/** Enters each cost once per `ref`, and returns how many were new. */
+/** Books each cost, unless its `ref` was booked before. Returns how many were new. */
 export async function bearLostCosts(
   client: PoolClient,
   costs: readonly LostCost[],
@@ -172,8 +172,8 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
  * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. `life` is
  * the number of the reopening whose restore lost the attempt. An attempt that was open at the
  * restore is in the journal as void, without a cost; its `life` is the reopening that voided it. If
- * the time of a claim is already settled, its cost gets the current time as its end, so that the
- * next period includes it.
+ * the time of a claim is before the provider's next period, `ended_at` is the current time instead,
+ * so that this period includes the cost.
  */
 const JUDGE_SQL = `
   with claim as (

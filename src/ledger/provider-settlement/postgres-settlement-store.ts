@@ -186,7 +186,7 @@ export class PostgresSettlementStore {
   }
 
   /**
-   * Enters costs that the books lost in a restore, from a provider's statement. Returns a verdict
+   * Enters, from a provider's statement, costs that the books lost in a restore. Returns a verdict
    * on each line.
    */
   async bearLost(
@@ -205,7 +205,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /** After a restore, closes a period again from its file. Rejects with `SettlementFault`. */
+  /** After a restore, closes a period again from its export. Rejects with `SettlementFault`. */
   async putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome> {
     return await inSettlement(this.#changes, by, async (client, note) => {
       const outcome = await putBackPeriod(client, file);

@@ -85,8 +85,8 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // The provider is settled up to `progressMs`. A lost cost that ended earlier would be in no
-  // period.
+  // The provider is settled up to `progressMs`: a lost cost with an earlier `ended_at` would be in
+  // no period.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
     const have = known.get(toLineKey(line));

@@ -21,9 +21,9 @@ const TRIES_MAX = 3;
 const LOCKED_IDLE_MS = 5_000;
 
 /**
- * Runs `work` in a transaction without a time limit, which then records the changes that `work` has
- * noted. Over all processes, one such transaction runs at a time. `nowMs` is the store's clock. If
- * the transaction deadlocks with traffic, it is rolled back and tried again, three times in all.
+ * Runs `work` in a transaction whose statements have no time limit, and records in it the changes
+ * that `work` has noted. Over all processes, one such transaction runs at a time. `nowMs` is the
+ * store's clock. After a deadlock with traffic, it tries again, three times in all.
  */
 export async function inSettlement<T>(
   changes: ChangeLog,

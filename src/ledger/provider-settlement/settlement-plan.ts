@@ -38,7 +38,7 @@ export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   readonly costPicoUsd: PicoUsd;
   /** The part of `costPicoUsd` that was observed in corrections. */
   readonly correctedPicoUsd: PicoUsd;
-  /** The customers' payments for the observed ends. */
+  /** What customers paid for attempts whose end was observed, at once or in a correction. */
   readonly debitMicroUsd: MicroUsd;
   /** The platform's payments for attempts that cost more than their reserve. */
   readonly overrunMicroUsd: MicroUsd;
@@ -161,7 +161,7 @@ export interface SettlementPlan {
 
 /**
  * Divides the attempts that ended before `throughMs` into periods that end by then. A time without
- * ended attempts gets no period. Ends in a period that still runs at `throughMs` are left for
+ * ended attempts gets no period. Attempts whose period still runs at `throughMs` are left for
  * later.
  */
 export function planPeriods(input: {

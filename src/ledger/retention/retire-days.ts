@@ -81,7 +81,7 @@ async function retireDay(
     return reason;
   }
   await session.freeze(day);
-  // Rows may have been written until the freeze; from now on the day does not change.
+  // Until the freeze, attempts of the day may have changed; from now on none does.
   const survey = await session.survey(day);
   const late = readinessProblem(survey);
   if (late !== undefined) {

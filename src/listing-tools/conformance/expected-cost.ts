@@ -123,7 +123,7 @@ function ofText(subject: Subject): readonly Expected[] {
     [chatProbes.framed(subject), 16],
     [chatProbes.story(subject, false), STORY_TOKENS],
     [chatProbes.story(subject, true), STORY_TOKENS],
-    // The second entry is the sum of two probes, which send the text back once and twice.
+    // The second entry adds up two probes, whose prompts contain the recited text once and twice.
     ...(["english", "alphabets"] as const).flatMap((what): Expected[] => [
       [chatProbes.recited(subject, what, false), COPY_TOKENS],
       [chatProbes.recited(subject, what, false), 2 * SHORT_TOKENS, 3 * COPY_TOKENS],

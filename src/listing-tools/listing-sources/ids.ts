@@ -47,7 +47,7 @@ export function labModelId(openRouterId: string): string {
   return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
 }
 
-/** Reviewed reasons to stage a listing although its sources agree. */
+/** Reviewed reasons to stage a listing (`is_ready: false`) although its sources agree. */
 export function listKnownReasons(provider: string, id: string): readonly string[] {
   const base = baseProvider(provider);
   const known = Object.hasOwn(staged, base) ? (staged[base] ?? {}) : {};

@@ -17,7 +17,7 @@ export interface Opinion {
   readonly from: ListingSource;
   /** Day of the source's file, YYYY-MM-DD. */
   readonly dated: string;
-  /** False if the source's model name is another provider's, which this provider may not know. */
+  /** False if the source may call the model by a name that the provider itself does not know. */
   readonly isOwn: boolean;
   readonly draft: Draft;
 }

@@ -20,8 +20,8 @@ import {
 import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-builder.ts";
 
 /**
- * Selects the entries of all authors, for OpenRouter itself as the provider. The name of one author
- * instead selects that author's entries, a second source for the prices of a model's maker.
+ * As `input.provider`, selects the entries of all authors, which OpenRouter itself sells. An
+ * author's name selects only that author's entries, to compare with the author's own prices.
  */
 export const EVERY_AUTHOR = "*";
 

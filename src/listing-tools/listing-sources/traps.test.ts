@@ -41,7 +41,7 @@ describe("1: an output bound that is a copy of the input's", () => {
     const { maxOutputTokens } = findDraft(modelsDev, "deepseek", "deepseek-v4-pro");
     // The bound is cut to the gateway's own maximum, because the source states 384,000.
     expect(maxOutputTokens).toBe(32_768);
-    // The entry of perplexity/sonar has no output bound but `max_tokens`.
+    // The entry of perplexity/sonar has no output bound but `max_tokens`, which is not read.
     expect(findDraft(litellm, "perplexity", "perplexity/sonar").maxOutputTokens).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ import { moveText } from "../../../test/fixtures/moving-in/move-text.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../examples/moving-in");
 
-/** Per example: `listed` providers and ids, and the number `lost` of settings not carried over. */
+/** For each example: its listings (`provider/id`), and how many settings are not carried over. */
 const EXPECTED: Readonly<Record<string, { listed: string[]; lost: number }>> = {
   "load-balanced.yaml": {
     listed: ["azure/chat", "azure-2/chat", "openai/chat", "anthropic/backup"],

@@ -36,7 +36,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-/** A map with keys of the reviewed table, unknown keys, and values of every type. */
+/** A map with keys of `settingGroups`, unknown keys, and values of every type. */
 function section(place: string): fc.Arbitrary<unknown> {
   const known = settingGroups.filter((group) => group.in === place).flatMap((group) => group.keys);
   const names = fc.oneof(
@@ -122,7 +122,7 @@ describe("every key of any configuration", () => {
   });
 });
 
-/** Every setting that the reviewed table calls carried, with a value that can be carried over. */
+/** Has the settings whose fate in `settingGroups` is `carried`, with values that can be carried. */
 const CARRIED = `
 model_list:
   - model_name: a

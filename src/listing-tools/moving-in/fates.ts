@@ -48,8 +48,8 @@ export class Fates {
 
 /**
  * Gives every setting of a tree exactly one note: its own, or that of a map or list around it. The
- * note states the importer's decision, or else that of the reviewed table, or else that the setting
- * is unknown.
+ * note states the importer's decision; without one, that of the table of known settings; and for a
+ * setting that is in neither, that it is unknown.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);

@@ -6,7 +6,7 @@ interface KnownProvider {
   readonly head: string;
   /** The environment variable from which LiteLLM reads the key. */
   readonly key: string;
-  /** True if this name can mean any server with the provider's wire, such as `openai`. */
+  /** True if the provider's name, such as `openai`, can mean any server with its wire. */
   readonly compatible?: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface KeyQuestion {
  */
 export class KeyNames {
   readonly #isOwnVariable: (name: string) => boolean;
-  /** The chosen variable by configured text: a key, or a reference to an unusable variable. */
+  /** Maps a configured key, or a reference to an unusable variable, to the chosen variable. */
   readonly #made = new Map<string, string>();
   readonly #taken = new Set<string>();
 

@@ -60,7 +60,7 @@ export const TEAMS_ROOT = "teams_file";
 
 /**
  * Returns an export as an object: wraps a bare list into an object with the member `list`. An item
- * then has the same path in the notes, such as `keys_file.keys[0]`, in either form.
+ * then has the same path in either form, such as `keys_file.keys[0]`.
  */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);

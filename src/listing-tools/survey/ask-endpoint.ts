@@ -50,7 +50,7 @@ export type EndpointAnswer =
 const ANSWER_TIMEOUT_MS = 15_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Sends requests to one endpoint with the client for customers' calls. The caller closes it. */
+/** Sends requests to one endpoint through the code that sends customers' calls. Must be closed. */
 export class EndpointAsker {
   readonly #client: UpstreamClient;
   readonly #deadlines: Deadlines;

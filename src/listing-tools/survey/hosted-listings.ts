@@ -61,7 +61,7 @@ export interface NamedDeployment {
 }
 
 /**
- * The listing of a deployment that serves another provider's model under its own name: the limits
+ * The listing of a deployment that serves another provider's model under a different name: limits
  * and prices are the model's. `resolves_to` has the names that answers may report.
  */
 export function deploymentListing({ upstreamId, model }: NamedDeployment): ManifestModel {

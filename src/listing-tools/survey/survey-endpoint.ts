@@ -98,7 +98,7 @@ export async function tryWires(
   }
 }
 
-/** By model name: the context with which Ollama has loaded the model now. */
+/** By model name: the context length of each model that Ollama has loaded now. */
 export async function loadedContexts(
   input: EndpointAddress,
   deps: AskDeps,

@@ -56,7 +56,7 @@ class Story {
   };
   /** Events with a lower index belong to other scenarios. */
   readonly #firstEvent = fixture.checkout.webhooks.events.length;
-  /** By the start of a month: the highest ceiling in force while purchases were decided in it. */
+  /** For each month, by its start: the highest ceiling at which purchases were decided in it. */
   readonly #ceilings = new Map<number, bigint>();
 
   constructor(orgId: OrgId) {
@@ -143,7 +143,7 @@ class Story {
     await this.#change({ kind: "turn_on" });
   }
 
-  /** Delivers all events with the newest first, some of them twice and at once. */
+  /** Sends all events at the same time, newest first and every second one twice. */
   async #deliver(): Promise<void> {
     await fixture.backend.query("delete from payment_event");
     const { webhooks } = fixture.checkout;

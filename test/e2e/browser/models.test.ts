@@ -297,7 +297,7 @@ async function openFilters(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^Filters/ }).click();
 }
 
-/** The ids of the shown models, which have no other names. */
+/** The ids of the shown models: their links show the ids, because they have no other names. */
 async function shownIds(page: Page): Promise<readonly string[]> {
   return await page.getByRole("table", { name: "Models" }).getByRole("link").allInnerTexts();
 }

@@ -290,5 +290,5 @@ const VIEWED = [
   "/settings/alerts",
   "/docs/quick-start",
 ];
-/** Names of buttons that call no route, and of the one that every member may press. */
+/** Names of buttons that are not clicked: every member may leave, and the others call no route. */
 const NOT_PRESSED = /^$|Leave|Copy|Columns|Get code|Shell|curl|Python|TypeScript/;

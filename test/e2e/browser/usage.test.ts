@@ -51,7 +51,7 @@ const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
 const open = pageOpener(fixture);
 const browser = withBrowser();
 
-/** An account with traffic, which the tests of these pages only read. */
+/** An account with traffic, which the tests of this file share. */
 let ann: Newcomer;
 let traffic: Traffic;
 /** The amount that left the wallet, computed from the attempts themselves. */

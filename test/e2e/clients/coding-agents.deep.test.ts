@@ -11,7 +11,7 @@ import { at } from "../../support/http-call.ts";
 import { walletOf } from "../../support/settled.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/* Runs the guide's versions of the agents, with the settings of the guide and of the console. */
+/* Runs the agents of examples/coding-agents/README.md with its settings, and with the console's. */
 const CREDIT_MICRO_USD = 10_000_000n;
 
 const gateway = withGateway();

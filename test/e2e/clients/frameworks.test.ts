@@ -36,7 +36,7 @@ import { at, listAt } from "../../support/http-call.ts";
 import { notingFetch } from "../../support/noting-fetch.ts";
 import { listedCost, settledRecord } from "../../support/settled.ts";
 
-/* Tests beyond the client matrix: streamed tool calls, died streams and changes of the model. */
+/* Tests beyond the client matrix, such as broken streams and conversations that change models. */
 
 /** An id that clients know, with a maximum of 128,000 output tokens. */
 const KNOWN = "claude-opus-5-5";

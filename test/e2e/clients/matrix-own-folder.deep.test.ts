@@ -74,11 +74,11 @@ const ROWS: readonly ClientRow[] = [
     name: "@openrouter/sdk 1.3.19",
     drive: (...order) => clients.driver("openrouter")(...order),
     wire: "a",
-    // With `include_usage`, its schema refuses the null usage of official chunks. Without it, the
-    // gateway still sends the usage.
+    // With `include_usage`, the SDK's schema refuses the null usage of official chunks. Without it,
+    // the gateway still sends the usage.
     isOfficial: false,
     structured: "format",
-    // Its error schema requires a number as the code, where other clients expect the error class.
+    // The SDK requires a number as an error's code, where other clients expect the error class.
     errors: ["OpenRouterError", "OpenRouterError", "OpenRouterError"],
   },
 ];

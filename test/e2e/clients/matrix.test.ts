@@ -170,7 +170,7 @@ function aiSdkRows(
   ];
 }
 
-/** Version 5 of the framework reports this wire's input tokens, which exclude cached ones. */
+/** Version 5 of the AI SDK reports the input tokens of wire_b, which exclude cached ones. */
 function withoutCached({ input, output }: Tokens): Tokens {
   return { input: input - CACHED_INPUT, output };
 }

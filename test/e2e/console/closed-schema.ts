@@ -12,7 +12,7 @@ const ajv = new Ajv({ strict: false, allErrors: true }).addFormat("date-time", (
 
 interface KnownRoute {
   readonly pattern: RegExp;
-  /** Compiled on first use, because compiling those of all routes takes each worker a second. */
+  /** Compiles the schema on first use, because compiling all schemas takes each worker a second. */
   answer(): ValidateFunction | undefined;
 }
 

@@ -25,7 +25,7 @@ const fixture = withConsole(() => ({
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Sends the form of a link as its page does, unless `headers` differ. */
+/** Submits the form that a sign-in link opens. `headers` replace the `origin` of a browser. */
 async function send(
   link: string,
   { headers, body = {} }: { readonly headers?: HttpCall["headers"]; readonly body?: object } = {},

@@ -16,7 +16,7 @@ import { everyStoredText } from "./every-stored-text.ts";
 import { newcomer, withPerson, withProviderConsole } from "./provider-fixture.ts";
 
 const REFUSALS = 3;
-/** The fields of the key of a search. */
+/** The fields of the key with which an Optimize search makes its calls. */
 const SEARCHING = { name: "search", origin: "optimize", requestsPerMinuteCeiling: 60 } as const;
 const ROUTE = "/v1/chat/completions";
 const installation = withProviderConsole({

@@ -54,7 +54,7 @@ afterAll(async () => {
   await backend.close();
 });
 
-/** A console for tests of pages and sign-in only. */
+/** Opens a console with only the parts that pages and sign-in need. */
 async function serve(staticDir: string, address: string, after: () => void): Promise<Served> {
   const env = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "console" };
   const outcome = loadConfig({ flags: {}, env });

@@ -164,7 +164,7 @@ test("a word of a prompt is in no table, Redis key, log line, span or metric", a
   }
 });
 
-/** Every route of the gateway, on either wire, served and failing. */
+/** Calls every route of the gateway, successfully and with faults; returns the statuses. */
 async function callEverything(fixture: ProviderFixture, key: string): Promise<readonly number[]> {
   const { url } = fixture.gateway;
   const statuses: number[] = [];

@@ -58,8 +58,8 @@ export interface Ask {
 }
 
 /**
- * Opens the fixture for the tests of a file with its own hooks. Options that depend on an earlier
- * hook are given as a function.
+ * Opens the fixture for the tests of the calling file and closes it after them. Options that depend
+ * on a resource that opens before are given as a function.
  */
 export function withProviderConsole(
   options: ProviderFixtureOptions | (() => ProviderFixtureOptions) = {},
@@ -69,7 +69,7 @@ export function withProviderConsole(
   );
 }
 
-/** A person who is signed in at the fixture's console for the same tests. */
+/** Signs a person in at the fixture's console, for the tests of the calling file. */
 export function withPerson(fixture: ProviderFixture, name: string): Person {
   return withResource(() => fixture.signIn(newcomer(name)));
 }

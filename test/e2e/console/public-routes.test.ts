@@ -13,7 +13,7 @@ const SHARED = "GET /api/listing-figures.json";
 const ann = withPerson(shown, "ann");
 const bob = withPerson(shown, "bob");
 
-/** Writes the sums of yesterday: 24 hours with `succeeded` and `failed` calls. */
+/** Writes yesterday's sums: calls in each of the 24 hours, and a success in 12 of them. */
 async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<void> {
   await runSql(
     shown.gateway,

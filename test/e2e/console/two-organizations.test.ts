@@ -29,7 +29,7 @@ const fixture = withProviderConsole({
 });
 const ann = withPerson(fixture, "ann");
 const bob = withPerson(fixture, "bob");
-/** Bob's ids by their placeholder in the contract. */
+/** Bob's ids, by the name of the parameter in a route's path that takes them. */
 const bobs: Record<string, string> = {};
 /** Bob's keys that are never displayed. */
 let managed: readonly string[] = [];
@@ -122,7 +122,7 @@ async function fillBobsOrganization(): Promise<void> {
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]: [string, RouteContract]) => access !== "operator")
   .map(([name]) => name);
-/** Months are the same for every organization; the content of statements is tested below. */
+/** A month is no id of an organization; a test below covers the content of statements. */
 const routesWithIds = customerRoutes.filter((name) => name.replace(":month", "").includes(":"));
 
 function filled(route: string, ids: Readonly<Record<string, string>>): string {
@@ -293,7 +293,7 @@ test("no list of Ann's organization contains anything of Bob's", async () => {
 /** One member of each role in the same organization. */
 const members = new Map<Role, Person>();
 
-/** After this route the person is owner of a new organization, and cannot be used again. */
+/** Called last, because afterwards the person is the owner of a new organization. */
 const LAST = "POST /api/console/leave";
 
 async function gatherMembers(): Promise<void> {

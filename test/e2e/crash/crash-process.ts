@@ -65,7 +65,7 @@ export function loadProcess(input: LoadInput): LoadedProcess {
   };
 }
 
-/** Starts the program as it is shipped; it takes no orders. */
+/** Starts the program as it is shipped: it has no fail points and takes no `Order`. */
 export function startShipped(input: LoadInput): StartingProcess {
   const { child, ended } = spawnProcess(input);
   return starting(readyProcess(child, { ended, reports: new Reports(child) }), ended);

@@ -33,7 +33,7 @@ export interface CrashRow extends Asked, Decision {
   readonly sees: "nothing" | "a part" | "everything";
 }
 
-/** A batch that was sent when its process died, and that waits for another session's lock. */
+/** A row whose process dies after sending a batch that waits for another session's lock. */
 export interface BatchRow extends CrashRow {
   readonly diesAt: "reserve sent" | "roll sent" | "settle sent";
   /** `is lost`: the session of the batch is ended before it can commit. */
@@ -138,7 +138,7 @@ function expectSeen(view: ClientView, scenario: Scenario, { sees }: CrashRow): v
     case "a part":
       expect(view).toMatchObject({ status: 200, isWhole: false });
       expect(view.text).toContain("word1");
-      // No cost was reported, because a reported cost must be charged exactly.
+      // A cut answer must not report a cost, because a reported cost is charged exactly.
       return expect(costOf(view)).toBeUndefined();
     case "everything":
       expect(view).toMatchObject({ status: 200, isWhole: true });

@@ -9,7 +9,7 @@ import { expectUnchanged, type Decided } from "./scenario.ts";
 /** The crash environment of one test file, and every finished scenario of it. */
 export interface CrashSuite {
   readonly fixture: CrashFixture;
-  /** Records a decision that must not change any more. A deep run checks all of them each time. */
+  /** Records a finished scenario. A deep run then checks that no recorded one has changed. */
   decide(decided: Decided): Promise<void>;
   /** Registers one test for each row. */
   testRows(rows: readonly MatrixRow[]): void;

@@ -101,7 +101,7 @@ test("an instance that wakes up sends nothing to a provider until it has joined 
     const refused = await ask(woken.url, scenario.doomed);
     expect(refused.status).toBe(503);
     expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
-    // The database answers, so only the instance without a lease is not ready.
+    // The database answers, so an instance without a lease reports that it is not ready.
     await until("it is not ready", async () => {
       const probe = await get(woken.url, { key: scenario.account.key, path: "/readyz" });
       return probe.status === 503;

@@ -105,7 +105,7 @@ export async function expectServedAgain(
   return { account, books: await readBooks(fixture.backend, account) };
 }
 
-/** Checks that nothing of these decisions has changed. */
+/** Checks that the books of each of these accounts are still the same. */
 export async function expectUnchanged(
   fixture: CrashFixture,
   decided: readonly Decided[],

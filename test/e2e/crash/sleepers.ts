@@ -94,7 +94,7 @@ const ROWS: readonly SleeperRow[] = [
   },
 ];
 
-/** Stops the instances with requests under way at different steps. */
+/** Sends the request of each of `ROWS` up to its step, then stops all instances. */
 export async function putToSleep(
   fixture: CrashFixture,
   instances: Readonly<Record<SleeperRow["instance"], CrashProcess>>,
@@ -117,7 +117,7 @@ export async function putToSleep(
   return sleepers;
 }
 
-/** Sends a request and waits until it has reached its step. */
+/** Sends a request and waits until it has reached the step `row.at`. */
 async function sendUntil(
   fixture: CrashFixture,
   instance: CrashProcess,

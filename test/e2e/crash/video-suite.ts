@@ -52,7 +52,7 @@ export class VideoSuite {
     );
   }
 
-  /** Registers the last test of a file that has decided `count` jobs. */
+  /** Registers the last test of a file, whose other tests have called `decide` `count` times. */
   testUnchanged(count: number): void {
     test("another kill, and a start of the program as it is shipped, change nothing", async () => {
       await this.fixture.restart({ shipped: true });

@@ -17,8 +17,8 @@ import type { ImageConfig, Step } from "./dockerfile-steps.ts";
 import { orReport } from "../../support/or-report.ts";
 
 /**
- * Makes root folders of images without a container engine. Their base comes from Debian's
- * `debootstrap` and from the `node` package of the version that the image digests have.
+ * Makes root folders of images without a container engine, from Debian's `debootstrap` and npm's
+ * package `node`. This is the version of Node.js in the images that the Dockerfile names by digest.
  */
 export const NODE_VERSION = "24.18.0";
 const SUITE = "bookworm";
@@ -94,7 +94,7 @@ export async function copyOfRoot(root: string, to: string): Promise<void> {
   await run("cp", ["-a", "--reflink=auto", root, to]);
 }
 
-/** Carries out one `RUN` as root in `root`; without `network` there is not even loopback. */
+/** Runs one Dockerfile `RUN` as root in `root`; without `network`, there is not even loopback. */
 export async function runInRoot(
   root: string,
   { command, workdir, network }: { command: string; workdir: string; network: boolean },

@@ -43,7 +43,7 @@ function stepMs(step: () => void): number {
   return Math.min(clockMs, (user + system) / 1_000);
 }
 
-/** The time to read this answer and write the client's: of the longest step, and of all steps. */
+/** Measures reading an answer and writing the client's: the longest step, and all of them. */
 function costOf(bridge: AnswerBridge, body: Buffer): { longestMs: number; wholeMs: number } {
   let longest = 0;
   let whole = 0;
@@ -82,7 +82,7 @@ function expectQuick(measure: () => number): void {
   expect(fastest).toBeLessThan(STEP_MS_MAX);
 }
 
-/** Fills the gap of the frame with as many of `item` as fit. */
+/** Repeats `item` between `before` and `after`, as often as fits into `bytesMax`. */
 function filled(
   [before, after]: readonly [string, string],
   item: string,
@@ -194,7 +194,7 @@ describe.each(["wire_a", "wire_b"] as const)(
     test.each(STREAMS)("%s", (_what, body) => {
       expectQuick(() => {
         const cost = costOf(openStream({ client, upstream: "wire_a" }), body);
-        // The time of all pieces shows work that grows with what was read before.
+        // Work that grows with what was read before can be short in each step, but not in the sum.
         return Math.max(cost.longestMs, cost.wholeMs / 4);
       });
     });

@@ -242,7 +242,7 @@ function expectNoSecrets(row: FaultRow, answer: HttpAnswer): void {
   const everything = `${JSON.stringify(answer.headers)} ${answer.text}`;
   expect(everything).not.toMatch(SECRETS);
   expect(everything).not.toContain(PROVIDER_KEY);
-  // This is the only class whose refusals include the provider's message.
+  // A refusal for `context_overflow`, and no other, includes this message of the provider.
   const words = "prompt is too long: 210000 tokens > 200000 maximum";
   expect(everything.includes(words)).toBe(row.class === "context_overflow");
 }
@@ -256,7 +256,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
   // One micro-dollar per prompt token, ten per output token.
   const cost = usage === null ? 0n : BigInt(usage.prompt) + 10n * BigInt(usage.completion);
   expect(last?.debitMicroUsd).toBe(cost);
-  // The messages wire reports the prompt before its first word.
+  // A wire_b stream reports the prompt's tokens before the first word of the answer.
   const reports = row.money === "observed" || (row.money === "known" && row.wire === "wire_b");
   expect({ basis: last?.basis, costs: cost > 0n }).toEqual({
     basis: usage === null ? "none" : row.money === "observed" ? "reported" : "partial",

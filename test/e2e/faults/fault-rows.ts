@@ -13,7 +13,7 @@ export interface FaultRow {
   readonly first?: "simulator" | "closed port" | "no such host" | "bad certificate" | "odd error";
   /** The fault of the first provider, in the simulator's language. */
   readonly fault?: string;
-  /** True if the provider's pool cools down, so that the second run needs another listing. */
+  /** True if the provider's pool cools down: the row's second run then needs another listing. */
   readonly cools?: true;
   /** True if a healthy provider follows the first one. */
   readonly second: boolean;
@@ -22,7 +22,7 @@ export interface FaultRow {
   readonly class: string | null;
   /** Expected header values; null: the header must be absent; `*`: any value. */
   readonly headers: Readonly<Record<string, string | null>>;
-  /** `observed`: the serving attempt's usage is paid; `known`: what a died stream had reported. */
+  /** `observed`: the serving attempt's usage is paid; `known`: what a dead stream had reported. */
   readonly money: "none" | "observed" | "known";
   readonly retryable?: boolean;
   readonly text?: string;

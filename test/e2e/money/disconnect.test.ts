@@ -113,7 +113,7 @@ function linesOfTheGone(): number {
   return gateway.log().split('"client_gone":true').length - 1;
 }
 
-/** Checks that exactly as many requests as there are slots run at once, so no slot was lost. */
+/** Checks that no slot was lost: exactly `SLOTS` requests can run at once. */
 async function everySlotIsFree(account: TestAccount): Promise<void> {
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));

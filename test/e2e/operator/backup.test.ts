@@ -73,8 +73,8 @@ function newest(): string {
 }
 
 /**
- * Makes the server recycle the files of its write-ahead log, as hours of traffic do. Each round
- * uses 16 MB, which a running backup keeps, so the rounds are bounded on a slow machine.
+ * Makes the server recycle the files of its write-ahead log, as hours of traffic do. A running
+ * backup keeps the 16 MB of each round, so their number is bounded, in case the machine is slow.
  */
 async function recycleLog(isOver: () => boolean): Promise<void> {
   await inSession(books.server.adminConnectionString, async (client) => {

@@ -26,10 +26,11 @@ const NEW = Buffer.alloc(32, 2).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
 const CALLERS = 4;
 const PAUSE_MS = 20;
-/** The most time for two readings of the key file, and how long a key's record is cached. */
+/** Far more than the servers take to notice a new key file. */
 const FOLLOWED_MS = 60_000;
+/** Longer than a virtual key's record is cached. */
 const CACHED_MS = 10_000;
-/** On a busy machine the database may be too slow for a hold: this failure is not of the keys. */
+/** A failure that no key causes: on a busy machine the database may be too slow for a hold. */
 const SLOW_LEDGER = "the ledger journal does not answer";
 
 const ringFile = (): string => join(folder.root, "encryption-key");

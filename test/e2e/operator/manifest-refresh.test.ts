@@ -35,7 +35,7 @@ function sourceFile(name: string, models: Readonly<Record<string, SourceModel>>)
 
 const MODELS = { "small-1": {}, "small-2": {}, "small-3": {} };
 
-/** Imports a manifest from that list; returns its file. */
+/** Imports a manifest from a price list of `MODELS`; returns its file. */
 async function imported(name: string): Promise<string> {
   const file = join(folder.manifestsDir, `${name}.json`);
   const source = sourceFile("list-2026-08-01.json", MODELS);

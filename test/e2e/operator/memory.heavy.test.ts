@@ -14,7 +14,7 @@ import type { RunningProgram } from "../../support/program.ts";
 import { withSimulator } from "../../support/gateway.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/** The most memory that a flood may add, as in the fault matrix. */
+/** The most by which one flood may raise the peak memory of the process. */
 const GROWTH_KIB_MAX = 64 * 1024;
 
 const simulator = withSimulator();

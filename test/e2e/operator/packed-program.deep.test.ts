@@ -250,7 +250,7 @@ function programFiles(): BuiltFile[] {
 
 const BUILT_IN = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
 
-/** The imports of a file that the installed package does not have. */
+/** Returns what a file imports although the installed package does not have it. */
 function missingImports(
   { file, text }: BuiltFile,
   dependencies: Readonly<Record<string, string>>,

@@ -39,7 +39,7 @@ async function served(model: string): Promise<string> {
   return answer.requestId;
 }
 
-/** Dates all requests so far that many days back, and settles them with their providers. */
+/** Dates all requests so far `AGO_DAYS` days back, and settles them with their providers. */
 async function makeOld(): Promise<string> {
   const then = new Date(Date.now() - AGO_DAYS * DAY_MS).toISOString().slice(0, 10);
   // With noon as their time, all of them stay within one day.

@@ -43,7 +43,7 @@ function listsAt(usd: number): Readonly<Record<string, string>> {
   };
 }
 
-/** The certificate of the lists' server and of the receiver that is trusted. */
+/** The certificate of the server of the price lists, and of the webhook receiver `trusted`. */
 const certificate = selfSigned({ host: "localhost" });
 const lists = withResource(async () => {
   const { port, close } = await listenLocally(
@@ -54,7 +54,7 @@ const lists = withResource(async () => {
   return { url: `https://localhost:${port}`, close };
 });
 
-/** Imports a manifest from lists in which the price is twice as high. */
+/** Imports a manifest at twice the price that the lists on the server state. */
 async function importCatalog(): Promise<void> {
   const [litellm = "", genai = ""] = Object.entries(listsAt(2)).map(([name, text]) => {
     const file = join(folder.root, name.replace(".json", "-2026-10-01.json"));

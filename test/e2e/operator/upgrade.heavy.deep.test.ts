@@ -11,7 +11,7 @@ import { beginUpgrade } from "../../support/upgrade.ts";
 const PER_SECOND = 100;
 const WINDOW_MS = 30_000;
 const REPORT_MS = 12_000;
-/** How long a step may block a reserve, plus the time until the server notices that. */
+/** How long a migration step may wait for a lock, and until the server has ended that wait. */
 const BLOCKED_MAX_MS = 3_000 + 500;
 const LOOK_EVERY_MS = 20;
 /** Latencies below this are noise: a single slow moment of the machine takes longer. */

@@ -13,7 +13,7 @@ export interface NamedCheat {
   readonly modalities: readonly CheatModality[];
   /** The checks of the conformance suite that must notice the cheat. */
   readonly checks: string;
-  /** A feature without which a listing cannot show the cheat. */
+  /** A feature that a listing must have for the cheat to occur. */
   readonly needs?: string;
   readonly plays: Cheat;
 }

@@ -40,7 +40,7 @@ export function playText(effect: TextEffect): NonNullable<Cheat["chat"]> {
   };
 }
 
-/** Returns the text and calls of the first answer with this key, with the real prompt tokens. */
+/** Returns the first answer with this key, but with the prompt tokens of the present request. */
 function replayed(answer: SimAnswer, key: string, kept: Map<string, unknown>): SimAnswer {
   if (key === "") return answer;
   const first = kept.get(key) as SimAnswer | undefined;

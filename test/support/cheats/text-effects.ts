@@ -15,7 +15,7 @@ export interface TextEffect {
   readonly when?: string;
   /** The cheat applies only to every nth answer. Default: 1. */
   readonly every?: number;
-  /** The cheat applies only from the answer with this number on. Default: 0. */
+  /** The cheat does not apply to answers with a lower number than this. Default: 0. */
   readonly after?: number;
   /** The model's name in the answer; `*` stands for the right name. */
   readonly model?: string;
@@ -94,7 +94,7 @@ export function textOfPart(body: JsonObject, part: Part | "all"): string {
 const OTHERS = /[\u0250-\uffff]/;
 const LONG_TOKENS = 1_000;
 
-/** The traits that `when` may name, each with a test for it. */
+/** The traits of a request that a cheat's `when` may name, each with a test for it. */
 const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 /**
  * Returns a folder of clients that are too heavy or too new to be dependencies of the repository.
- * It is outside of it, created once for these exact versions, and kept for later runs.
+ * It is outside of the repository, created once for these exact versions, and kept for later runs.
  */
 export async function clientFolder(input: {
   readonly name: string;

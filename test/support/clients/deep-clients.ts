@@ -18,7 +18,7 @@ export const OWN_FOLDER_CLIENTS = {
 
 export const PYTHON_CLIENTS: readonly string[] = ["openai==3.54.0", "anthropic==2.12.0"];
 
-/** Returns the coding agents that the guide installs, which are hundreds of megabytes each. */
+/** Returns the agents of examples/coding-agents/README.md, hundreds of megabytes each. */
 export function codingAgents(): Readonly<Record<string, string>> {
   return guidePackages(["Claude Code", "opencode", "Codex"]);
 }

@@ -7,7 +7,7 @@ import type { Deed, Driver, Target } from "./driver.ts";
 import { openaiDriver } from "./openai-driver.ts";
 import { openrouterDriver, type OpenRouterModule } from "./openrouter-driver.ts";
 
-/* Drives the clients of a separate folder: reads one JSON line for each order, and writes one. */
+/* Drives the client libraries of another folder: reads orders as JSON lines, writes outcomes. */
 
 interface Order {
   readonly id: number;

@@ -1,4 +1,4 @@
-/** One task that each client does in its own way; the names of the matrix's tests explain it. */
+/** A task that each client does in its own way; the test names in `matrix.ts` explain it. */
 export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
 
 export interface Target {
@@ -95,7 +95,7 @@ function faultOf(error: unknown): Fault {
   };
 }
 
-/** Returns a text of an error; some errors have the gateway's message in `body` only. */
+/** Returns a text of an error, else "". Some errors have the gateway's message in `body` only. */
 function textOf(error: unknown, name: "message" | "body"): string {
   const text = member(error, name);
   return typeof text === "string" ? text : "";

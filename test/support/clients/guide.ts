@@ -48,8 +48,8 @@ export interface GuideEnvironment {
 }
 
 /**
- * Follows a section in an empty folder, which is also the home directory: writes each file whose
- * path is the first line of its block, and runs the commands in one shell.
+ * Follows a section of `GUIDE` in an empty folder, which is also the home directory: writes each
+ * file whose path is the first line of its block, and runs the commands in one shell.
  */
 export async function followGuide(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const blocks = guideBlocks(heading).filter(({ text }) => !INSTALL.test(text));
@@ -79,7 +79,7 @@ async function inEmptyFolder(use: (folder: string) => Promise<GuideRun>): Promis
   }
 }
 
-/** Runs the JavaScript of a section with the packages of this repository. */
+/** Runs the JavaScript of a section of `GUIDE` with the packages of this repository. */
 export async function runGuideScript(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const script = guideBlocks(heading).find(({ language }) => language === "js")?.text ?? "";
   const args = ["--input-type=module", "--eval", filledIn(script, input)];

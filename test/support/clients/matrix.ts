@@ -10,8 +10,8 @@ export interface ClientRow {
   readonly drive: Driver;
   readonly wire: "a" | "b";
   /**
-   * The official client of its wire reads a stream in two ways: on wire_a with and without usage,
-   * on wire_b event by event and with its own accumulator.
+   * True for the official client of its wire, whose two ways to read a stream are both tested: on
+   * wire_a with and without usage, on wire_b event by event and with its own accumulator.
    */
   readonly isOfficial: boolean;
   /**

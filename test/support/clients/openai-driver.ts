@@ -14,7 +14,7 @@ import {
 type OpenAIClass = typeof OpenAI;
 type Usage = OpenAI.CompletionUsage | null | undefined;
 
-/** Works with every version of the official client; they differ in one name only. */
+/** Works with every version of the official client; only the place of `runTools` differs. */
 export function openaiDriver(Client: OpenAIClass): Driver {
   const open = ({ url, key, fetch }: Equipped): OpenAI =>
     new Client({ apiKey: key, baseURL: `${url}/v1`, fetch });
@@ -45,7 +45,7 @@ function answerOf(completion: OpenAI.ChatCompletion): Answer {
   return { text: completion.choices[0]?.message.content ?? "", ...tokensOf(completion.usage) };
 }
 
-/** Without usage, takes the first choice of each chunk unchecked, as most tutorials do. */
+/** If no usage is asked for, takes the first choice of each chunk unchecked, as tutorials do. */
 async function streamed(
   client: OpenAI,
   body: OpenAI.ChatCompletionCreateParamsStreaming,

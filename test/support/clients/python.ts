@@ -5,7 +5,7 @@ import { clientFolder } from "./client-folder.ts";
 
 const run = promisify(execFile);
 
-/** The Python clients of the matrix need Python 3.9 and its `venv`. */
+/** The Python clients need Python 3.9 and its module `venv`. */
 const PROGRAM = "python3";
 const CHECK = "import sys, venv; sys.exit(sys.version_info < (3, 9))";
 

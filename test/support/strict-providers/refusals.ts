@@ -11,8 +11,8 @@ import type { StrictProvider } from "./strict-providers.ts";
 type Complaint = string | undefined;
 
 /**
- * Returns why the provider refuses the body, although others of its wire may accept it; undefined
- * if it does not.
+ * Returns why the provider refuses a body that others of its wire may accept; undefined if it
+ * accepts the body, too.
  */
 export function findRefusal(
   provider: StrictProvider,

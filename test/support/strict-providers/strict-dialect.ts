@@ -35,7 +35,7 @@ export function speakStrictly(dialect: Dialect, wire: string, path: string): Dia
   };
 }
 
-/** Converts the provider's own form of a body to the wire's, so that its checks can read it. */
+/** Converts the provider's own form of a body to that of its wire, which the dialect can read. */
 function usualForm(provider: StrictProvider, body: JsonObject): JsonObject {
   if (provider.wire === "wire_b") return body;
   const { random_seed: seed, provider: _routing, ...rest } = body;

@@ -160,7 +160,7 @@ function readTags(text: string): string[] | undefined {
 }
 
 export const NAME_CHARS_MAX = 64;
-/** Maximum number of models of a key's list. It equals the server's maximum; a test checks that. */
+/** Maximum number of models in a key's list. It equals the server's maximum; a test checks that. */
 export const MODELS_MAX = 100;
 
 export function nameProblem(name: string): FieldProblems {

@@ -25,7 +25,7 @@ export const SERVED_METRICS: Readonly<Record<ServedMetric, MetricOf>> = {
     unit: "count",
     of: ({ tokens_per_second: speed }) => (speed === null ? null : Math.round(speed)),
   },
-  // The share is rounded down, so that one failure among many calls is not shown as 100%.
+  // The share is rounded down, so that it is not shown as 100% if one of many calls failed.
   success: {
     label: "Succeeded",
     unit: "share",

@@ -181,7 +181,7 @@ function useFiguresBefore(
 
 const TOTALS_PX = 148;
 
-/** Takes as much space as the figures while they load, so that the log below does not move. */
+/** Takes as much space as the figures while they load, so the request log does not move down. */
 function FiguresSkeleton() {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">

@@ -15,7 +15,7 @@ export type UsageSearch = Readonly<
   >
 >;
 
-/** Changes query parameters of the page's URL; undefined removes one. Back undoes each change. */
+/** Changes query parameters of the URL; undefined removes one. The Back button undoes it. */
 export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
 
 export interface SearchProps {

@@ -162,7 +162,7 @@ function FindingList(props: {
 
 function Finding(props: {
   readonly check: CheckFinding;
-  /** Number of the reader's choices so far. Undefined unless this check is the chosen one. */
+  /** How often the reader has chosen a check so far; undefined if another one is chosen now. */
   readonly choices: number | undefined;
 }) {
   const { check, choices } = props;

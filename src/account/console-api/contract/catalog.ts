@@ -24,8 +24,8 @@ export const Descriptor = Type.Object({
 export type Descriptor = Static<typeof Descriptor>;
 
 /**
- * Dollars per million tokens, as decimal strings; where the listing sets none, those of the prompt
- * or completion. `cache_write_1h` is absent if the listing offers no one-hour cache writes.
+ * Dollars per million tokens, as decimal strings. A price that the listing does not set is that of
+ * the prompt or completion, but `cache_write_1h` is absent: it then costs as much as `cache_write`.
  */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;

@@ -29,7 +29,7 @@ const sums = {
   /** The amount that the operator owes the provider for these attempts. */
   cost_usd: ExactUsd,
   cost_pico_usd: Type.String(),
-  /** `debit_usd`: what customers were charged; `overrun_usd`: their usage beyond the balance. */
+  /** `debit_usd`: what customers were charged; `overrun_usd`: the cost above their reserves. */
   debit_usd: Usd,
   overrun_usd: Usd,
   /** The platform's share of `debit_usd` and `overrun_usd`. */

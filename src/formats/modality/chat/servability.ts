@@ -81,8 +81,8 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses priced fields that the listing does not declare. Also refuses fields that this deployment
- * would not get, if the client set `require_parameters`.
+ * Refuses priced fields that the listing does not declare. If the client set `require_parameters`,
+ * also refuses fields that this deployment would not get.
  */
 function pricingProblem(
   request: ParsedChatRequest,

@@ -29,7 +29,7 @@ function encoded(members: Json): unknown {
   return JSON.parse(publicForm(goodDecision(members), { upstreamModelId }));
 }
 
-/** Returns the public form of one systemone question with instructions. */
+/** Returns the public form of one question, with instructions, in the SystemOne format. */
 function encodedQuestion(question: Json): unknown {
   const body = encoded({ questions: { a: { instructions: "i", ...question } } });
   return (body as { questions: { a: unknown } }).questions.a;

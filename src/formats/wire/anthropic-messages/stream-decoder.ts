@@ -196,7 +196,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many calls, which does not count as a breach of the provider's listing. */
+/** The model wrote too many tool calls, which is no breach of the provider's listing. */
 const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {

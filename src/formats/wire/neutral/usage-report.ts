@@ -108,10 +108,10 @@ export function readReportedCost(text: string): string | undefined {
   );
 }
 
-/** Replaces an amount with more than 15 whole digits. */
+/** Stands for every amount with more than 15 digits before the point. */
 export const hugeUsd: string = "9".repeat(15);
 
-/** 10^10 ticks are one dollar. */
+/** `cost_in_usd_ticks` counts ticks; 10^10 ticks are one dollar. */
 const TICK_DIGITS = 10;
 const WHOLE_DIGITS_MAX = hugeUsd.length;
 /** Further fraction digits of an amount are cut off; they are far below a pico-dollar. */

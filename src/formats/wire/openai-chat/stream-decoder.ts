@@ -119,5 +119,5 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many calls, which does not count as a breach of the provider's listing. */
+/** The model wrote too many tool calls, which is no breach of the provider's listing. */
 const TOO_MANY_CALLS = withoutBlame(unusableFailure());

@@ -75,7 +75,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #repeated = new RepeatedEvent();
   /** Created at the first fragment of a call, which few streams have. */
   #fragments: CallFragments | undefined;
-  /** The client's bytes before and after the text of the event that `#repeated` has learned. */
+  /** What the client got before and after the text of the event that `#repeated` has learned. */
   #sent: TextFrame = { before: "", after: "" };
   #usageText: string | undefined;
   #named: ChunkNames | undefined;
@@ -272,8 +272,8 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   /**
-   * Relays a chunk with an empty list of choices and no usage if the client asked for usage. Drops
-   * all other chunks without a choice.
+   * If the client asked for usage, relays a chunk that has an empty list of choices but no usage.
+   * Drops all other chunks without a choice.
    */
   #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
@@ -325,7 +325,7 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
   return { id, createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds };
 }
 
-/** Sets usage that has the provider's cost to null, because the client pays another amount. */
+/** Replaces a usage that has the provider's cost by null: the client pays another amount. */
 function withoutCost(json: EventJson): string {
   const { usage } = json.value;
   if (asObject(usage)?.["cost"] === undefined && !hasCostDetails(usage)) return json.text;

@@ -175,7 +175,7 @@ function withCallId(call: string, id: string): string {
   return withMember(call, wholeSpan(call), { key: "id", json: JSON.stringify(id) });
 }
 
-/** Writes arguments that are an object as its JSON text, digit for digit, and others as `{}`. */
+/** Turns an object of arguments into its JSON text, digit for digit; anything else into `{}`. */
 function withArguments(call: string): string {
   const fn = findMember(call, 0, "function");
   if (fn === undefined) return call;
@@ -333,8 +333,8 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * The provider accepts this value for a lost signature. Without a signature, it answers 400 to a
- * call of the current turn (ai.google.dev, thought signatures, read 22 November 2026).
+ * Google accepts this value in place of a lost signature, and answers 400 to a call of the current
+ * turn without a signature (ai.google.dev, thought signatures, read 22 November 2026).
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 

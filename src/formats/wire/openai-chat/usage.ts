@@ -54,8 +54,8 @@ function computeGap(reported: Fields): number {
 }
 
 /**
- * Adds `gap`, by which the reported total exceeds prompt plus completion, to the reasoning, unless
- * the provider has reported it as reasoning itself.
+ * Adds `gap` to the reasoning tokens, unless the provider has reported these tokens as reasoning.
+ * `gap` is the number by which the reported total exceeds prompt plus completion.
  */
 function withGap(usage: Usage, gap: number): Usage {
   const isCounted = usage.internalReasoning === gap;
@@ -109,7 +109,7 @@ export function usageJson(reported: Usage | undefined, costUsd: string): string 
   );
 }
 
-/** Adds the counts that official clients read without a check to the provider's usage object. */
+/** Adds to the provider's usage object the counts that official clients read without a check. */
 export function withCounts(
   text: string,
   find: (text: string) => Span | undefined,

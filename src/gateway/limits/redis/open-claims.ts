@@ -43,7 +43,7 @@ export class AskedClaim extends Asked<ClaimOutcome> {
   /** The scopes of calls whose clients have left; they must have a free place too. */
   readonly departed: ClaimSpec | undefined;
   readonly charged: TokenCount;
-  /** How often the claim was sent: it is sent again after its slot was refilled. */
+  /** How often the claim was sent: if Redis had lost its slot, it is sent again after a refill. */
   tries = 0;
 
   constructor(

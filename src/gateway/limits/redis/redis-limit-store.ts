@@ -221,7 +221,7 @@ export class RedisLimitStore implements LimitStore {
       this.#deadlines.unwatch(asked);
       asked.answer(usages);
     };
-    // Sends the collected steps first, so that the counts include them.
+    // Sends the collected claims and changes first, so that the counts include them.
     this.#calls.flush();
     this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? readUsages(spec, answer) : undefined),

@@ -1,7 +1,10 @@
 /** A lease that is not refreshed expires after this time. */
 const LEASE_SECONDS = 15;
 
-/** Seconds that a slot's marker lives after its last call; a slot without one counts as lost. */
+/**
+ * Least seconds that a slot's marker (see `limit-scripts.ts`) is stored after the slot's last call.
+ * A slot without its marker is rebuilt from the journal.
+ */
 export const MARK_SECONDS = 3_600;
 
 /**

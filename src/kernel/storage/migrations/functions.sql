@@ -1019,8 +1019,8 @@ declare
   -- The ids begin another day earlier, because instances make them by their own clocks.
   v_first constant bigint := attempt_id_at((v_from - 1)::timestamp at time zone 'utc');
   v_begin constant timestamptz := v_from::timestamp at time zone 'utc';
-  -- Transactions that commit after the first read are running now or begin later, so none of them
-  -- began before this time.
+  -- A lower bound: no transaction with changes that commits after the first read below began
+  -- earlier, because each such transaction is running now or begins later.
   v_since constant timestamptz := (
     select least(now(), min(xact_start)) from pg_stat_activity
     where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid());

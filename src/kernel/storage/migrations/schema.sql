@@ -1420,8 +1420,8 @@ create table listing_hour_sum (
 );
 create index listing_hour_sum_by_hour on listing_hour_sum (hour);
 
--- A row for each hour that listing_hour_sum has for all organizations. `folded_at` is the time at
--- which the hour was last summed up.
+-- One row for each hour whose sums are in listing_hour_sum for every organization. `folded_at` is
+-- the time at which the hour was last summed up.
 create table listing_hour (
   hour timestamptz primary key,
   folded_at timestamptz not null

@@ -9,7 +9,7 @@ export const ANSWER_TOKENS = 2_048;
 
 export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
-/** Ordinary English sentences. C4 compares the tokens billed for them with a reference count. */
+/** English sentences. Check C4 compares the tokens billed for them with a reference count. */
 const SENTENCES = [
   "The harbour wakes before the sun.",
   "Fishing boats leave one after another, and the gulls follow them past the lighthouse until the town is only a line of pale roofs.",
@@ -279,7 +279,7 @@ export function coldest({ supportedParameters }: Deployment): { readonly tempera
   return temperature?.type === "range" && temperature.min <= 0 ? { temperature: 0 } : {};
 }
 
-/** Wires other than the provider's on which the gateway offers a chat listing by translation. */
+/** The wires, besides the listing's own, on which the gateway offers the listing translated. */
 export function otherWires(deployment: Deployment): readonly Wire[] {
   return wires.all.filter(
     ({ id, providerQuestions }) => id !== deployment.wire && providerQuestions !== undefined,

@@ -17,7 +17,7 @@ export interface Fact {
  */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
-  /** Number of facts whose value is not in Latin letters. */
+  /** Number of facts whose value is words in another alphabet, not a number. */
   readonly otherFacts: number;
   readonly hasTools: boolean;
   readonly hasSystem: boolean;
@@ -42,7 +42,7 @@ interface Row {
   readonly alphabet: "latin" | "others";
 }
 
-/** In each table of rows, any two values of different columns occur together at least once. */
+/** Here and in `ROWS_WITHOUT_TOOLS`, any two values of different fields are in one row together. */
 const ROWS: readonly Row[] = [
   { hasSystem: false, hasHistory: false, tools: "without", alphabet: "latin" },
   { hasSystem: false, hasHistory: true, tools: "offered", alphabet: "others" },
@@ -77,10 +77,12 @@ export function factRows(subject: Subject): readonly FactRow[] {
   const { supportedParameters } = deployment;
   const covering = supportedParameters.has("tools") ? ROWS : ROWS_WITHOUT_TOOLS;
   const parameters = listParameters(deployment);
+  const repeated = parameters.filter(({ name }) => name !== "thinking");
   const count = Math.max(covering.length, parameters.length);
   return Array.from({ length: count }, (_each, at) => {
     const row = covering[at % covering.length] as Row;
-    const asking = { row, at, parameter: parameters[at % Math.max(1, parameters.length)] };
+    const parameter = parameters[at] ?? repeated[at % Math.max(1, repeated.length)];
+    const asking = { row, at, parameter };
     const ofSize = (copies: number, stream: boolean): FactProbe =>
       rowProbe(subject, { ...asking, copies, stream });
     return {
@@ -246,8 +248,8 @@ function listParameters({ supportedParameters }: Deployment): readonly Parameter
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // The parameter `thinking` comes first, so that the first row sends it: that row has no tools. In
-  // a history with a tool call, the provider could require thinking blocks.
+  // `thinking` comes first and is sent only once, with the first of `ROWS`, which has no tools:
+  // after a tool call in the history, the provider could require thinking blocks.
   return [...own, ...plain];
 }
 
@@ -290,7 +292,7 @@ const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
 /**
- * Upper limit of the tokens of one copy of the text in common tokenizers. Dividing by it keeps the
+ * The most tokens that one copy of the prose has in any common tokenizer. Dividing by it keeps the
  * long text below its target size.
  */
 const COPY_TOKENS = 85;

@@ -13,7 +13,7 @@ const ENGLISH_CHARS_PER_TOKEN = 4.2;
 
 /**
  * Counts the tokens of an English text. If the model's maker published no tokenizer for its current
- * models, returns an estimate; other parts of C4 then compare the provider with itself.
+ * models, returns an estimate; other parts of check C4 then compare the provider with itself.
  */
 export async function referenceCount(
   { upstreamModelId }: Pick<Deployment, "upstreamModelId">,

@@ -93,7 +93,7 @@ function isCounted({ deployment }: Lab, seen: Observation): boolean {
 
 interface Flaw {
   readonly what: string;
-  /** True if an answer of numbers only stops early. A model that gives up says so in words. */
+  /** True if the answer has only numbers and ends early. A model that gives up says so in words. */
   readonly isCut: boolean;
 }
 

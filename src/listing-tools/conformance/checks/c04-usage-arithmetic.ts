@@ -123,7 +123,7 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Maximum tokens of one fact with its question: with a value in Latin letters, or in others. */
+/** Maximum tokens of one fact with its question: with a number, or words of another alphabet. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;

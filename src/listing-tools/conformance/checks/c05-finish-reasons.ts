@@ -72,7 +72,7 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
 
 /**
  * Each answer must report a natural end, or report a cut and have as many tokens as its bound. A
- * model that talks until its bound is truly cut, even if the probe asks for one word.
+ * long answer may be cut at its bound even if the probe asks for one word.
  */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;

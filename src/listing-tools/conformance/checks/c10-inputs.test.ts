@@ -160,6 +160,14 @@ describe("a fact of a prompt", () => {
     expect(await findingOf(text, again)).toMatchObject({ status: "pass" });
   });
 
+  test("is not asked with thinking and tools at once, however few parameters are declared", async () => {
+    const parameters = { thinking: { type: "boolean" }, tools: { type: "boolean" } };
+    const { asked } = await findingOf(chatListing(["text"], { parameters }));
+    const ofThinking = asked.filter(isFacts).filter(({ about }) => about.includes("thinking"));
+    expect(ofThinking.length).toBeGreaterThan(0);
+    expect(ofThinking.filter(({ hasTools }) => hasTools)).toEqual([]);
+  });
+
   test("of another request is named as such", async () => {
     let first: string | undefined;
     const kept = facts("facts", (probe) => (first ??= honest(probe)));

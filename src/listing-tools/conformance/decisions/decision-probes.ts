@@ -33,7 +33,7 @@ export interface AskedQuestion {
 
 type Grammar = DecisionsListing["wire"];
 
-/** Copies of the measured text in the state of the probes `read` and `several`. */
+/** The `state` of the probes `read` and `several` is this many copies of `MEASURED_TEXT`. */
 export const STATE_COPIES = 3;
 
 export const decisionProbes = {
@@ -52,7 +52,7 @@ export const decisionProbes = {
       questions: SEVERAL[findGrammar(deployment)],
     }),
   /**
-   * Builds questions that each have one true answer. The three states of a run state different
+   * Builds questions that each have one true answer. The three states of a run contain different
    * facts, so an answer that never changes is wrong for at least two of them.
    */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {

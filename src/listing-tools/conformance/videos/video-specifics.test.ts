@@ -30,7 +30,7 @@ function filmOf(seconds: number, shown: string): Buffer {
 
 const FILE = filmOf(4, "one");
 
-/** A provider of videos that keeps its promises, except for the members that a test sets. */
+/** What a test changes about a provider of videos that otherwise keeps its promises. */
 interface Provider {
   readonly record?: object;
   readonly read?: (range: ByteRange) => Partial<FilePart>;

@@ -25,7 +25,7 @@ export interface DraftProblem {
   readonly message: string;
 }
 
-/** By API format for decisions: its types of questions, and the fields that each type needs. */
+/** The types of questions of each API format for decisions, and the fields that each type needs. */
 export const QUESTION_TYPES: Readonly<
   Record<
     DecisionWire,
