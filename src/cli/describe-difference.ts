@@ -89,7 +89,7 @@ function describeFinding({ model, kind, prices, facts }: RefreshFinding): readon
   const say: Readonly<Record<RefreshFinding["kind"], string>> = {
     rise_waits: `rises by more than --max-rise: nothing is changed without --accept ${model}`,
     staging_waits: `would be staged: nothing is changed without --accept ${model}`,
-    going_waits: `is not in the source, as half of the list: --accept ${model} ends it in 14 days`,
+    going_waits: `is not in the source, as over half of the list: --accept ${model} ends it in 14 days`,
     edited: "was edited and stays as it is; the source says",
     removed_by_hand: "was removed and stays so",
     gone: "is not in the source any more and ends in 14 days",

@@ -24,6 +24,24 @@ describe("the money of a provider", () => {
     expect(owed).toMatchObject({ accruedMicroUsd: 0n, payableMicroUsd: 1n });
   });
 
+  test("of more than a thousand periods is listed whole when no limit is asked for", async () => {
+    const store = backend.settlementStore;
+    await journal.write([{ provider: "many", closed: "2026-01-01T05:00Z", cost: 1n }]);
+    await closeUntil(backend, "2026-01-02T00:00Z", { id: "many" });
+    await tamper(
+      backend,
+      `insert into provider_period
+       select (jsonb_populate_record(p, jsonb_build_object(
+         'start_at', p.start_at - n * interval '1 day', 'end_at', p.end_at - n * interval '1 day',
+         'after_end_at', p.start_at - n * interval '1 day'))).*
+       from provider_period p, generate_series(1, 1000) n where provider_id = 'many'`,
+    );
+    expect(await store.periods("many")).toHaveLength(1_000);
+    expect(await store.periods("many", null)).toHaveLength(1_001);
+    const first = "start_at < '2026-01-01T00:00Z'";
+    await tamper(backend, `delete from provider_period where provider_id = 'many' and ${first}`);
+  });
+
   test("for a prepaid period is taken from the deposit, which may become negative", async () => {
     const of = { id: "prepaid", mode: "prepaid" } as const;
     const store = backend.settlementStore;

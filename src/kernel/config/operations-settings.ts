@@ -52,7 +52,7 @@ export const OPERATIONS_SETTINGS = {
   autoMigrate: flag("auto_migrate", {
     doc:
       "`serve` migrates the database schema before it opens its ports. Off: it refuses to start on an " +
-      "older schema, and only `tokenmarket migrate` changes the schema.",
+      "older schema. `tokenmarket migrate`, `init` and `dev` change the schema in any case.",
     fallback: true,
   }),
   trustedProxies: text("trusted_proxies", "", {

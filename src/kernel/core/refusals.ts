@@ -140,7 +140,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "rate_limit_error",
     retryable: true,
     condition:
-      "a request, token, or concurrency limit of the key, organization, pool, or provider was reached",
+      "a request, token, or concurrency limit of the key, model, organization, endpoint, pool, or provider was reached",
     advice: "wait for the time in `retry-after`, then retry once",
   },
   email_not_verified: {
@@ -184,7 +184,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     condition:
       "400: the output limit was rejected; 500: a bug in the gateway; 502: an answer that cannot be translated; 503: nothing was sent and nothing charged; 504: the routing deadline has passed",
     advice:
-      "503 and 504: wait for the time in `retry-after`, then resend; 500: report it with the `x-request-id`",
+      "503 and 504: wait for the time in `retry-after`, or two seconds without it, then resend; 500: report it with the `x-request-id`",
   },
 };
 

@@ -102,17 +102,17 @@ export const STORE_ROWS = {
   },
   tm_books_went_back: {
     type: "gauge",
-    help: "1: an attempt that this instance saw committed is gone, so it stopped; 0: not.",
+    help: "1: what this instance saw committed is gone from the database; 0: not.",
   },
   tm_books_last_audit_timestamp_seconds: {
     type: "gauge",
-    help: `When \`ledger audit\` last ended, in seconds since 1970. ${BOOKS}`,
+    help: `When an audit of the books last ended, in seconds since 1970. ${BOOKS}`,
     unit: "seconds",
     mayBeEmpty: true,
   },
   tm_books_last_audit_violations: {
     type: "gauge",
-    help: `Violations that the last \`ledger audit\` found. ${BOOKS}`,
+    help: `Violations that the last audit of the books found. ${BOOKS}`,
     mayBeEmpty: true,
   },
   tm_db_connections: {

@@ -75,9 +75,12 @@ export class PostgresSettlementStore {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
 
-  /** Lists closed periods, newest first, at most 1,000. */
-  async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
-    const values = [providerId ?? null, null, PERIODS_MAX];
+  /** Lists closed periods, newest first: at most `limit`, or all if it is null. */
+  async periods(
+    providerId?: string,
+    limit: number | null = PERIODS_MAX,
+  ): Promise<readonly ProviderPeriod[]> {
+    const values = [providerId ?? null, null, limit];
     const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);
     return rows.map(periodColumns.read);
   }
