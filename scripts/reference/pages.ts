@@ -57,7 +57,7 @@ export function errorsPage(): string {
   return page(
     "Errors",
     "Source: `src/kernel/core/refusals.ts`. Every error names its class, on both wires. " +
-      "A class may answer with another status than its usual one; the column *When* says when. A refusal by a provider keeps the provider's status.",
+      "A class may answer with another status than its usual one; the column *When* says when. If a provider rejects the request with a 4xx, that status is kept; its 404 becomes 502, its 408 becomes 504.",
     table(["Class", "Usual status", wireB, wireA, "Retryable", "When", "What to do"], rows),
   );
 }

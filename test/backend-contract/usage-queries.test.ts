@@ -293,6 +293,11 @@ test("a request whose client left before dispatch counts as cancelled", async ()
   expect(left.rows.map(({ status, errorClass }) => [status, errorClass])).toEqual([
     ["cancelled", "client_left"],
   ]);
+  const refused = { ...range, statuses: ["rejected_by_gateway"] as const };
+  expect((await backend.usageReports.requests(refused, { limit: 5 })).rows).toHaveLength(1);
+  // No refused request has a provider, and no other request has this status.
+  const none = { ...refused, providerIds: ["a"] };
+  expect((await backend.usageReports.requests(none, { limit: 5 })).rows).toEqual([]);
 });
 
 describe("a key", () => {

@@ -124,7 +124,7 @@ export function requestsQuery(
     ...(statuses?.every((each) => OF_NO_END.has(each)) === true
       ? []
       : [endedRequestsSql(RANGE_SQL + rare)]),
-    ...(statuses?.includes("in_flight") === false ? [] : [openRequestsSql(RANGE_SQL)]),
+    openRequestsSql(RANGE_SQL),
     ...(!isAttempted && mayBeRefused(filter) ? [REFUSED_SQL] : []),
   ];
   const match = matchSql(filter, statusOfEndSql(END_SQL), $);

@@ -14,8 +14,8 @@ export const UPSTREAM_SETTINGS = {
   upstreamProxy: text("upstreams.proxy", "", {
     doc:
       "Address of a proxy (`http://` or `https://`, with user name and password where it needs them) " +
-      `through which providers with \`https:\` addresses are reached. ${BY_PROVIDER} Without it and ` +
-      "`HTTPS_PROXY` they are reached directly.",
+      `through which providers with \`https:\` addresses are reached. ${BY_PROVIDER} Nothing ` +
+      "after its `=`: that provider is reached directly, as all are without this and `HTTPS_PROXY`.",
     alsoEnv: ["HTTPS_PROXY"],
     secret: true,
     problem: (value) => {
