@@ -110,6 +110,7 @@ export class GatewaySlot {
       const startMs = systemClock.monotonicMs();
       const child = this.#spawn();
       this.#child = child;
+      this.#lastLines = [];
       const exited = once(child, "exit");
       this.#life = await this.#ready(child);
       const wasReady = this.#life !== undefined;
