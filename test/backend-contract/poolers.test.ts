@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { checkServer } from "../../src/kernel/storage/check-server.ts";
@@ -20,6 +23,28 @@ async function check(direct: string, shared?: string, isStorageDurable = false):
 
 test("a server with suitable settings is accepted", async () => {
   expect(await check(address())).toBe("accepted");
+});
+
+test("a server that dies after the first of two connections fails the check, which does not hang", async () => {
+  const direct = new URL(address());
+  const [port, host] = [Number(direct.port), direct.hostname];
+  let count = 0;
+  const door = createServer((client) => {
+    count += 1;
+    const server = connect(port, host);
+    for (const end of [client, server]) end.on("error", () => undefined);
+    client.pipe(server).pipe(client);
+    // The second connection is lost when the first has long been open.
+    if (count > 1) setTimeout(() => client.destroy(), 500);
+    if (count > 1) client.unpipe(server);
+  });
+  door.listen(0, "127.0.0.1");
+  await once(door, "listening");
+  onTestFinished(() => void door.close());
+  direct.port = String((door.address() as AddressInfo).port);
+  direct.hostname = "127.0.0.1";
+  expect(await check(direct.href)).not.toBe("accepted");
+  expect(count).toBe(2);
 });
 
 /** A database that reports other settings of its server: `says` has the branches of a `case`. */

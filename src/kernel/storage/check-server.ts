@@ -37,20 +37,19 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
   // This pool changes no session settings, because behind a pooler the sessions may also belong to
   // other programs.
   const pool = openSharedPool(direct, log, 2);
+  const connecting = [pool.connect(), pool.connect()] as const;
   try {
-    const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
-    try {
-      await assertVersion(first);
-      await assertSettings(first, addresses.isStorageDurable);
-      if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
-      if (shared !== undefined) await assertSameDatabase(first, shared, log);
-    } finally {
-      // The connections are closed, not returned, which also ends a transaction or lock that is
-      // left over.
-      first.release(true);
-      second.release(true);
-    }
+    const [first, second] = await Promise.all(connecting);
+    await assertVersion(first);
+    await assertSettings(first, addresses.isStorageDurable);
+    if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
+    if (shared !== undefined) await assertSameDatabase(first, shared, log);
   } finally {
+    // The connections are closed, not returned, which also ends a transaction or lock that is left
+    // over. One is closed even if the other failed: `end` would wait for it forever.
+    for (const opened of await Promise.allSettled(connecting)) {
+      if (opened.status === "fulfilled") opened.value.release(true);
+    }
     await pool.end();
   }
 }
