@@ -8,6 +8,7 @@ import {
   type BrowserContext,
   type BrowserContextOptions,
   type Page,
+  type Request,
 } from "playwright-core";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -157,8 +158,26 @@ async function openContext(kind: string, options?: BrowserContextOptions): Promi
   const origins = new Set<string>();
   context.on("page", (page) => {
     page.on("framenavigated", (frame) => origins.add(new URL(frame.url()).origin));
+    noteUnanswered(page);
   });
   return { context, kind, origins };
+}
+
+const unanswered = new WeakMap<Page, Set<Request>>();
+
+function noteUnanswered(page: Page): void {
+  const requests = new Set<Request>();
+  unanswered.set(page, requests);
+  page.on("request", (request) => {
+    if (request.resourceType() === "fetch" && request.method() === "GET") requests.add(request);
+  });
+  page.on("requestfinished", (request) => requests.delete(request));
+  page.on("requestfailed", (request) => requests.delete(request));
+}
+
+/** True if the page has sent a GET request whose answer has not arrived. */
+export function awaitsAnswer(page: Page): boolean {
+  return (unanswered.get(page)?.size ?? 0) > 0;
 }
 
 /**

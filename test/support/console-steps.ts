@@ -3,7 +3,7 @@ import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Session } from "../../src/account/console-api/contract.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { debitOf, ended, until } from "./books.ts";
-import { newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
+import { awaitsAnswer, newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { grantCredit } from "./gateway.ts";
@@ -59,10 +59,15 @@ export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: strin
   return orgId;
 }
 
-/** Waits until a page and all of its content have loaded. */
+/**
+ * Waits until a page and all of its content have loaded: it shows no placeholder and awaits no
+ * answer. A table can show its rows before another answer has filled one of its columns.
+ */
 export async function pageShown(page: Page): Promise<void> {
   await page.locator("h1", { hasNotText: /^Token Market$/ }).waitFor();
-  await until("nothing is loading", () => page.evaluate<boolean>(IS_LOADED), LOADED_MS);
+  const isLoaded = async (): Promise<boolean> =>
+    !awaitsAnswer(page) && (await page.evaluate<boolean>(IS_LOADED)) && !awaitsAnswer(page);
+  await until("nothing is loading", isLoaded, LOADED_MS);
 }
 
 /** Returns a function that opens a page of the console, and waits until all of it has loaded. */

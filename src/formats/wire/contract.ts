@@ -55,7 +55,7 @@ export interface RequestCodec {
   /** True if a request with this value of `field` costs the provider's usual price. */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** True if the client runs tools of this type, so that they cost only tokens. */
-  isClientTool(doc: JsonDocument, type: JsonNode): boolean;
+  readonly isClientTool: (doc: JsonDocument, type: JsonNode) => boolean;
   /** Estimates the input tokens of a checked body. It is fast for a body of any length. */
   countTokens(doc: JsonDocument): number;
   /** `betas` are the names of the client's beta header that are forwarded. */

@@ -125,12 +125,14 @@ function isDeclared(
 /** Adds the tools that the provider runs itself, at a price for each use. */
 function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
   const list = doc.present(0, word.tools);
-  if (list === ABSENT) return;
+  const { isClientTool } = codec;
+  if (list === ABSENT || doc.hasPassed(list, isClientTool)) return;
+  const foundBefore = found.length;
   let index = 0;
   const end = doc.next(list);
   for (let tool = list + NODE_SIZE; tool < end; tool = doc.next(tool)) {
     const type = doc.present(tool, word.type);
-    if (type !== ABSENT && !codec.isClientTool(doc, type)) {
+    if (type !== ABSENT && !isClientTool(doc, type)) {
       const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
       // A listing declares the type as the name of a parameter, not as the value of one.
       const names = ["tools", text, text.replace(/_\d+$/, "")];
@@ -138,6 +140,7 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
     }
     index += 1;
   }
+  if (found.length === foundBefore) doc.notePassed(list, isClientTool);
 }
 
 const TYPE_CHARS_MAX = 64;
@@ -183,7 +186,11 @@ function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): v
       const value = doc.valueOf(key);
       const mark = USUAL_TTLS.get(wordId);
       if (mark !== undefined) addLongMark(doc, value, mark, search);
-      else if (markedMembers.has(wordId)) findLongMarks(doc, value, search);
+      else if (markedMembers.has(wordId) && !doc.hasPassed(value, findLongMarks)) {
+        const foundBefore = search.found.length;
+        findLongMarks(doc, value, search);
+        if (search.found.length === foundBefore) doc.notePassed(value, findLongMarks);
+      }
     }
   }
 }

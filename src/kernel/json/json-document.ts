@@ -12,6 +12,9 @@ export const ABSENT: JsonNode = -1;
  * its word id).
  */
 export const NODE_SIZE = 4;
+const START = 1;
+const END = 2;
+const NEXT = 3;
 
 export const OBJECT_KIND = 1;
 
@@ -31,23 +34,64 @@ const KIND_MASK = 7;
 export const ESCAPED_FLAG = 8;
 export const KEY_FLAG = 16;
 
+/** A value of a body whose bytes were scanned in an earlier body, with the tape of that scan. */
+export interface KnownPart {
+  /**
+   * Offsets count from the value's first byte, and node indexes from the value's node, so that the
+   * tape fits anywhere in a body.
+   */
+  readonly tape: Int32Array;
+  /** The checks that these bytes have passed. */
+  readonly passed: Set<object>;
+}
+
+export interface PlacedPart {
+  readonly known: KnownPart;
+  readonly node: JsonNode;
+  /** The offset of the value's first byte in the body. */
+  readonly start: number;
+}
+
 /**
  * A checked JSON body: its bytes, and a tape with the position of each value. Values are decoded
  * only when read. The children of an object are key, value, key, value, …
  */
 export class JsonDocument {
   readonly body: Buffer;
+  /** Does not contain the entries of `#part`, which are read from the part's own tape. */
   readonly #tape: Int32Array;
   readonly #words: WordTable;
+  readonly #part: PlacedPart | undefined;
+  /** The first node that is not at its own index of `#tape`: the part's, or none. */
+  readonly #partNode: JsonNode;
 
-  constructor(body: Buffer, tape: Int32Array, words: WordTable) {
+  constructor(
+    body: Buffer,
+    words: WordTable,
+    { tape, part }: { readonly tape: Int32Array; readonly part?: PlacedPart | undefined },
+  ) {
     this.body = body;
     this.#tape = tape;
     this.#words = words;
+    this.#part = part;
+    this.#partNode = part?.node ?? tape.length;
+  }
+
+  /**
+   * True if the bytes of this value passed `check` in an earlier body. `check` must depend on these
+   * bytes only.
+   */
+  hasPassed(node: JsonNode, check: object): boolean {
+    return node === this.#part?.node && this.#part.known.passed.has(check);
+  }
+
+  /** Remembers that the value passed `check`, if its bytes are known from an earlier body. */
+  notePassed(node: JsonNode, check: object): void {
+    if (node === this.#part?.node) this.#part.known.passed.add(check);
   }
 
   kind(node: JsonNode): number {
-    return this.#entry(node) & KIND_MASK;
+    return this.#entry(node, 0) & KIND_MASK;
   }
 
   isObject(node: JsonNode): boolean {
@@ -72,17 +116,17 @@ export class JsonDocument {
 
   /** Returns the offset of the node's first byte in the body, which is a string's opening quote. */
   start(node: JsonNode): number {
-    return this.#entry(node + 1);
+    return this.#entry(node, START);
   }
 
   /** Returns the offset after the node's last byte. */
   end(node: JsonNode): number {
-    return this.#entry(node + 2);
+    return this.#entry(node, END);
   }
 
   /** Returns the node after this value and everything in it. Not for keys. */
   next(node: JsonNode): JsonNode {
-    return this.#entry(node + 3);
+    return this.#entry(node, NEXT);
   }
 
   /**
@@ -95,12 +139,12 @@ export class JsonDocument {
 
   /** Returns the word id of a key, after its escapes are decoded; 0 if the key is no known word. */
   keyWord(key: JsonNode): number {
-    return this.#entry(key + 3);
+    return this.#entry(key, NEXT);
   }
 
   /** Returns the word id of a string value; 0 if the string is no known word. */
   word(node: JsonNode): number {
-    if ((this.#entry(node) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
+    if ((this.#entry(node, 0) & ESCAPED_FLAG) !== 0) return this.#words.findId(this.text(node));
     return this.#words.find(this.body, this.start(node) + 1, this.end(node) - 1);
   }
 
@@ -142,7 +186,7 @@ export class JsonDocument {
   text(node: JsonNode): string {
     const start = this.start(node);
     const end = this.end(node);
-    if ((this.#entry(node) & ESCAPED_FLAG) === 0)
+    if ((this.#entry(node, 0) & ESCAPED_FLAG) === 0)
       return this.body.toString("utf8", start + 1, end - 1);
     return JSON.parse(this.body.toString("utf8", start, end)) as string;
   }
@@ -161,7 +205,21 @@ export class JsonDocument {
     return JSON.parse(this.body.toString("utf8", this.start(node), this.end(node)));
   }
 
-  #entry(index: number): number {
-    return this.#tape[index] ?? 0;
+  #entry(node: JsonNode, entry: number): number {
+    return node < this.#partNode
+      ? (this.#tape[node + entry] ?? 0)
+      : this.#entryFromPart(node, entry);
+  }
+
+  #entryFromPart(node: JsonNode, entry: number): number {
+    if (this.#part === undefined) return 0;
+    const { known, node: partNode, start } = this.#part;
+    const { tape } = known;
+    const at = node - partNode;
+    if (at >= tape.length) return this.#tape[node - tape.length + entry] ?? 0;
+    const read = tape[at + entry] ?? 0;
+    if (entry === START || entry === END) return read + start;
+    // The last entry of a key is its word id, not an index.
+    return entry === NEXT && ((tape[at] ?? 0) & KEY_FLAG) === 0 ? read + partNode : read;
   }
 }

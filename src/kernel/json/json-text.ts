@@ -172,7 +172,28 @@ function isHex(byte: number | undefined): boolean {
   );
 }
 
-export function digitsEnd(body: Buffer, start: number): number {
+/** Returns the end of the number at `start`; if there is none, `~` of the offset of the fault. */
+export function numberEnd(body: Buffer, start: number): number {
+  let at = start;
+  if (body[at] === 0x2d) at++;
+  const integer = digitsEnd(body, at);
+  if (integer === at || (body[at] === 0x30 && integer > at + 1)) return ~at;
+  at = integer;
+  if (body[at] === 0x2e) {
+    const fraction = digitsEnd(body, at + 1);
+    if (fraction === at + 1) return ~fraction;
+    at = fraction;
+  }
+  if (body[at] === 0x65 || body[at] === 0x45) {
+    const signed = body[at + 1] === 0x2b || body[at + 1] === 0x2d ? at + 2 : at + 1;
+    const exponent = digitsEnd(body, signed);
+    if (exponent === signed) return ~exponent;
+    at = exponent;
+  }
+  return at;
+}
+
+function digitsEnd(body: Buffer, start: number): number {
   let at = start;
   for (;;) {
     const byte = body[at];

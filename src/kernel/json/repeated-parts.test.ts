@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import type { JsonDocument, JsonNode } from "./json-document.ts";
 import { compileRules, FORBIDDEN_KEYS, WordTable } from "./json-keys.ts";
-import { JSON_KEYS_MAX } from "./json-limits.ts";
+import { JSON_KEYS_MAX, JSON_VALUES_MAX } from "./json-limits.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
 import { scanJson, type ScannedJson } from "./scan-json.ts";
 
@@ -76,6 +76,23 @@ describe("a repeated part", () => {
     const more = Array.from({ length: 20 }, (_, at) => `"m${at}":1`).join(",");
     expect(scan(`{${more},${tools}}`)).toMatchObject({ fault: { fault: "keys" } });
     expect(scan(`{${tools},${more}}`)).toMatchObject({ fault: { fault: "keys" } });
+  });
+
+  test("counts its values each time, so that no body exceeds the bound of values", () => {
+    const tools = `"tools":[${"1,".repeat(JSON_VALUES_MAX - 100)}1]`;
+    for (let times = 0; times < 3; times += 1) expect(scan(`{${tools}}`).ok).toBe(true);
+    const more = `"more":[${"1,".repeat(200)}1]`;
+    expect(scan(`{${more},${tools}}`)).toMatchObject({ fault: { fault: "values" } });
+    expect(scan(`{${tools},${more}}`)).toMatchObject({ fault: { fault: "values" } });
+  });
+
+  test("is scanned the second time if one body has it twice", () => {
+    const tools = `"tools":["${FILLER} twice"]`;
+    const texts = [`{${tools}}`, `{${tools}}`, `{${tools}}`, `{${tools},"a":[1],${tools},"b":{}}`];
+    for (const text of texts) {
+      const fresh = scanJson(Buffer.from(text), words, { forbidden: FORBIDDEN_KEYS });
+      expect(outcomeOf(scan(text))).toEqual(outcomeOf(fresh));
+    }
   });
 
   test("is refused each time if it contains a forbidden name", () => {

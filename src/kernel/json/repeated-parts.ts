@@ -1,4 +1,4 @@
-import { KEY_FLAG, NODE_SIZE } from "./json-document.ts";
+import { KEY_FLAG, type KnownPart, NODE_SIZE } from "./json-document.ts";
 import type { RuleWords } from "./json-keys.ts";
 
 /** Smaller parts are not remembered: scanning one takes no longer than looking it up. */
@@ -9,16 +9,11 @@ const PARTS_MAX = 32;
 const SEEN_SLOTS = 256;
 const SAMPLES = 16;
 
-export interface RepeatedPart {
+export interface RepeatedPart extends KnownPart {
   readonly bytes: Buffer;
-  /**
-   * The part's entries of the tape. Offsets count from the value's first byte, and node indexes
-   * from the value's node, so that the part fits anywhere in a body.
-   */
-  readonly tape: Int32Array;
   /** Includes keys that are too deep for the tape. */
   readonly keys: number;
-  /** The rules under which the part was checked; it is valid only for these. */
+  /** The rules under which the part was scanned; it is valid only for these. */
   readonly rules: RuleWords;
 }
 
@@ -47,7 +42,7 @@ export class RepeatedParts {
   note(
     body: Buffer,
     { start, end }: { readonly start: number; readonly end: number },
-    read: Omit<RepeatedPart, "bytes" | "tape"> & { readonly tape: () => Int32Array },
+    read: Pick<RepeatedPart, "keys" | "rules"> & { readonly tape: () => Int32Array },
   ): void {
     if (end - start < PART_BYTES_MIN) return;
     const print = fingerprint(body, start, end);
@@ -57,7 +52,9 @@ export class RepeatedParts {
       return;
     }
     const bytes = Buffer.from(body.subarray(start, end));
-    const part = { ...read, bytes, tape: relative(read.tape(), start) };
+    const { keys, rules } = read;
+    const tape = relative(read.tape(), start);
+    const part = { bytes, tape, keys, rules, passed: new Set<object>() };
     if (sizeOf(part) > KEPT_BYTES_MAX) return;
     this.#parts.unshift(part);
     this.#keptBytes += sizeOf(part);
@@ -68,42 +65,17 @@ export class RepeatedParts {
   }
 }
 
-/**
- * Copies the tape of a part to index `top` of `target`. The value begins at byte `start` of the
- * body.
- */
-export function writePart(
-  { tape }: RepeatedPart,
-  target: Int32Array,
-  { top, start }: { readonly top: number; readonly start: number },
-): void {
-  moveTape(tape, target, { to: top, bytes: start, places: top });
-}
-
 function relative(tape: Int32Array, start: number): Int32Array {
-  const made = new Int32Array(tape.length);
   // Node 0 of the part is the value itself. Its next sibling comes right after the part on the
   // tape, so that index minus the part's length is where the part began.
   const node = (tape[3] ?? 0) - tape.length;
-  moveTape(tape, made, { to: 0, bytes: -start, places: -node });
-  return made;
-}
-
-function moveTape(
-  tape: Int32Array,
-  target: Int32Array,
-  by: { readonly to: number; readonly bytes: number; readonly places: number },
-): void {
-  const { to, bytes, places } = by;
   for (let at = 0; at < tape.length; at += NODE_SIZE) {
-    const kind = tape[at] ?? 0;
-    const next = tape[at + 3] ?? 0;
-    target[to + at] = kind;
-    target[to + at + 1] = (tape[at + 1] ?? 0) + bytes;
-    target[to + at + 2] = (tape[at + 2] ?? 0) + bytes;
+    tape[at + 1] = (tape[at + 1] ?? 0) - start;
+    tape[at + 2] = (tape[at + 2] ?? 0) - start;
     // The fourth entry of a key is its word id, not an index, so it stays as it is.
-    target[to + at + 3] = (kind & KEY_FLAG) === 0 ? next + places : next;
+    if (((tape[at] ?? 0) & KEY_FLAG) === 0) tape[at + 3] = (tape[at + 3] ?? 0) - node;
   }
+  return tape;
 }
 
 function isAt({ bytes }: RepeatedPart, body: Buffer, start: number): boolean {

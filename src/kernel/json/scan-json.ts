@@ -10,6 +10,7 @@ import {
   NULL_KIND,
   NUMBER_KIND,
   OBJECT_KIND,
+  type PlacedPart,
   STRING_KIND,
   TRUE_KIND,
 } from "./json-document.ts";
@@ -30,8 +31,8 @@ import {
   compileRules,
   WordTable,
 } from "./json-keys.ts";
-import { digitsEnd, escapeLength, firstBadByte, PlainRun } from "./json-text.ts";
-import { RepeatedParts, writePart } from "./repeated-parts.ts";
+import { escapeLength, firstBadByte, numberEnd, PlainRun } from "./json-text.ts";
+import { RepeatedParts } from "./repeated-parts.ts";
 
 /**
  * Checks bytes against the JSON grammar (RFC 8259) in one pass, and records where each value is.
@@ -48,7 +49,7 @@ export function scanJson(
   const scan = new Scan(body, words, compileRules(rules, words));
   const fault = scan.run();
   if (fault !== undefined) return { ok: false, fault };
-  return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
+  return { ok: true, doc: new JsonDocument(body, words, scan.takeTape()) };
 }
 
 /**
@@ -79,6 +80,7 @@ const FOR_READING: Kept = {
 const NOTHING: Kept = { deepest: -1, keysMax: Infinity, othersMax: PASSED_VALUES_MAX };
 const NO_WORDS = new WordTable([]);
 
+const ENTRIES_MAX = JSON_VALUES_MAX * NODE_SIZE;
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
 /**
@@ -112,7 +114,14 @@ class Scan {
   readonly #kept: Kept;
   #at = 0;
   #depth = 0;
+  /** The number of entries that were written to `scratch`. */
   #top = 0;
+  /** The value that was not scanned, because an earlier body had the same bytes. */
+  #part: PlacedPart | undefined;
+  /** The number of the part's entries: what comes after the part has an index that much higher. */
+  #partEntries = 0;
+  /** The number of entries that `scratch` may get before it grows or the body has too many values. */
+  #room = scratch.length;
   #keys = 0;
   #others = 0;
   #lastKey = 0;
@@ -131,10 +140,10 @@ class Scan {
     this.#plainRun = new PlainRun(body);
   }
 
-  takeTape(): Int32Array {
+  takeTape(): { readonly tape: Int32Array; readonly part: PlacedPart | undefined } {
     const tape = scratch.slice(0, this.#top);
     if (scratch.length > SCRATCH_KEPT_ENTRIES) scratch = new Int32Array(SCRATCH_ENTRIES);
-    return tape;
+    return { tape, part: this.#part };
   }
 
   /**
@@ -205,28 +214,32 @@ class Scan {
     if (!this.#record(kind, start, this.#at, word)) return false;
     if (this.#skipSpace() !== COLON) return this.#unexpected();
     this.#at += 1;
-    const isRepeated = word !== 0 && word === this.#rules.repeated && this.#depth === 1;
-    return isRepeated ? this.#repeatedValue() : this.#value();
+    return this.#mayRepeat(word) ? this.#repeatedValue() : this.#value();
   }
 
-  /** Copies the tape of the value if the same bytes were seen before; otherwise scans the value. */
+  /** A document has one part, so the value of a duplicate key is scanned. */
+  #mayRepeat(word: number): boolean {
+    const isNamed = word !== 0 && word === this.#rules.repeated && this.#depth === 1;
+    return isNamed && this.#part === undefined;
+  }
+
+  /** Skips the value if an earlier body had the same bytes there; otherwise scans it. */
   #repeatedValue(): boolean {
     this.#skipSpace();
     const start = this.#at;
-    const part = parts.find(this.#body, start, this.#rules);
-    if (part === undefined) {
+    const known = parts.find(this.#body, start, this.#rules);
+    if (known === undefined) {
       this.#partNode = this.#top;
       this.#keysBefore = this.#keys;
       return this.#value();
     }
-    this.#keys += part.keys;
+    this.#keys += known.keys;
     if (this.#keys > this.#kept.keysMax) return this.#fail("keys", start);
-    while (this.#top + part.tape.length > scratch.length) {
-      if (!growScratch()) return this.#fail("values", start);
-    }
-    writePart(part, scratch, { top: this.#top, start });
-    this.#top += part.tape.length;
-    this.#at += part.bytes.length;
+    this.#part = { known, node: this.#top, start };
+    this.#partEntries = known.tape.length;
+    this.#room = this.#findRoom();
+    if (this.#top > this.#room) return this.#fail("values", start);
+    this.#at += known.bytes.length;
     return true;
   }
 
@@ -283,26 +296,36 @@ class Scan {
     this.#at += 1;
     if (node >= 0) {
       scratch[node + 2] = this.#at;
-      scratch[node + 3] = this.#top;
+      scratch[node + 3] = this.#top + this.#partEntries;
       if (node === this.#partNode) this.#notePart(node);
     }
     return true;
   }
 
   #leaf(kind: number, start: number): boolean {
-    return this.#record(kind, start, this.#at, this.#top + NODE_SIZE);
+    return this.#record(kind, start, this.#at, this.#top + this.#partEntries + NODE_SIZE);
   }
 
   #record(kind: number, start: number, end: number, next: number): boolean {
     if (this.#depth > this.#kept.deepest) return this.#countOther();
     const top = this.#top;
-    if (top + NODE_SIZE > scratch.length && !growScratch()) return this.#fail("values", start);
+    if (top + NODE_SIZE > this.#room && !this.#makeRoom()) return this.#fail("values", start);
     scratch[top] = kind;
     scratch[top + 1] = start;
     scratch[top + 2] = end;
     scratch[top + 3] = next;
     this.#top = top + NODE_SIZE;
     return true;
+  }
+
+  #makeRoom(): boolean {
+    if (this.#room < scratch.length || !growScratch()) return false;
+    this.#room = this.#findRoom();
+    return this.#top + NODE_SIZE <= this.#room;
+  }
+
+  #findRoom(): number {
+    return Math.min(scratch.length, ENTRIES_MAX - this.#partEntries);
   }
 
   #countOther(): boolean {
@@ -347,24 +370,9 @@ class Scan {
   }
 
   #skipNumber(): boolean {
-    const body = this.#body;
-    let at = this.#at;
-    if (body[at] === 0x2d) at++;
-    const integer = digitsEnd(body, at);
-    if (integer === at || (body[at] === 0x30 && integer > at + 1)) return this.#fail("syntax", at);
-    at = integer;
-    if (body[at] === 0x2e) {
-      const fraction = digitsEnd(body, at + 1);
-      if (fraction === at + 1) return this.#fail("syntax", fraction);
-      at = fraction;
-    }
-    if (body[at] === 0x65 || body[at] === 0x45) {
-      const signed = body[at + 1] === 0x2b || body[at + 1] === 0x2d ? at + 2 : at + 1;
-      const exponent = digitsEnd(body, signed);
-      if (exponent === signed) return this.#fail("syntax", exponent);
-      at = exponent;
-    }
-    this.#at = at;
+    const end = numberEnd(this.#body, this.#at);
+    if (end < 0) return this.#fail("syntax", ~end);
+    this.#at = end;
     return true;
   }
 
@@ -384,8 +392,8 @@ class Scan {
 }
 
 function growScratch(): boolean {
-  if (scratch.length >= JSON_VALUES_MAX * NODE_SIZE) return false;
-  const grown = new Int32Array(Math.min(scratch.length * 4, JSON_VALUES_MAX * NODE_SIZE));
+  if (scratch.length >= ENTRIES_MAX) return false;
+  const grown = new Int32Array(Math.min(scratch.length * 4, ENTRIES_MAX));
   grown.set(scratch);
   scratch = grown;
   return true;

@@ -5,10 +5,13 @@ import { MEDIA_PART_TOKENS, OUTPUT_TOKENS_DEFAULT } from "../../../kernel/core/c
 import { JSON_KEYS_MAX, JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
 import {
   buildBody,
+  buildDeployment,
+  chatFor,
   marketModel,
   readBad,
   readBody,
   readGood,
+  send,
   type KnownWire,
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
@@ -389,4 +392,42 @@ test("the refusal of a bound that is too high names the client's setting to lowe
   const { message } = readBad("wire_b", { max_tokens: 64_000 });
   expect(message).toContain("max_tokens must be from 1 to 32768");
   expect(message).toContain("maxOutputTokens");
+});
+
+/** How a request with these tools ends on each wire: refused, not servable, or sent as this text. */
+function judge(members: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return wires.map((wire) => {
+    const read = readBody(wire, buildBody(members));
+    if (!read.ok) return read.refusal.message;
+    return wires.map((to) => {
+      const target = buildDeployment(to);
+      const problem = chatFor(read.request).servabilityProblem(read.request, target);
+      return problem ?? send(read.request, target);
+    });
+  });
+}
+
+describe("the same tools in request after request", () => {
+  const inner = { name: "look", description: "x".repeat(5_000), parameters: { type: "object" } };
+  const look = { ...inner, type: "function", function: inner };
+  const odd = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`é${at}`, [{ proxyless: at }]]));
+  const hour = { type: "ephemeral", ttl: "1h" };
+
+  test.each<[string, Readonly<Record<string, unknown>>]>([
+    ["good tools", { tools: [look] }],
+    ["a tool that is no object", { tools: [look, 1] }],
+    ["a tool that only one wire accepts", { tools: [look, { type: "other", name: "" }] }],
+    ["a credential", { tools: [look, { ...look, more: { api_key: "k", padding: "p" } }] }],
+    ["a credential beside them", { tools: [look], metadata: { more: { api_key: "k", a: "b" } } }],
+    ["too many odd names together", { tools: [look, odd(600)], metadata: { more: odd(600) } }],
+    ["a tool that the provider runs", { tools: [look, { type: "web_search_9", name: "w" }] }],
+    ["a cache mark for an hour", { tools: [{ ...look, cache_control: hour }] }],
+    ["a later field of the wrong type", { tools: [look], temperature: "warm" }],
+  ])("are judged each time as the first time: %s", (name, members) => {
+    // The name makes the bytes new, so that the first time is judged without any memory.
+    const tools = [{ ...look, description: name }, ...(members["tools"] as readonly unknown[])];
+    const first = judge({ ...members, tools });
+    for (let times = 0; times < 4; times += 1) expect(judge({ ...members, tools })).toEqual(first);
+  });
 });

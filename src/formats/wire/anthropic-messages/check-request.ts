@@ -9,6 +9,7 @@ import {
   isObject,
   isText,
   listOf,
+  onceForSameBytes,
   optional,
   problem,
   shape,
@@ -95,7 +96,7 @@ export const checkBody: Check = shape(
     messages: checkFilledList(roleAndMessage, "must have at least one message"),
     system: optional(textOr(listOf(block), BLOCKS_MESSAGE)),
     stop_sequences: optional(textList),
-    tools: optional(listOf(tool)),
+    tools: optional(onceForSameBytes(listOf(tool))),
     tool_choice: optional(
       shape(
         {

@@ -81,6 +81,16 @@ export function textOr(otherwise: Check, message: string): Check {
   };
 }
 
+/** Skips the check of bytes that have passed it in an earlier body. */
+export function onceForSameBytes(check: Check): Check {
+  return (doc, node) => {
+    if (doc.hasPassed(node, check)) return undefined;
+    const found = check(doc, node);
+    if (found === undefined) doc.notePassed(node, check);
+    return found;
+  };
+}
+
 export function listOf(check: Check): Check {
   return (doc, node) => {
     if (!doc.isArray(node)) return mustBeArray;

@@ -163,10 +163,13 @@ class CredentialWalk {
       const value = key + NODE_SIZE;
       if (doc.end(value) - doc.start(value) < TELLING_BYTES_MIN) continue;
       const name = nameAt(doc, key);
-      if (skipped.has(name)) continue;
+      if (skipped.has(name) || doc.hasPassed(value, CredentialWalk)) continue;
       this.#path.push(name);
       const inside = skippedIn(name, skipped);
+      const oddNames = this.#oddNames;
       if (this.visit(doc, { node: value, depth: depth + 1 }, inside)) return true;
+      // Odd names count against a bound of the whole body, so a value with any is searched again.
+      if (this.#oddNames === oddNames) doc.notePassed(value, CredentialWalk);
       this.#path.pop();
     }
     return false;
